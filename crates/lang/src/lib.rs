@@ -1,0 +1,9 @@
+//! The small languages that rules are written in.
+//!
+//! Each is a folder of its own, works on the shared value, charges a budget, and
+//! knows no dialect: what a language should do differently for one is an option.
+
+pub mod goregex;
+pub mod gotemplate;
+pub mod jsonpath;
+pub mod patch;

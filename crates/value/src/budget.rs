@@ -1,0 +1,120 @@
+//! How much work an evaluation may do.
+//!
+//! Counted, not timed, so that the same input stops at the same place every time.
+//! The languages charge it as they go; the engine makes one for each evaluation.
+
+use thiserror::Error;
+
+/// The three limits of an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Elementary steps: nodes visited, expressions evaluated, loop rounds.
+    pub steps: u64,
+    /// Bytes of text and values produced.
+    pub bytes: u64,
+    /// Nesting of calls, templates and values.
+    pub depth: u32,
+}
+
+/// Generous for real rules, small for attacks.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 5_000_000, bytes: 32 << 20, depth: 256 }
+    }
+}
+
+/// What is left of the [`Limits`].
+#[derive(Debug, Clone)]
+pub struct Budget {
+    limits: Limits,
+    steps: u64,
+    bytes: u64,
+    depth: u32,
+}
+
+/// A limit was reached. Always an error of the rule, never a "no".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Exhausted {
+    /// Too many steps.
+    #[error("the budget of {0} steps is used up")]
+    Steps(u64),
+    /// Too much text or too many values.
+    #[error("the budget of {0} bytes is used up")]
+    Bytes(u64),
+    /// Too deep.
+    #[error("nested deeper than {0} levels")]
+    Depth(u32),
+}
+
+impl Budget {
+    /// Returns a budget with all of `limits` left.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, steps: limits.steps, bytes: limits.bytes, depth: limits.depth }
+    }
+
+    /// Takes `count` steps.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn step(&mut self, count: u64) -> Result<(), Exhausted> {
+        self.steps = self.steps.checked_sub(count).ok_or(Exhausted::Steps(self.limits.steps))?;
+        Ok(())
+    }
+
+    /// Takes `count` bytes.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn produce(&mut self, count: usize) -> Result<(), Exhausted> {
+        self.bytes = self.bytes.checked_sub(count as u64).ok_or(Exhausted::Bytes(self.limits.bytes))?;
+        Ok(())
+    }
+
+    /// Goes one level deeper; [`Budget::leave`] comes back up.
+    ///
+    /// # Errors
+    /// When the deepest level was reached.
+    #[inline]
+    pub fn enter(&mut self) -> Result<(), Exhausted> {
+        self.depth = self.depth.checked_sub(1).ok_or(Exhausted::Depth(self.limits.depth))?;
+        Ok(())
+    }
+
+    /// Comes back from the level that [`Budget::enter`] went to.
+    #[inline]
+    pub fn leave(&mut self) {
+        self.depth = self.depth.saturating_add(1).min(self.limits.depth);
+    }
+
+    /// Returns how many steps were taken.
+    #[must_use]
+    pub fn steps_used(&self) -> u64 {
+        self.limits.steps - self.steps
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::new(Limits::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_stops_exactly_where_it_says() {
+        let mut budget = Budget::new(Limits { steps: 2, bytes: 3, depth: 1 });
+        assert_eq!(budget.step(2), Ok(()));
+        assert_eq!(budget.step(1), Err(Exhausted::Steps(2)));
+        assert_eq!(budget.produce(4), Err(Exhausted::Bytes(3)));
+        assert_eq!(budget.enter(), Ok(()));
+        assert_eq!(budget.enter(), Err(Exhausted::Depth(1)));
+        budget.leave();
+        assert_eq!(budget.enter(), Ok(()));
+    }
+}

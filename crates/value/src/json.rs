@@ -1,0 +1,18 @@
+//! JSON text to values and back.
+//!
+//! The reader comes in two strengths over one parser: [`parse`] for request bodies,
+//! which keeps no positions, and [`read`] for files, which keeps all of them.
+//! Both refuse what RFC 8259 refuses, stop at [`MAX_DEPTH`], keep integers exact, and let the last of
+//! two equal keys win, as Go does.
+
+mod reader;
+mod writer;
+
+pub use reader::{JsonError, parse, read, read_with_warnings};
+pub use writer::{quote, to_pretty, to_string, write};
+
+/// How deep arrays and objects may nest, in every reader.
+pub const MAX_DEPTH: usize = 256;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,462 @@
+//! JSON text to values, by recursive descent over the bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::MAX_DEPTH;
+use crate::source::size;
+use crate::{
+    Document, Location, Map, Number, Position, Positions, Problem, ProblemKind, Source, Text, Value,
+};
+
+/// Why a text is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message} at {position}")]
+pub struct JsonError {
+    /// What sort of problem it is.
+    pub kind: ProblemKind,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Where.
+    pub position: Position,
+}
+
+/// Parses one JSON value.
+///
+/// # Errors
+/// When `text` is not exactly one JSON value, or nests deeper than [`MAX_DEPTH`].
+pub fn parse(text: &str) -> Result<Value, JsonError> {
+    Reader::new(text, Nowhere).whole().map(|(value, _)| value)
+}
+
+/// Reads one JSON document with the position of every part.
+///
+/// # Errors
+/// As [`parse`].
+pub fn read(source: &Arc<Source>) -> Result<Document, Problem> {
+    read_with_warnings(source).map(|(document, _)| document)
+}
+
+/// Reads one JSON document, and says which keys stand twice in an object.
+///
+/// # Errors
+/// As [`parse`].
+pub fn read_with_warnings(source: &Arc<Source>) -> Result<(Document, Vec<Problem>), Problem> {
+    let location = |position| Location { source: Arc::clone(source), position, length: 1 };
+    match Reader::new(&source.text, Recorder::default()).whole() {
+        Ok((value, sink)) => {
+            let warnings = sink
+                .duplicates
+                .into_iter()
+                .map(|(key, first, second)| Problem {
+                    kind: ProblemKind::DuplicateKey,
+                    message: format!(
+                        "key `{key}` stands twice: the one on line {} replaces the one on line {}",
+                        second.line, first.line
+                    ),
+                    location: location(second),
+                })
+                .collect();
+            let positions = Positions(sink.positions);
+            Ok((Document { value, source: Arc::clone(source), positions }, warnings))
+        }
+        Err(error) => {
+            Err(Problem { kind: error.kind, message: error.message, location: location(error.position) })
+        }
+    }
+}
+
+/// Where positions go.
+trait Sink {
+    /// Notes the node or key that starts at `offset`.
+    fn node(&mut self, text: &str, offset: usize);
+    /// Returns how many were noted.
+    fn mark(&self) -> usize;
+    /// Puts the positions noted since `new` in the place of those in `old`.
+    fn replaced(&mut self, key: &str, old: Range<usize>, new: usize);
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn node(&mut self, _: &str, _: usize) {}
+    fn mark(&self) -> usize {
+        0
+    }
+    fn replaced(&mut self, _: &str, _: Range<usize>, _: usize) {}
+}
+
+#[derive(Default)]
+struct Recorder {
+    positions: Vec<Position>,
+    duplicates: Vec<(String, Position, Position)>,
+    // How far lines and columns were counted, so that counting is linear.
+    line: u32,
+    column: u32,
+    counted: usize,
+}
+
+impl Sink for Recorder {
+    fn node(&mut self, text: &str, offset: usize) {
+        for byte in text.as_bytes().get(self.counted..offset).unwrap_or_default() {
+            match byte {
+                b'\n' => (self.line, self.column) = (self.line + 1, 0),
+                // The later bytes of a character do not count.
+                0x80..=0xbf => {}
+                _ => self.column += 1,
+            }
+        }
+        self.counted = offset;
+        self.positions.push(Position { line: self.line + 1, column: self.column + 1 });
+    }
+
+    fn mark(&self) -> usize {
+        self.positions.len()
+    }
+
+    fn replaced(&mut self, key: &str, old: Range<usize>, new: usize) {
+        let at = |i: usize| self.positions.get(i).copied().unwrap_or(Position::START);
+        self.duplicates.push((key.to_owned(), at(old.start), at(new)));
+        let moved = self.positions.split_off(new);
+        self.positions.splice(old, moved);
+    }
+}
+
+/// How many keys of one text may stand twice before it is refused.
+const MAX_DUPLICATES: usize = 1000;
+
+struct Reader<'a, S> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    duplicates: usize,
+    sink: S,
+}
+
+impl<'a, S: Sink> Reader<'a, S> {
+    fn new(text: &'a str, sink: S) -> Self {
+        Self { text, bytes: text.as_bytes(), at: 0, depth: 0, duplicates: 0, sink }
+    }
+
+    fn whole(mut self) -> Result<(Value, S), JsonError> {
+        self.space();
+        let value = self.value()?;
+        self.space();
+        match self.peek() {
+            None => Ok((value, self.sink)),
+            Some(_) => Err(self.unexpected("the end")),
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, JsonError> {
+        self.sink.node(self.text, self.at);
+        match self.peek() {
+            Some(b'"') => Ok(Value::String(self.string()?)),
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            _ => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, JsonError>) -> Result<Value, JsonError> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.error(ProblemKind::Depth, format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.depth += 1;
+        self.at += 1;
+        let value = read(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn object(&mut self) -> Result<Value, JsonError> {
+        let start = self.sink.mark();
+        let mut map = Map::new();
+        self.space();
+        if self.eat(b'}') {
+            return Ok(Value::object(map));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected("a key in double quotes"));
+            }
+            let mark = self.sink.mark();
+            self.sink.node(self.text, self.at);
+            let key = self.string()?;
+            self.space();
+            if !self.eat(b':') {
+                return Err(self.unexpected("`:`"));
+            }
+            self.space();
+            let value = self.value()?;
+            match map.position(&key) {
+                None => drop(map.insert(key, value)),
+                Some(place) => self.replace(&mut map, place, (key, value), (start, mark))?,
+            }
+            self.space();
+            if self.eat(b'}') {
+                return Ok(Value::object(map));
+            }
+            if !self.eat(b',') {
+                return Err(self.unexpected("`,` or `}`"));
+            }
+            self.space();
+        }
+    }
+
+    /// Lets the later of two equal keys win, in the place of the earlier one.
+    fn replace(
+        &mut self,
+        map: &mut Map,
+        place: usize,
+        (key, value): (Text, Value),
+        (start, mark): (usize, usize),
+    ) -> Result<(), JsonError> {
+        self.duplicates += 1;
+        if self.duplicates > MAX_DUPLICATES {
+            return Err(self.error(ProblemKind::Size, format!("more than {MAX_DUPLICATES} keys stand twice")));
+        }
+        let old = start + map.values().take(place).map(|v| 1 + size(v)).sum::<usize>();
+        if let Some((_, old_value)) = map.entry(place) {
+            self.sink.replaced(&key, old..old + 1 + size(old_value), mark);
+        }
+        map.insert(key, value);
+        Ok(())
+    }
+
+    fn array(&mut self) -> Result<Value, JsonError> {
+        let mut items = Vec::new();
+        self.space();
+        if self.eat(b']') {
+            return Ok(Value::array(items));
+        }
+        loop {
+            items.push(self.value()?);
+            self.space();
+            if self.eat(b']') {
+                return Ok(Value::array(items));
+            }
+            if !self.eat(b',') {
+                return Err(self.unexpected("`,` or `]`"));
+            }
+            self.space();
+        }
+    }
+
+    /// Reads a string whose opening quote is next.
+    fn string(&mut self) -> Result<Text, JsonError> {
+        self.at += 1;
+        let start = self.at;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    let text = Text::new(self.slice(start));
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => return self.escaped(start),
+                Some(0x20..) => self.at += 1,
+                _ => return Err(self.bad_string()),
+            }
+        }
+    }
+
+    /// Goes on with a string that turned out to have an escape.
+    fn escaped(&mut self, start: usize) -> Result<Text, JsonError> {
+        let mut out = String::from(self.slice(start));
+        loop {
+            let plain = self.at;
+            while matches!(self.peek(), Some(byte) if byte >= 0x20 && byte != b'"' && byte != b'\\') {
+                self.at += 1;
+            }
+            out.push_str(self.slice(plain));
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(Text::from(out));
+                }
+                Some(b'\\') => out.push(self.escape()?),
+                _ => return Err(self.bad_string()),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, JsonError> {
+        self.at += 1;
+        let byte = self.peek();
+        self.at += 1;
+        Ok(match byte {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.code_point(),
+            _ => {
+                self.at -= 1;
+                return Err(self.unexpected("one of `\" \\ / b f n r t u` after `\\`"));
+            }
+        })
+    }
+
+    /// Reads the four digits after `\u`; half a surrogate pair becomes the replacement character, as in Go.
+    fn code_point(&mut self) -> Result<char, JsonError> {
+        let high = self.four_digits()?;
+        if (0xd800..0xdc00).contains(&high) && self.bytes.get(self.at..self.at + 2) == Some(b"\\u") {
+            let back = self.at;
+            self.at += 2;
+            let low = self.four_digits()?;
+            if (0xdc00..0xe000).contains(&low) {
+                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            self.at = back;
+        }
+        Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn four_digits(&mut self) -> Result<u32, JsonError> {
+        let digits = self.bytes.get(self.at..self.at + 4).unwrap_or_default();
+        let mut code = 0;
+        for digit in digits {
+            code = code * 16
+                + char::from(*digit)
+                    .to_digit(16)
+                    .ok_or_else(|| self.unexpected("four hexadecimal digits"))?;
+        }
+        if digits.len() < 4 {
+            return Err(self.unexpected("four hexadecimal digits"));
+        }
+        self.at += 4;
+        Ok(code)
+    }
+
+    fn number(&mut self) -> Result<Value, JsonError> {
+        let start = self.at;
+        let negative = self.eat(b'-');
+        let digits = self.at;
+        let mut whole: u64 = 0;
+        let mut fits = true;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            match whole.checked_mul(10).and_then(|w| w.checked_add(u64::from(digit - b'0'))) {
+                Some(more) => whole = more,
+                None => fits = false,
+            }
+            self.at += 1;
+        }
+        match self.at - digits {
+            0 => return Err(self.unexpected("a digit")),
+            1 => {}
+            _ if self.bytes.get(digits) == Some(&b'0') => {
+                self.at = digits + 1;
+                return Err(self.unexpected("no digit after a leading zero"));
+            }
+            _ => {}
+        }
+        if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) && fits {
+            if !negative {
+                return Ok(Value::from(whole));
+            }
+            if let Some(integer) = 0_i64.checked_sub_unsigned(whole) {
+                return Ok(Value::from(integer));
+            }
+        }
+        self.fraction(start)
+    }
+
+    /// Reads what may follow the digits of a number that is not an exact integer.
+    fn fraction(&mut self, start: usize) -> Result<Value, JsonError> {
+        if self.eat(b'.') {
+            self.digits()?;
+        }
+        if self.eat(b'e') || self.eat(b'E') {
+            let _ = self.eat(b'+') || self.eat(b'-');
+            self.digits()?;
+        }
+        match self.slice(start).parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Value::Number(Number::Float(number))),
+            _ => {
+                Err(self
+                    .error(ProblemKind::Number, format!("number `{}` is out of range", self.slice(start))))
+            }
+        }
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.unexpected("a digit"));
+        }
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, JsonError> {
+        if self.bytes.get(self.at..self.at + word.len()) == Some(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(value);
+        }
+        Err(self.unexpected("a value"))
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn slice(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    fn bad_string(&self) -> JsonError {
+        match self.peek() {
+            None => self.error(ProblemKind::Syntax, "the text ends inside a string".to_owned()),
+            Some(control) => self.error(
+                ProblemKind::ControlCharacter,
+                format!("control character 0x{control:02x} in a string"),
+            ),
+        }
+    }
+
+    fn unexpected(&self, expected: &str) -> JsonError {
+        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            None => "the end".to_owned(),
+            Some(character) => format!("`{}`", character.escape_debug()),
+        };
+        self.error(ProblemKind::Syntax, format!("found {found}, expected {expected}"))
+    }
+
+    fn error(&self, kind: ProblemKind, message: String) -> JsonError {
+        let before = self.text.get(..self.at.min(self.text.len())).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        let column = before.get(line_start..).map_or(0, |t| t.chars().count()) + 1;
+        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        JsonError { kind, message, position: Position { line: narrow(line), column: narrow(column) } }
+    }
+}

@@ -1,0 +1,75 @@
+use super::*;
+use crate::Source;
+
+#[track_caller]
+fn same(text: &str) {
+    assert_eq!(parse(text).map(|v| to_string(&v)), Ok(text.to_owned()));
+}
+
+#[track_caller]
+fn refused(text: &str, want: &str) {
+    assert_eq!(parse(text).map_err(|e| e.to_string()), Err(want.to_owned()));
+}
+
+#[test]
+fn compact_json_survives_a_round_trip() {
+    for text in [
+        "null",
+        "[]",
+        "{}",
+        r#"{"b":1,"a":[true,false,null,"x"]}"#,
+        "-5",
+        "1.5",
+        r#""\"\\\n\u0001é😀""#,
+        "0",
+        "[[[]]]",
+    ] {
+        same(text);
+    }
+}
+
+#[test]
+fn escapes_are_read() {
+    assert_eq!(
+        parse(r#""\u00e9\ud83d\ude00\/\b\f""#).map(|v| v.as_str().map(str::to_owned)),
+        Ok(Some("é😀/\u{8}\u{c}".into()))
+    );
+    assert_eq!(parse(r#""\ud83dx""#).map(|v| v.as_str().map(str::to_owned)), Ok(Some("\u{fffd}x".into())));
+}
+
+#[test]
+fn what_json_forbids_is_refused_with_its_place() {
+    refused("", "found the end, expected a value at 1:1");
+    refused("{\n \"a\": 1,}", "found `}`, expected a key in double quotes at 2:9");
+    refused("[1,]", "found `]`, expected a value at 1:4");
+    refused("01", "found `1`, expected no digit after a leading zero at 1:2");
+    refused("1.", "found the end, expected a digit at 1:3");
+    refused("\"a\nb\"", "control character 0x0a in a string at 1:3");
+    refused("\"abc", "the text ends inside a string at 1:5");
+    refused("tru", "found `t`, expected a value at 1:1");
+    refused("1 2", "found `2`, expected the end at 1:3");
+    refused("1e999", "number `1e999` is out of range at 1:6");
+    refused(r#""\q""#, r#"found `q`, expected one of `" \ / b f n r t u` after `\` at 1:3"#);
+}
+
+#[test]
+fn depth_is_bounded() {
+    assert!(parse(&("[".repeat(256) + &"]".repeat(256))).is_ok());
+    refused(&"[".repeat(100_000), "nested deeper than 256 levels at 1:257");
+}
+
+#[test]
+fn the_last_of_two_keys_wins_and_both_lines_are_named() {
+    let source = Source::new("t", "{\"a\": {\"x\": 1},\n \"b\": 2,\n \"a\": 3}");
+    let (document, warnings) = read_with_warnings(&source).expect("readable");
+    assert_eq!(document.value.to_string(), r#"{"a":3,"b":2}"#);
+    assert_eq!(warnings[0].message, "key `a` stands twice: the one on line 3 replaces the one on line 1");
+    assert_eq!(document.locate(&["a".into()]).position.to_string(), "3:7");
+    assert_eq!(document.locate(&["b".into()]).position.to_string(), "2:7");
+}
+
+#[test]
+fn pretty_output_is_indented_by_two() {
+    let value = parse(r#"{"a":[1,{}],"b":[]}"#).expect("json");
+    assert_eq!(to_pretty(&value), "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}");
+}

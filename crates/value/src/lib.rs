@@ -1,0 +1,22 @@
+//! The JSON value that every rule language shares, the readers that make it
+//! from text, and the Kubernetes scalar types that are written as text.
+//!
+//! Nothing here knows what a rule is. Everything here is pure: text in, value out.
+
+mod budget;
+pub mod duration;
+pub mod json;
+mod map;
+mod number;
+pub mod quantity;
+pub mod semver;
+mod source;
+mod value;
+pub mod yaml;
+
+pub use budget::{Budget, Exhausted, Limits};
+pub use map::Map;
+pub use number::Number;
+pub use smol_str::SmolStr as Text;
+pub use source::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Step};
+pub use value::{Kind, Value};

@@ -1,0 +1,194 @@
+//! An object's entries, in the order in which they were written.
+//!
+//! Kubernetes objects have few keys at each level, so a scan beats a hash table.
+//! Above [`INDEXED`] entries a hash index is kept, so that a hostile object with a
+//! hundred thousand keys is not quadratic.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use crate::{Text, Value};
+
+/// How many entries are searched by a scan.
+const INDEXED: usize = 24;
+
+/// Ordered entries with unique keys.
+#[derive(Clone, Default)]
+pub struct Map {
+    entries: Vec<(Text, Value)>,
+    // INVARIANT: present exactly when there are more than `INDEXED` entries; holds every key's position.
+    index: Option<Box<HashMap<Text, usize>>>,
+}
+
+impl Map {
+    /// Returns an empty map.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns an empty map with room for `capacity` entries.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { entries: Vec::with_capacity(capacity), index: None }
+    }
+
+    /// Returns how many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the value under `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.position(key).and_then(|i| self.entries.get(i)).map(|(_, value)| value)
+    }
+
+    /// Returns the value under `key` for editing.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.position(key).and_then(|i| self.entries.get_mut(i)).map(|(_, value)| value)
+    }
+
+    /// Returns whether `key` is there.
+    #[must_use]
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.position(key).is_some()
+    }
+
+    /// Returns where `key` stands.
+    #[must_use]
+    pub fn position(&self, key: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(key).copied(),
+            None => self.entries.iter().position(|(k, _)| k == key),
+        }
+    }
+
+    /// Returns the entry at `position`.
+    #[must_use]
+    pub fn entry(&self, position: usize) -> Option<(&Text, &Value)> {
+        self.entries.get(position).map(|(key, value)| (key, value))
+    }
+
+    /// Sets `key`; a new key goes to the end, a known one keeps its place. Returns the value it had.
+    pub fn insert(&mut self, key: Text, value: Value) -> Option<Value> {
+        if let Some(known) = self.get_mut(&key) {
+            return Some(std::mem::replace(known, value));
+        }
+        self.push_new(key, value);
+        None
+    }
+
+    /// Sets `key` and puts a new one at `position` instead of at the end.
+    pub fn insert_at(&mut self, position: usize, key: Text, value: Value) -> Option<Value> {
+        if let Some(known) = self.get_mut(&key) {
+            return Some(std::mem::replace(known, value));
+        }
+        self.entries.insert(position.min(self.entries.len()), (key, value));
+        self.reindex();
+        None
+    }
+
+    /// Removes `key`; the others keep their order. Returns the value it had.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let position = self.position(key)?;
+        let (_, value) = self.entries.remove(position);
+        self.reindex();
+        Some(value)
+    }
+
+    /// Returns the entries in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Returns the entries in order, the values for editing.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&Text, &mut Value)> + ExactSizeIterator {
+        self.entries.iter_mut().map(|(key, value)| (&*key, value))
+    }
+
+    /// Returns the keys in order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Text> + ExactSizeIterator {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// Returns the values in order.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// Returns the entries sorted by key, as Go's maps are printed.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<(&Text, &Value)> {
+        let mut entries: Vec<_> = self.iter().collect();
+        entries.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        entries
+    }
+
+    fn push_new(&mut self, key: Text, value: Value) {
+        let position = self.entries.len();
+        if let Some(index) = &mut self.index {
+            index.insert(key.clone(), position);
+        }
+        self.entries.push((key, value));
+        if self.index.is_none() && self.entries.len() > INDEXED {
+            self.reindex();
+        }
+    }
+
+    fn reindex(&mut self) {
+        self.index = (self.entries.len() > INDEXED).then(|| {
+            Box::new(self.entries.iter().enumerate().map(|(i, (key, _))| (key.clone(), i)).collect())
+        });
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.entries.iter().zip(&other.entries).all(|((key, value), (other_key, other_value))| {
+                // Equal maps mostly have equal order; look the key up only where they differ.
+                if key == other_key { value == other_value } else { other.get(key) == Some(value) }
+            })
+    }
+}
+
+impl Eq for Map {}
+
+impl PartialOrd for Map {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Map {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.sorted().cmp(&other.sorted())
+    }
+}
+
+impl FromIterator<(Text, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (Text, Value)>>(entries: I) -> Self {
+        let mut map = Self::new();
+        for (key, value) in entries {
+            map.insert(key, value);
+        }
+        map
+    }
+}
+
+impl<const N: usize> From<[(&str, Value); N]> for Map {
+    fn from(entries: [(&str, Value); N]) -> Self {
+        entries.into_iter().map(|(key, value)| (Text::new(key), value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! Where a value was written: files, positions, documents, and what is wrong with them.
+//!
+//! A value carries no position, because most values are never complained about.
+//! A [`Document`] keeps the positions beside the value as one flat list in the
+//! order in which the nodes stand in the text, and finds one by walking the value.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Text, Value};
+
+/// A text that was read, and the name its reader knows it by.
+#[derive(Debug)]
+pub struct Source {
+    /// A file name, `-` for standard input, or a name in angle brackets.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+impl Source {
+    /// Returns a shared source.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { name: name.into(), text: text.into() })
+    }
+
+    /// Returns line `number`, counted from 1, without its line break.
+    #[must_use]
+    pub fn line(&self, number: u32) -> Option<&str> {
+        self.text.lines().nth(usize::try_from(number.checked_sub(1)?).ok()?)
+    }
+}
+
+/// A place in a text. Lines and columns count from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl Position {
+    /// The first character.
+    pub const START: Self = Self { line: 1, column: 1 };
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// A position in a known source.
+#[derive(Debug, Clone)]
+pub struct Location {
+    /// The text.
+    pub source: Arc<Source>,
+    /// The place in it.
+    pub position: Position,
+    /// How many characters the place covers; at least 1.
+    pub length: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source.name, self.position)
+    }
+}
+
+/// One step from a value to a part of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// Into an object.
+    Key(Text),
+    /// Into an array.
+    Index(usize),
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Self {
+        Self::Key(Text::new(key))
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// The positions of a document's nodes.
+///
+/// INVARIANT: pre-order over the value: the node itself, then its children; before
+/// each child of an object the position of its key.
+#[derive(Debug, Clone, Default)]
+pub struct Positions(pub Vec<Position>);
+
+/// One document of a text, with the positions of all its parts.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The content.
+    pub value: Value,
+    /// The text it was read from.
+    pub source: Arc<Source>,
+    /// Where its parts stand.
+    pub positions: Positions,
+}
+
+impl Document {
+    /// Returns a document that was made, not read; every part is at the start of `source`.
+    #[must_use]
+    pub fn made(value: Value, source: Arc<Source>) -> Self {
+        Self { value, source, positions: Positions::default() }
+    }
+
+    /// Returns where the value at `path` stands, or its nearest ancestor that exists.
+    #[must_use]
+    pub fn locate(&self, path: &[Step]) -> Location {
+        self.location(path, false)
+    }
+
+    /// Returns where the key that ends `path` stands, or the nearest thing that exists.
+    #[must_use]
+    pub fn locate_key(&self, path: &[Step]) -> Location {
+        self.location(path, true)
+    }
+
+    /// Returns the part of this document at `path`, positions included.
+    #[must_use]
+    pub fn part(&self, path: &[Step]) -> Option<Document> {
+        let value = self.value.follow(path)?.clone();
+        let (start, _) = self.walk(path)?;
+        let end = start + size(&value);
+        let positions = Positions(self.positions.0.get(start..end).unwrap_or_default().to_vec());
+        Some(Self { value, source: Arc::clone(&self.source), positions })
+    }
+
+    fn location(&self, path: &[Step], key: bool) -> Location {
+        let mut known = path.len();
+        let found = loop {
+            match self.walk(path.get(..known).unwrap_or_default()) {
+                Some(found) => break found,
+                None if known == 0 => break (0, None),
+                None => known -= 1,
+            }
+        };
+        let (node, key_position) = found;
+        let wants_key = key && known == path.len();
+        let at = if wants_key { key_position.unwrap_or(node) } else { node };
+        let position = self.positions.0.get(at).copied().unwrap_or(Position::START);
+        let covered = match path.get(..known).and_then(|p| self.value.follow(p)) {
+            _ if wants_key && key_position.is_some() => path.last().and_then(|step| match step {
+                Step::Key(key) => Some(key.chars().count()),
+                Step::Index(_) => None,
+            }),
+            Some(Value::String(text)) => Some(text.chars().count()),
+            Some(scalar @ (Value::Number(_) | Value::Bool(_))) => Some(scalar.to_string().len()),
+            _ => None,
+        };
+        let length = u32::try_from(covered.unwrap_or(1)).unwrap_or(1).max(1);
+        Location { source: Arc::clone(&self.source), position, length }
+    }
+
+    /// Returns the list positions of the node at `path` and of its key.
+    fn walk(&self, path: &[Step]) -> Option<(usize, Option<usize>)> {
+        let mut value = &self.value;
+        let mut at = 0;
+        let mut key_at = None;
+        for step in path {
+            match (step, value) {
+                (Step::Key(key), Value::Object(map)) => {
+                    let place = map.position(key)?;
+                    at += 1 + map.values().take(place).map(|v| 1 + size(v)).sum::<usize>();
+                    key_at = Some(at);
+                    at += 1;
+                    value = map.get(key)?;
+                }
+                (Step::Index(index), Value::Array(items)) => {
+                    at += 1 + items.iter().take(*index).map(size).sum::<usize>();
+                    key_at = None;
+                    value = items.get(*index)?;
+                }
+                _ => return None,
+            }
+        }
+        Some((at, key_at))
+    }
+}
+
+/// Returns how many positions the value and all its parts take.
+pub(crate) fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(|v| 1 + size(v)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// What reading a text gave: the documents that could be read, and what is wrong with the text.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// In the order in which they stand.
+    pub documents: Vec<Document>,
+    /// In the order in which they were found.
+    pub problems: Vec<Problem>,
+}
+
+/// Something wrong with a text.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// What sort of thing; decides its diagnostic code.
+    pub kind: ProblemKind,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Where.
+    pub location: Location,
+}
+
+/// The sorts of things that can be wrong with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProblemKind {
+    /// Not YAML or not JSON.
+    Syntax,
+    /// Not UTF-8, or another encoding than the mark at its start says.
+    Encoding,
+    /// A control character that no text may hold.
+    ControlCharacter,
+    /// Nested too deep.
+    Depth,
+    /// Aliases that multiply beyond the limit.
+    AliasExpansion,
+    /// A document that is too large.
+    Size,
+    /// A key written twice; a warning, the last one wins.
+    DuplicateKey,
+    /// A key that is not text and cannot be made text.
+    Key,
+    /// A number that JSON cannot hold.
+    Number,
+    /// A tag that is not known, or does not fit what it tags.
+    Tag,
+}
+
+impl ProblemKind {
+    /// Returns whether the document could be read all the same.
+    #[must_use]
+    pub fn is_warning(self) -> bool {
+        matches!(self, Self::DuplicateKey)
+    }
+}
+
+#[cfg(test)]
+mod tests;

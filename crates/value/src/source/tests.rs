@@ -1,0 +1,34 @@
+use super::*;
+use crate::json;
+
+const TEXT: &str = "{\n  \"a\": [1, {\"b\": true}],\n  \"c\": \"long\"\n}";
+
+#[track_caller]
+fn check(path: &[Step], key: bool, want: &str) {
+    let document = json::read(&Source::new("t.json", TEXT)).expect("readable");
+    let found = if key { document.locate_key(path) } else { document.locate(path) };
+    assert_eq!(format!("{found} +{}", found.length), want);
+}
+
+#[test]
+fn values_and_keys_are_found_by_path() {
+    check(&[], false, "t.json:1:1 +1");
+    check(&["a".into()], false, "t.json:2:8 +1");
+    check(&["a".into()], true, "t.json:2:3 +1");
+    check(&["a".into(), 1.into(), "b".into()], false, "t.json:2:18 +4");
+    check(&["c".into()], false, "t.json:3:8 +4");
+}
+
+#[test]
+fn a_missing_value_is_placed_at_its_nearest_ancestor() {
+    check(&["a".into(), 7.into(), "b".into()], false, "t.json:2:8 +1");
+    check(&["zz".into(), "b".into()], true, "t.json:1:1 +1");
+}
+
+#[test]
+fn a_part_keeps_its_positions() {
+    let document = json::read(&Source::new("t.json", TEXT)).expect("readable");
+    let part = document.part(&["a".into(), 1.into()]).expect("there");
+    assert_eq!(part.value.to_string(), r#"{"b":true}"#);
+    assert_eq!(part.locate(&["b".into()]).to_string(), "t.json:2:18");
+}
