@@ -38,7 +38,7 @@ pub struct Options {
     /// The whole document cannot be set: `add` and `replace` of it fail, and it counts as missing
     /// when it is removed.
     pub fixed_root: bool,
-    /// `test` for null holds where nothing is.
+    /// `test` for null holds for a key that an object does not have.
     pub missing_tests_as_null: bool,
 }
 

@@ -123,15 +123,23 @@ fn test(document: &Value, tokens: &[Text], expected: &Value, options: &Options) 
     match find(document, tokens, options) {
         Ok(found) if found == expected => Ok(()),
         Ok(_) => Err(Failure::new(PatchErrorKind::TestFailed, "the value is another one")),
-        Err(failure)
-            if options.missing_tests_as_null
-                && expected.is_null()
-                && failure.kind == PatchErrorKind::Missing =>
+        Err(_)
+            if expected.is_null()
+                && options.missing_tests_as_null
+                && lacks_key(document, tokens, options) =>
         {
             Ok(())
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// Returns whether `tokens` lead to an object that does not have the last of them.
+fn lacks_key(document: &Value, tokens: &[Text], options: &Options) -> bool {
+    tokens.split_last().is_some_and(|(last, parents)| {
+        find(document, parents, options)
+            .is_ok_and(|parent| parent.as_object().is_some_and(|map| !map.contains_key(last)))
+    })
 }
 
 /// Sets the value at `tokens`, whose parents exist or are made.

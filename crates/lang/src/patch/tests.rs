@@ -207,9 +207,10 @@ fn a_fixed_root_is_never_set() {
 }
 
 #[test]
-fn a_null_is_found_where_nothing_is() {
+fn a_null_is_found_where_a_key_is_missing() {
     check("{}", "test /a null", "{}");
     check_fails("{}", "test /a 1", PatchErrorKind::Missing);
+    check_fails("{}", "test /a/b null", PatchErrorKind::Missing);
 }
 
 #[test]
