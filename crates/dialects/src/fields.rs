@@ -3,7 +3,7 @@
 //! A typed document is made field by field, so that every mistake is found at once and has a place.
 
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_value::{Document, Kind, Location, Map, Step, Value};
+use kubewright_value::{Document, Kind, Location, Map, Position, Step, Value};
 
 /// The three mistakes that any field can have.
 pub(crate) struct FieldCodes {
@@ -203,4 +203,25 @@ fn article(kind: Kind) -> String {
         Kind::Array | Kind::Object => format!("an {kind}"),
         _ => format!("a {kind}"),
     }
+}
+
+/// Returns the place of `position` inside the text that stands at `path`.
+///
+/// Exact for plain text, for quoted text without escapes, and for block text; otherwise near.
+pub(crate) fn within(document: &Document, path: &[Step], position: Position, length: u32) -> Location {
+    let start = document.locate(path);
+    let first = start.source.line(start.position.line).unwrap_or_default();
+    let column = usize::try_from(start.position.column).unwrap_or(1);
+    let (line, column) = match first.chars().nth(column - 1) {
+        Some('|' | '>') => {
+            let line = start.position.line + position.line;
+            let text = start.source.line(start.position.line + 1).unwrap_or_default();
+            let indent = text.chars().take_while(|character| *character == ' ').count();
+            (line, u32::try_from(indent).unwrap_or(0) + position.column)
+        }
+        Some('\'' | '"') if position.line == 1 => (start.position.line, start.position.column + position.column),
+        _ if position.line == 1 => (start.position.line, start.position.column + position.column - 1),
+        _ => (start.position.line, start.position.column),
+    };
+    Location { source: start.source, position: Position { line, column }, length: length.max(1) }
 }

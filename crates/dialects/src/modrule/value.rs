@@ -1,7 +1,7 @@
 //! The `value` of an operation: text, a template, then YAML.
 
 use kubewright_engine::EvalError;
-use kubewright_lang::gotemplate::{Context, Inputs, Template, TemplateError};
+use kubewright_lang::gotemplate::{Context, Inputs, Template, TemplateError, TemplateErrorKind};
 use kubewright_lang::jsonpath::Selected;
 use kubewright_value::{Budget, Text, Value, yaml};
 
@@ -43,7 +43,11 @@ pub(super) fn message(template: &Template, around: &Surroundings<'_>, budget: &m
 }
 
 fn template_error(error: &TemplateError) -> EvalError {
-    EvalError::new(format!("template line {}: {}", error.position, error.message))
+    let message = format!("template line {}: {}", error.position, error.message);
+    match error.kind {
+        TemplateErrorKind::Limit => EvalError::limit(message),
+        _ => EvalError::new(message),
+    }
 }
 
 fn shorten(text: &str) -> String {
