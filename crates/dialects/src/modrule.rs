@@ -20,6 +20,7 @@ pub use binding::{Binding, bind};
 pub use compile::compile_criterion;
 pub use criterion::{Criterion, Finding};
 pub use dry_run::{DryRun, dry_run};
+pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
 use kubewright_engine::{Code, Compiled, Decision, Dialect};

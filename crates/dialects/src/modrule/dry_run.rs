@@ -4,9 +4,11 @@
 //! CREATE unless the request says otherwise.
 
 use kubewright_engine::{ClosedWorld, Dialect, Engine, Operation, Request, Settings, Severity};
-use kubewright_value::{Document, Source, Value};
+use kubewright_lang::textdiff;
+use kubewright_value::{Document, Source, Value, yaml};
 
 use super::ModRule;
+use super::annotation::sorted;
 use crate::Options;
 
 /// The namespace that every rule of a dry run is put into.
@@ -23,6 +25,15 @@ pub struct DryRun {
     pub after: Value,
     /// Who rejects it, and why.
     pub rejections: Vec<String>,
+}
+
+impl DryRun {
+    /// Returns the change as a unified diff of YAML with sorted keys.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        let text = |value: &Value| yaml::write(&sorted(value));
+        textdiff::unified(&text(&self.before), &text(&self.after), 3)
+    }
 }
 
 /// Answers a dry-run request: `resourceManifest`, `modRules`, and optionally `operation`, `namespaceManifest`, `nodeManifest`.

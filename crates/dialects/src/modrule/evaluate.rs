@@ -51,7 +51,7 @@ pub(super) struct PatchOperation {
 }
 
 /// KubeMod's JSON Patch.
-pub(super) const PATCH_OPTIONS: Options = Options {
+pub const PATCH_OPTIONS: Options = Options {
     create_parents: true,
     ignore_missing_removes: true,
     negative_indices: true,
