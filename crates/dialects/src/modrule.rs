@@ -79,3 +79,6 @@ pub fn denial(decision: &Decision) -> Option<String> {
     let reasons: Vec<_> = decision.outcomes.iter().filter_map(|outcome| outcome.denial.as_deref()).collect();
     (!reasons.is_empty()).then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
 }
+
+#[cfg(test)]
+mod tests;
