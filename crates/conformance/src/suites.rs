@@ -62,7 +62,19 @@ fn read(file: &Path) -> Result<Value, String> {
 
 /// Passes when both are equal.
 fn equal(actual: &Value, expected: &Value) -> Result<(), String> {
-    if actual == expected { Ok(()) } else { Err(format!("expected {expected}, got {actual}")) }
+    if is_equal(actual, expected) { Ok(()) } else { Err(format!("expected {expected}, got {actual}")) }
+}
+
+/// The originals hold numbers as doubles, so a large integer in the corpus may have lost digits that we keep.
+fn is_equal(actual: &Value, expected: &Value) -> bool {
+    match (actual, expected) {
+        (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() - b.as_f64()).abs() < f64::EPSILON,
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_equal(a, b)))
+        }
+        _ => actual == expected,
+    }
 }
 
 fn text<'v>(case: &'v Value, key: &str) -> &'v str {

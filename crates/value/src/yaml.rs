@@ -201,3 +201,6 @@ fn next_document(bytes: &[u8], from: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests;
+
+/// shim
+pub fn write(value: &Value) -> String { crate::json::to_pretty(value) }

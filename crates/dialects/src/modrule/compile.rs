@@ -13,7 +13,7 @@ use super::references::{REFERENCES, hidden_field};
 use super::source::{self, Op, RuleType, Source, SourceCriterion, SourceOperation};
 use super::value::PatchValue;
 use super::{ModRule, diagnostics as code, idempotence};
-use crate::fields::{FieldCodes, Placed, Reader, within};
+use crate::fields::{Placed, Reader, within};
 
 /// Compiles `document`; a rule with an error is left out.
 pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
@@ -38,9 +38,7 @@ pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn compile_criterion(document: &Document) -> Result<Criterion, Vec<Diagnostic>> {
-    let codes =
-        FieldCodes { unknown: &code::UNKNOWN_FIELD, wrong_type: &code::WRONG_TYPE, missing: &code::MISSING_FIELD };
-    let mut reader = Reader::new(document, codes);
+    let mut reader = Reader::new(document, source::FIELD_CODES);
     let source = reader.root().and_then(|fields| source::criterion(&mut reader, &fields));
     let dialect = ModRule::new(&crate::Options::default());
     let mut compiler = Compiler { dialect: &dialect, document, diagnostics: reader.diagnostics, sees_references: false };
@@ -81,15 +79,18 @@ struct Compiler<'d> {
 }
 
 impl<'d> Compiler<'d> {
-    fn rule(&mut self, source: &Source<'d>) -> Option<(Header, Rule)> {
-        let name = Text::new(source.name.value);
+    fn rule(&mut self, source: &Source) -> Option<(Header, Rule)> {
+        let name = source.name.value.clone();
         let reach = self.reach(source);
         let criteria: Vec<_> = source.criteria.iter().filter_map(|criterion| self.criterion(criterion)).collect();
         let operations: Vec<_> = source.operations.iter().filter_map(|operation| self.operation(operation)).collect();
-        let message = source.reject_message.as_ref().map(|text| self.template("rejectMessage", text, text.value));
+        let message = match &source.reject_message {
+            Some(text) => Some(self.template("rejectMessage", text, &text.value)?),
+            None => None,
+        };
         let action = match source.rule_type? {
             RuleType::Patch => Action::Patch(operations),
-            RuleType::Reject => Action::Reject { message: message.transpose()? },
+            RuleType::Reject => Action::Reject { message },
         };
         let reach = reach?;
         let header = Header {
@@ -109,8 +110,8 @@ impl<'d> Compiler<'d> {
         Some((header, rule))
     }
 
-    fn reach(&mut self, source: &Source<'d>) -> Option<Reach> {
-        let namespace = source.namespace.map(Text::new).or_else(|| self.dialect.default_namespace.clone());
+    fn reach(&mut self, source: &Source) -> Option<Reach> {
+        let namespace = source.namespace.clone().or_else(|| self.dialect.default_namespace.clone());
         let regex = source.target_namespace_regex.as_ref().filter(|regex| !regex.value.is_empty());
         let compiled = match regex {
             Some(regex) => Some(self.regex(regex)?),
@@ -119,7 +120,7 @@ impl<'d> Compiler<'d> {
         let is_cluster = namespace.as_ref() == Some(&self.dialect.cluster_namespace);
         if let Some(regex) = regex {
             match is_cluster {
-                true if !is_anchored(regex.value) => self.report(&code::UNANCHORED_NAMESPACE, regex, format!(
+                true if !is_anchored(&regex.value) => self.report(&code::UNANCHORED_NAMESPACE, regex, format!(
                     "`{}` also matches namespaces that only contain it", regex.value
                 ), format!("write `^{}$` if whole names are meant", regex.value)),
                 true => {}
@@ -135,7 +136,7 @@ impl<'d> Compiler<'d> {
         })
     }
 
-    fn criterion(&mut self, source: &SourceCriterion<'d>) -> Option<Criterion> {
+    fn criterion(&mut self, source: &SourceCriterion) -> Option<Criterion> {
         let select = self.expression(&source.select);
         let test = self.test(source);
         let select = select?;
@@ -148,8 +149,8 @@ impl<'d> Compiler<'d> {
         }
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(Criterion {
-            text: source.select.value.to_owned(),
-            path: Select::parse(source.select.value).ok(),
+            text: source.select.value.to_string(),
+            path: Select::parse(&source.select.value).ok(),
             select,
             test: test?,
             match_for: source.match_for,
@@ -158,7 +159,7 @@ impl<'d> Compiler<'d> {
         })
     }
 
-    fn test(&mut self, source: &SourceCriterion<'d>) -> Option<Test> {
+    fn test(&mut self, source: &SourceCriterion) -> Option<Test> {
         let regex = match &source.match_regex {
             Some(regex) => Some(self.regex(regex)?),
             None => None,
@@ -181,29 +182,32 @@ impl<'d> Compiler<'d> {
                     format!("matchValue is compared as it stands; write '{}'", value.value.trim_matches('"')));
             }
         }
-        let texts = || source.match_values.iter().map(|value| Text::new(value.value)).collect();
+        let texts = || source.match_values.iter().map(|value| value.value.clone()).collect();
         Some(match (&source.match_value, source.match_values.is_empty(), regex) {
-            (Some(value), _, _) => Test::Equals(value.value.into()),
+            (Some(value), _, _) => Test::Equals(value.value.clone()),
             (None, false, _) => Test::OneOf(texts()),
             (None, true, Some(regex)) => Test::Matches(regex),
             (None, true, None) => Test::Present,
         })
     }
 
-    fn operation(&mut self, source: &SourceOperation<'d>) -> Option<PatchOperation> {
-        let select = source.select.as_ref().map(|select| self.select(select));
+    fn operation(&mut self, source: &SourceOperation) -> Option<PatchOperation> {
         let path = self.path(source);
         let value = self.value(source);
-        let (select, path) = (select.transpose()?, path?);
+        let select = match &source.select {
+            Some(select) => Some(self.select(select)?),
+            None => None,
+        };
+        let path = path?;
         if let (Some(select), Some(highest)) = (&select, path.highest_placeholder()) {
             self.check_placeholder(select, highest, &source.path);
         }
         Some(PatchOperation { op: source.op, select, path, value: value?, location: self.document.locate(&source.path_in_rule) })
     }
 
-    fn path(&mut self, source: &SourceOperation<'d>) -> Option<PathTemplate> {
+    fn path(&mut self, source: &SourceOperation) -> Option<PathTemplate> {
         let text = &source.path;
-        let parsed = if source.select.is_some() { PathTemplate::parse(text.value) } else { PathTemplate::literal(text.value) };
+        let parsed = if source.select.is_some() { PathTemplate::parse(&text.value) } else { PathTemplate::literal(&text.value) };
         let path = match parsed {
             Ok(_) if text.value.is_empty() => {
                 self.report(&code::BAD_PATH, text, "a patch cannot replace the whole object".to_owned(), "name a field, such as /metadata/labels/x".to_owned());
@@ -226,7 +230,7 @@ impl<'d> Compiler<'d> {
         Some(path)
     }
 
-    fn value(&mut self, source: &SourceOperation<'d>) -> Option<PatchValue> {
+    fn value(&mut self, source: &SourceOperation) -> Option<PatchValue> {
         if source.op == Op::Remove {
             return Some(PatchValue::Constant(Value::Null));
         }
@@ -235,13 +239,13 @@ impl<'d> Compiler<'d> {
                 "add a `value`, or write value: 'null' if null is meant".to_owned());
             return Some(PatchValue::Constant(Value::Null));
         };
-        let expanded = expand_shorthand(text.value);
-        if let (Some(select), Some(highest)) = (&source.select, highest_shorthand(text.value))
-            && let Ok(select) = Select::parse(select.value)
+        let expanded = expand_shorthand(&text.value);
+        if let (Some(select), Some(highest)) = (&source.select, highest_shorthand(&text.value))
+            && let Ok(select) = Select::parse(&select.value)
         {
             self.check_placeholder(&select, highest, text);
         }
-        let template = self.template(source.path.value, text, &expanded)?;
+        let template = self.template(&source.path.value, text, &expanded)?;
         let Some(constant) = template.literal() else { return Some(PatchValue::Template(Box::new(template))) };
         match yaml::parse(constant) {
             Ok(value) => Some(PatchValue::Constant(value)),
@@ -256,7 +260,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn template(&mut self, name: &str, place: &Placed<&'d str>, text: &str) -> Option<Template> {
+    fn template(&mut self, name: &str, place: &Placed<Text>, text: &str) -> Option<Template> {
         match Template::parse(name, text, &self.dialect.functions) {
             Ok(template) => {
                 self.sees_references |= template.root_reads().may_read(&["Target", REFERENCES]);
@@ -270,24 +274,24 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn expression(&mut self, text: &Placed<&'d str>) -> Option<Expression> {
-        let parsed = Expression::parse(text.value);
+    fn expression(&mut self, text: &Placed<Text>) -> Option<Expression> {
+        let parsed = Expression::parse(&text.value);
         parsed.map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()
     }
 
-    fn select(&mut self, text: &Placed<&'d str>) -> Option<Select> {
-        let select = Select::parse(text.value).map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()?;
+    fn select(&mut self, text: &Placed<Text>) -> Option<Select> {
+        let select = Select::parse(&text.value).map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()?;
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(select)
     }
 
-    fn bad_select(&mut self, text: &Placed<&'d str>, message: String, position: Position, length: u32) {
+    fn bad_select(&mut self, text: &Placed<Text>, message: String, position: Position, length: u32) {
         let location = within(self.document, &text.path, position, length);
         self.diagnostics.push(Diagnostic::new(&code::BAD_SELECT, message, location).label(format!("in `{}`", text.value)));
     }
 
-    fn regex(&mut self, text: &Placed<&'d str>) -> Option<Regex> {
-        match goregex::compile(text.value) {
+    fn regex(&mut self, text: &Placed<Text>) -> Option<Regex> {
+        match goregex::compile(&text.value) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 self.report(&code::BAD_REGEX, text, format!("`{}` is not a regular expression: {error}", text.value),
@@ -297,7 +301,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn check_placeholder(&mut self, select: &Select, highest: usize, place: &Placed<&'d str>) {
+    fn check_placeholder(&mut self, select: &Select, highest: usize, place: &Placed<Text>) {
         let (_, most) = select.captures();
         if let Some(most) = most.filter(|most| highest >= *most) {
             let captured = match most {
@@ -309,7 +313,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn report(&mut self, code: &'static kubewright_engine::Code, place: &Placed<&'d str>, message: String, help: String) {
+    fn report(&mut self, code: &'static kubewright_engine::Code, place: &Placed<Text>, message: String, help: String) {
         let location = self.document.locate(&place.path);
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }

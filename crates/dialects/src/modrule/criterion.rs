@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict};
 use kubewright_lang::goregex::Regex;
-use kubewright_lang::jsonpath::{self, EvalErrorKind, Expression, Found, Select};
+use kubewright_lang::jsonpath::{self, EvalErrorKind, Expression, Item, Select};
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
 use super::source::MatchFor;
@@ -37,13 +37,13 @@ pub(super) enum Test {
 
 /// What a criterion found.
 #[derive(Debug)]
-pub struct Finding {
+pub struct Finding<'v> {
     /// Whether the criterion is met.
     pub is_met: bool,
     /// Why the select could not be evaluated, which counts as selecting nothing.
     pub error: Option<String>,
     /// What was selected.
-    pub found: Option<Found>,
+    pub found: Item<'v>,
 }
 
 impl Criterion {
@@ -51,34 +51,35 @@ impl Criterion {
     ///
     /// # Errors
     /// When the budget is used up.
-    pub fn look(&self, view: &Value, budget: &mut Budget) -> Result<Finding, EvalError> {
-        let found = match self.select.evaluate(view, budget) {
-            Ok(found) => found,
-            Err(error) if error.kind == EvalErrorKind::Limit => {
-                return Err(EvalError::limit(error.message).at(self.location.clone()));
-            }
-            Err(error) => return Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: None }),
-        };
-        let is_met = self.judge(&found) != self.is_negated;
-        Ok(Finding { is_met, error: None, found: Some(found) })
-    }
-
-    fn judge(&self, found: &Found) -> bool {
-        match found {
-            Found::Undefined | Found::One(Value::Null) => false,
-            Found::One(Value::Bool(answer)) => *answer,
-            Found::One(Value::Array(items)) => self.judge_list(items.iter().map(Some)),
-            Found::One(value) => self.judge_list(std::iter::once(Some(value))),
-            Found::Many(items) => self.judge_list(items.iter().map(Option::as_ref)),
+    pub fn look<'v>(&'v self, view: &'v Value, budget: &mut Budget) -> Result<Finding<'v>, EvalError> {
+        match self.select.evaluate_ref(view, budget) {
+            Ok(found) => Ok(Finding { is_met: self.judge(&found) != self.is_negated, error: None, found }),
+            Err(error) if error.kind == EvalErrorKind::Limit => Err(EvalError::limit(error.message).at(self.location.clone())),
+            Err(error) => Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: Item::Undefined }),
         }
     }
 
-    fn judge_list<'v>(&self, items: impl Iterator<Item = Option<&'v Value>>) -> bool {
+    fn judge(&self, found: &Item<'_>) -> bool {
+        match (found, found.as_value()) {
+            (Item::Many(items), _) => self.judge_list(items.iter().map(Member::Item)),
+            (_, None | Some(Value::Null)) => false,
+            (_, Some(Value::Bool(answer))) => *answer,
+            (_, Some(Value::Array(items))) => self.judge_list(items.iter().map(Member::Value)),
+            (_, Some(value)) => self.test.passes(value),
+        }
+    }
+
+    fn judge_list<'v>(&self, members: impl Iterator<Item = Member<'v>>) -> bool {
         let (mut any, mut all, mut is_empty) = (false, true, true);
-        for item in items {
+        for member in members {
             // An undefined member cannot pass, and does not make the list non-empty.
-            let passes = item.is_some_and(|value| self.test.passes(value));
-            is_empty &= item.is_none();
+            let passes = match member {
+                Member::Item(Item::Undefined) => false,
+                Member::Item(Item::Many(_)) => member.to_value().is_some_and(|value| self.test.passes(&value)),
+                Member::Item(item) => item.as_value().is_some_and(|value| self.test.passes(value)),
+                Member::Value(value) => self.test.passes(value),
+            };
+            is_empty &= matches!(member, Member::Item(Item::Undefined));
             any |= passes;
             all &= passes;
         }
@@ -100,20 +101,10 @@ impl Criterion {
     }
 
     /// Returns the line of a trace for a finding.
-    pub(super) fn describe(&self, finding: &Finding) -> TraceNode {
-        let found = match (&finding.error, &finding.found) {
-            (Some(error), _) => format!("error: {error}"),
-            (None, Some(Found::Undefined) | None) => "undefined".to_owned(),
-            (None, Some(Found::One(value))) => TraceNode::show(value),
-            (None, Some(Found::Many(items))) if items.is_empty() => "nothing".to_owned(),
-            (None, Some(Found::Many(items))) => {
-                let shown = items.iter().take(5).map(|item| item.as_ref().map_or("undefined".to_owned(), TraceNode::show));
-                let mut text = shown.collect::<Vec<_>>().join(", ");
-                if items.len() > 5 {
-                    text.push_str(&format!(", … {} more", items.len() - 5));
-                }
-                text
-            }
+    pub(super) fn describe(&self, finding: &Finding<'_>) -> TraceNode {
+        let found = match &finding.error {
+            Some(error) => format!("error: {error}"),
+            None => show(&finding.found),
         };
         let verdict = match (&finding.error, finding.is_met) {
             (Some(_), false) => Verdict::Error,
@@ -130,9 +121,9 @@ impl Criterion {
         }
     }
 
-    fn wanted(&self, finding: &Finding) -> String {
+    fn wanted(&self, finding: &Finding<'_>) -> String {
         let not = if self.is_negated { "not " } else { "" };
-        let is_boolean = matches!(finding.found, Some(Found::One(Value::Bool(_))));
+        let is_boolean = matches!(finding.found.as_value(), Some(Value::Bool(_)));
         match &self.test {
             _ if is_boolean => format!("is {not}true"),
             Test::Present => format!("is {not}there"),
@@ -175,8 +166,38 @@ impl std::fmt::Display for Test {
     }
 }
 
+/// One of several selected values.
+enum Member<'v> {
+    Item(&'v Item<'v>),
+    Value(&'v Value),
+}
+
+impl Member<'_> {
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            Self::Item(item) => (*item).clone().into_value(),
+            Self::Value(value) => Some((*value).clone()),
+        }
+    }
+}
+
+fn show(found: &Item<'_>) -> String {
+    match found {
+        Item::Undefined => "undefined".to_owned(),
+        Item::Many(items) if items.is_empty() => "nothing".to_owned(),
+        Item::Many(items) => {
+            let mut shown: Vec<String> = items.iter().take(5).map(show).collect();
+            if items.len() > 5 {
+                shown.push(format!("… {} more", items.len() - 5));
+            }
+            shown.join(", ")
+        }
+        item => item.as_value().map_or_else(String::new, TraceNode::show),
+    }
+}
+
 /// Looks at the criteria one after the other until one is not met.
-pub(super) fn all_met(criteria: &[Criterion], view: &Value, budget: &mut Budget, mut say: impl FnMut(&Criterion, &Finding)) -> Result<bool, EvalError> {
+pub(super) fn all_met(criteria: &[Criterion], view: &Value, budget: &mut Budget, mut say: impl FnMut(&Criterion, &Finding<'_>)) -> Result<bool, EvalError> {
     let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
         Ok(finding) => {
             say(criterion, &finding);

@@ -20,6 +20,15 @@ pub enum Captured {
     Name(Text),
 }
 
+impl From<&Captured> for Value {
+    fn from(key: &Captured) -> Self {
+        match key {
+            Captured::Index(index) => (*index).into(),
+            Captured::Name(name) => name.clone().into(),
+        }
+    }
+}
+
 /// A value on the way.
 #[derive(Debug, Clone)]
 pub(super) enum Place<'a> {

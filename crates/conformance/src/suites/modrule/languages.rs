@@ -53,7 +53,7 @@ pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
     };
     let mut context = Context::new();
     for (name, value) in shared(suite, case, "context").as_object().into_iter().flat_map(Map::iter) {
-        context = if name == "SelectKeyParts" { context.native(name, value.clone()) } else { context.json(name, value.clone()) };
+        context = if name == "SelectKeyParts" { context.native(name.clone(), value.clone()) } else { context.json(name.clone(), value.clone()) };
     }
     let rendered = template.render(&context, &Inputs::default(), &mut Budget::default());
     match (rendered, expected.get("error")) {
@@ -136,7 +136,10 @@ pub(super) fn expression(suite: &Value, case: &Value) -> Result<(), String> {
         Ok(found) if wants_error => Err(format!("expected an error, got {}", shown(&found))),
         Ok(found) => {
             let is_unordered = case.get("unordered").and_then(Value::as_bool) == Some(true);
-            compare(&shown(&found), expected.get("value").unwrap_or(&Value::Null), is_unordered)
+            let wanted = expected.get("value").unwrap_or(&Value::Null);
+            // A Go type that JSON does not have is recorded with its text.
+            let wanted = if wanted.get("$type").is_some() { wanted.get("text").unwrap_or(wanted) } else { wanted };
+            compare(&shown(&found), wanted, is_unordered)
         }
     }
 }
