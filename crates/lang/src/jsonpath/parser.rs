@@ -13,7 +13,7 @@ use crate::goregex;
 mod path;
 
 /// How deep expressions may nest.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = 64;
 
 /// Parses all of `text` as an expression.
 pub(super) fn expression(text: &str, language: Language) -> Result<Expr, ParseError> {

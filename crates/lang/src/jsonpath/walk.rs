@@ -142,7 +142,7 @@ impl<'a> Walk<'_, '_, 'a> {
         let part = (self.trail.keys.len(), matches!(step.kind, StepKind::Descend));
         self.trail.parts.push(part);
         let result = match &step.kind {
-            StepKind::Descend => self.descend(rest, place),
+            StepKind::Descend => self.descend(rest, &place),
             StepKind::Filter(filter) => self.children(rest, &place, Some(filter)),
             StepKind::Union(keys) => self.union(step.at, keys, rest, &place),
             StepKind::Range(bounds) => self.range(bounds, rest, &place),
@@ -174,13 +174,13 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Visits the value itself, then everything in it, depth first.
-    fn descend(&mut self, rest: &'a [PathStep], place: Place<'a>) -> Result<(), Fault> {
+    fn descend(&mut self, rest: &'a [PathStep], place: &Place<'a>) -> Result<(), Fault> {
         self.budget.step(1)?;
         self.steps(rest, place.clone())?;
         self.budget.enter()?;
         let mut children = (0..place.len()).map_while(|position| place.child(position));
         let result =
-            children.try_for_each(|(key, child)| self.captured(key, |walk| walk.descend(rest, child)));
+            children.try_for_each(|(key, child)| self.captured(key, |walk| walk.descend(rest, &child)));
         self.budget.leave();
         result
     }
