@@ -138,3 +138,13 @@ fn splitting_leaves_out_the_empty_match_at_the_start() {
     assert_eq!(regex.split("abc", Some(1)), ["abc"]);
     assert_eq!(compile(",").unwrap().split("a,b,c", Some(2)), ["a", "b,c"]);
 }
+
+#[test]
+fn large_repeat_counts_cost_more() {
+    let text = "a".repeat(800);
+    let cost = |pattern: &str| compile(pattern).unwrap().cost(&text);
+    assert_eq!(cost("^a+b?$"), 101);
+    assert_eq!(cost("(?:ab){1,500}"), 101 * 8);
+    assert_eq!(cost("(?:a{10}){10}"), 101);
+    assert_eq!(cost(r"(?:\pL{10}){10}"), 101 * 51);
+}

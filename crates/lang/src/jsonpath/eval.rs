@@ -95,31 +95,12 @@ fn chain<'a>(
             Infix::Match | Infix::NotMatch => matched(budget, &left, link, scope)?,
             operator => {
                 let right = eval(budget, &link.right, scope)?;
-                charge(budget, operator, &left, &right)?;
-                let value = operators::infix(operator, &left, &right);
+                let value = operators::infix(budget, operator, &left, &right);
                 Item::Own(value.map_err(|kind| Fault { kind, at: link.at })?)
             }
         };
     }
     Ok(left)
-}
-
-/// Charges what an operator may do beyond a fixed amount.
-fn charge(budget: &mut Budget, operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Result<(), Fault> {
-    match operator {
-        Infix::In => budget.step(length(right).unwrap_or(0) as u64)?,
-        Infix::Add => {
-            for item in [left, right] {
-                if let Some(Value::String(text)) = item.as_value() {
-                    budget.produce(text.len())?;
-                } else if let Some(Value::Array(_) | Value::Object(_)) | None = item.as_value() {
-                    budget.produce(item.text().len())?;
-                }
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 /// Evaluates `&&` and `||`, whose sides must be booleans; the right one only if it matters.
@@ -150,10 +131,11 @@ fn matched<'a>(
     scope: Scope<'a>,
 ) -> Result<Item<'a>, Fault> {
     let text = left.text();
-    // Rendering and searching take time in proportion to the text.
-    budget.step(text.len() as u64 / 8)?;
     let is_match = match &link.regex {
-        Some(regex) => regex.is_match(&text),
+        Some(regex) => {
+            budget.step(regex.cost(&text))?;
+            regex.is_match(&text)
+        }
         None => {
             let pattern = eval(budget, &link.right, scope)?;
             let pattern = pattern.text();
@@ -163,7 +145,9 @@ fn matched<'a>(
                 kind: FaultKind::BadRegex(error.message),
                 at: link.right.at,
             };
-            regex.map_err(bad)?.is_match(&text)
+            let regex = regex.map_err(bad)?;
+            budget.step(regex.cost(&text))?;
+            regex.is_match(&text)
         }
     };
     Ok(Item::Own(Value::Bool(is_match == (link.operator == Infix::Match))))

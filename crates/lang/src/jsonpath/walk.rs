@@ -33,28 +33,35 @@ pub(super) fn path<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) ->
     Ok(Item::Many(items))
 }
 
-/// Evaluates a path that finds one value. Constant keys, which are most, are followed by reference.
+/// Evaluates a path that finds one value.
 fn one<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) -> Result<Item<'a>, Fault> {
-    let Some(Place::Ref(mut value)) = origin(path.origin, scope) else {
-        return one_from(budget, &path.steps, None, scope);
+    let mut steps = path.steps.as_slice();
+    let place = match origin(path.origin, scope) {
+        Some(Place::Ref(value)) => follow_keys(budget, &mut steps, value)?.map(Place::Ref),
+        place => place,
     };
-    let mut steps = path.steps.iter();
-    while let [PathStep { kind: StepKind::Key(key), at }, ..] = steps.as_slice() {
+    one_from(budget, steps, place, scope)
+}
+
+/// Follows the constant keys that `steps` starts with, which are most of all steps.
+fn follow_keys<'a>(
+    budget: &mut Budget,
+    steps: &mut &'a [PathStep],
+    mut value: &'a Value,
+) -> Result<Option<&'a Value>, Fault> {
+    while let [PathStep { kind: StepKind::Key(key), at }, rest @ ..] = steps {
         budget.step(1)?;
-        steps.next();
+        *steps = rest;
         let found = match value {
             Value::Object(map) => map.get(&key.name),
             other => place::position_of(other, key, *at)?.and_then(|position| other.item(position)),
         };
         match found {
             Some(found) => value = found,
-            None => return one_from(budget, steps.as_slice(), None, scope),
+            None => return Ok(None),
         }
     }
-    match steps.as_slice() {
-        [] => Ok(Item::Ref(value)),
-        rest => one_from(budget, rest, Some(Place::Ref(value)), scope),
-    }
+    Ok(Some(value))
 }
 
 /// Takes any plain steps from `place`.
@@ -124,7 +131,13 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     fn plain_steps(&mut self, steps: &'a [PathStep], place: Place<'a>) -> Result<(), Fault> {
-        let mut place = Some(place);
+        let mut steps = steps;
+        let mut place = match place {
+            Place::Ref(value) if !self.trail.is_kept => {
+                follow_keys(self.budget, &mut steps, value)?.map(Place::Ref)
+            }
+            place => Some(place),
+        };
         let mut steps = steps.iter();
         loop {
             match steps.next() {
