@@ -354,6 +354,21 @@ fn an_expression_tells_what_it_needs() {
 }
 
 #[test]
+fn what_is_hardly_meant_is_pointed_out() {
+    let lints = |text: &str| -> Vec<_> {
+        let found = Expression::parse(text).unwrap().lints();
+        found.into_iter().map(|(lint, position)| (lint, position.column)).collect()
+    };
+    assert_eq!(lints("$.a[?@.x]"), [(Lint::PresenceFilter, 4)]);
+    assert_eq!(lints("length($.a[? @.p[? @.q == 3]])"), [(Lint::ListFilter, 11)]);
+    assert_eq!(lints("$.my-key == 1"), [(Lint::HyphenatedKey, 5)]);
+    assert_eq!(lints("isDefined($.a[*].b)"), [(Lint::AlwaysDefined, 1)]);
+    assert_eq!(lints(r#"true && "x" == $.a[*].b"#), [(Lint::ListCompared, 13)]);
+    assert_eq!(lints(r#"$.a[*].b =~ "x""#), [(Lint::ListSearched, 10)]);
+    assert_eq!(lints(r#"$.a[? @.b == 1].c == [1] && $.k - 1 > 2 && isDefined($.a.b)"#), []);
+}
+
+#[test]
 fn values_print_as_go_prints_them() {
     let value = json::parse(r#"{"b":[1,"x",null],"a":{"n":1000000,"f":1234567.5,"t":true}}"#).unwrap();
     assert_eq!(text(&value), "map[a:map[f:1.2345675e+06 n:1000000 t:true] b:[1 x <nil>]]");
