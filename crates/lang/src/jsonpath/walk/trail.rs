@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_value::{Step, Text};
+use kubewright_value::{Step, Text, Value};
 
 use super::super::render;
 
@@ -13,6 +13,15 @@ pub enum Captured {
     Index(usize),
     /// Of an object.
     Name(Text),
+}
+
+impl From<&Captured> for Value {
+    fn from(key: &Captured) -> Self {
+        match key {
+            Captured::Index(index) => (*index).into(),
+            Captured::Name(name) => name.clone().into(),
+        }
+    }
 }
 
 /// The way so far. Kept only when somebody asks for it.
