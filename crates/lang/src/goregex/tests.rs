@@ -94,7 +94,7 @@ fn what_go_refuses_is_refused() {
     refuses(r"a\C", r"invalid escape sequence: `\C`", 1);
     refuses(r"(a)\1", r"invalid escape sequence: `\1`", 3);
     refuses(r"a\", "trailing backslash at end of expression", 1);
-    refuses("(a", "missing closing ): `(a`", 2);
+    refuses("b(a", "missing closing ): `b(a`", 1);
     refuses("a)", "unexpected ): `a)`", 1);
     refuses("x[a", "missing closing ]: `[a`", 1);
     refuses(r"\p{Nope}", r"invalid character class range: `\p{Nope}`", 0);

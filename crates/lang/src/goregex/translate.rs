@@ -30,11 +30,10 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
     while !translator.rest.is_empty() {
         translator.item()?;
     }
-    if translator.open.is_empty() {
-        Ok(Translated { text: translator.out, weight: translator.size.weight, names: translator.names })
-    } else {
-        Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: pattern.len() })
+    if let Some(group) = translator.open.last() {
+        return Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: group.at });
     }
+    Ok(Translated { text: translator.out, weight: translator.size.weight, names: translator.names })
 }
 
 /// The flags in force, Go's `imsU`.
@@ -75,7 +74,10 @@ impl Size {
 
 /// A group that is still open, and what was known outside.
 struct Open {
+    /// Where it starts in the text written.
     start: usize,
+    /// Where it starts in the pattern.
+    at: usize,
     outer_flags: Flags,
     outer_size: Size,
 }
@@ -288,6 +290,7 @@ impl<'p> Translator<'p> {
     fn start_group(&mut self, text: &str, outer_flags: Flags, before: &'p str) -> Result<(), RegexError> {
         self.open.push(Open {
             start: self.out.len(),
+            at: self.offset(before),
             outer_flags,
             outer_size: std::mem::take(&mut self.size),
         });

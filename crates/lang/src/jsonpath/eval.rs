@@ -130,7 +130,7 @@ fn matched<'a>(
     link: &'a Link,
     scope: Scope<'a>,
 ) -> Result<Item<'a>, Fault> {
-    let text = left.text();
+    let text = left.text(budget)?;
     let is_match = match &link.regex {
         Some(regex) => {
             budget.step(regex.cost(&text))?;
@@ -138,7 +138,7 @@ fn matched<'a>(
         }
         None => {
             let pattern = eval(budget, &link.right, scope)?;
-            let pattern = pattern.text();
+            let pattern = pattern.text(budget)?;
             budget.step(DYNAMIC_REGEX_STEPS + pattern.len() as u64)?;
             let regex = goregex::compile_within(&pattern, DYNAMIC_REGEX_SIZE);
             let bad = |error: goregex::RegexError| Fault {
@@ -175,7 +175,7 @@ fn variable<'a>(budget: &mut Budget, keys: &'a [Expr], scope: Scope<'a>) -> Resu
     for key in keys {
         budget.step(1)?;
         let item = eval(budget, key, scope)?;
-        let name = item.text();
+        let name = item.text(budget)?;
         value = match value {
             Some(Value::Object(map)) => map.get(&name),
             Some(Value::Array(items)) if name.parse().is_ok_and(|index: usize| index < items.len()) => {
@@ -242,7 +242,7 @@ fn object<'a>(budget: &mut Budget, entries: &'a [Entry], scope: Scope<'a>) -> Re
                 })?;
                 for (trail, item) in found {
                     let scope = Scope { root: scope.root, current: scope.current, trail: Some(&trail) };
-                    let key = Text::new(eval(budget, key, scope)?.text());
+                    let key = Text::new(eval(budget, key, scope)?.text(budget)?);
                     budget.produce(key.len() + size_of::<Value>())?;
                     map.insert(key, item.into_value().unwrap_or_default());
                 }
@@ -250,8 +250,9 @@ fn object<'a>(budget: &mut Budget, entries: &'a [Entry], scope: Scope<'a>) -> Re
             _ => {
                 let value = eval(budget, value, scope)?;
                 let key = eval(budget, key, scope)?;
-                budget.produce(key.text().len() + size_of::<Value>())?;
-                map.insert(Text::new(key.text()), value.into_value().unwrap_or_default());
+                let key = Text::new(key.text(budget)?);
+                budget.produce(key.len() + size_of::<Value>())?;
+                map.insert(key, value.into_value().unwrap_or_default());
             }
         }
     }

@@ -156,8 +156,7 @@ fn order(budget: &mut Budget, operator: Infix, left: &Item<'_>, right: &Item<'_>
             (Some(a), Some(b)) if a.as_f64().is_nan() || b.as_f64().is_nan() => None,
             (Some(a), Some(b)) => Some(a.cmp(&b)),
             _ => {
-                let (left, right) = (left.text(), right.text());
-                budget.step((left.len() + right.len()) as u64 / 8)?;
+                let (left, right) = (left.text(budget)?, right.text(budget)?);
                 Some(left.cmp(&right))
             }
         },
@@ -183,7 +182,7 @@ fn add(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Answer {
     if is_null(left) || is_null(right) {
         return Err(FaultKind::NotComparable(Infix::Add, left.what(), right.what()));
     }
-    let (left, right) = (left.text(), right.text());
+    let (left, right) = (left.text(budget)?, right.text(budget)?);
     budget.produce(left.len() + right.len())?;
     Ok(Value::from(format!("{left}{right}")))
 }

@@ -254,7 +254,7 @@ fn what_cannot_work_is_a_parse_error() {
     check(&[
         ("1 + size($)", &format!("parse error at 1:5: {want}")),
         ("length $.a", "parse error at 1:1: function `length` needs parentheses"),
-        (r#"$.a =~ "(""#, "parse error at 1:8: bad regular expression: missing closing ): `(`"),
+        (r#"$.a =~ "(""#, "parse error at 1:9: bad regular expression: missing closing ): `(`"),
         (r#""a\.b""#, r"parse error at 1:3: unknown escape `\.` in a string, write `\\.` or use backquotes"),
         ("0x10", "parse error at 1:1: `0x10` is not a decimal number"),
         ("", "parse error at 1:1: expected a value, found the end of the expression"),
@@ -406,6 +406,23 @@ fn deep_objects_are_walked_or_refused() {
     assert_eq!(all("$..*", 300), Err(EvalErrorKind::Limit));
     let filters = format!("{}@ == 1{}", "$..[?length(".repeat(20), ") > 0]".repeat(20));
     assert_eq!(all(&filters, 250), Err(EvalErrorKind::Limit));
+}
+
+#[test]
+fn text_of_large_lists_is_limited() {
+    let item = Value::from("x".repeat(1000));
+    let root = Value::array(vec![Value::array(vec![item; 1000]); 4]);
+    let evaluate = |text: &str| Expression::parse(text).unwrap().evaluate(&root, &mut Budget::default());
+    assert_eq!(evaluate(r#"$ =~ "y""#), Ok(Found::One(Value::Bool(false))));
+    assert_eq!(evaluate(r#"[$, $, $] =~ "y""#).unwrap_err().kind, EvalErrorKind::Limit);
+    assert_eq!(evaluate(r#"$[*][? $ =~ "y"]"#).unwrap_err().kind, EvalErrorKind::Limit);
+}
+
+#[test]
+fn expressions_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Expression>();
+    shared::<Select>();
 }
 
 #[test]

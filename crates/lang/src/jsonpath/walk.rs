@@ -360,8 +360,7 @@ fn computed_key(
 ) -> Result<Key, Fault> {
     let scope = Scope { root: scope.root, current, trail: scope.trail };
     let item = eval::eval(budget, key, scope)?;
-    let name = item.text();
-    budget.produce(name.len())?;
+    let name = item.text(budget)?;
     let index = item.as_value().and_then(convert::number).map(convert::integer);
     Ok(Key { name: Text::new(name), index, is_number: false })
 }
