@@ -36,14 +36,18 @@ pub(super) fn path<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) ->
 /// Evaluates a path that finds one value.
 fn one<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) -> Result<Item<'a>, Fault> {
     let mut steps = path.steps.as_slice();
-    let place = match origin(path.origin, scope) {
-        Some(Place::Ref(value)) => follow_keys(budget, &mut steps, value)?.map(Place::Ref),
-        place => place,
+    let value = match origin(path.origin, scope) {
+        Some(value) => follow_keys(budget, &mut steps, value)?,
+        None => None,
     };
-    one_from(budget, steps, place, scope)
+    match (value, steps) {
+        (Some(value), []) => Ok(Item::Ref(value)),
+        (value, steps) => one_from(budget, steps, value.map(Place::Ref), scope),
+    }
 }
 
 /// Follows the constant keys that `steps` starts with, which are most of all steps.
+#[inline]
 fn follow_keys<'a>(
     budget: &mut Budget,
     steps: &mut &'a [PathStep],
@@ -96,15 +100,15 @@ fn visit<'a>(
     found: &mut Visit<'_, 'a>,
 ) -> Result<(), Fault> {
     match origin(path.origin, scope) {
-        Some(place) => Walk { budget, scope, trail, found }.steps(&path.steps, place),
+        Some(value) => Walk { budget, scope, trail, found }.steps(&path.steps, Place::Ref(value)),
         None => Ok(()),
     }
 }
 
-fn origin<'a>(origin: Origin, scope: Scope<'a>) -> Option<Place<'a>> {
+fn origin<'a>(origin: Origin, scope: Scope<'a>) -> Option<&'a Value> {
     match origin {
-        Origin::Root => Some(Place::Ref(scope.root)),
-        Origin::Current => scope.current.map(Place::Ref),
+        Origin::Root => Some(scope.root),
+        Origin::Current => scope.current,
     }
 }
 
