@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use kubewright_value::{Budget, Exhausted, Map, Text};
+use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::context::{Context, Inputs};
 use super::item::{Dict, Item, Of};
@@ -155,13 +155,52 @@ impl<'a> Call<'a> {
         if self.overlays.is_empty() {
             return Ok(item);
         }
+        let changed = match &item {
+            Item::Object(map) => self.settle_object(map)?,
+            Item::Array(items) => self.settle_array(items)?,
+            _ => None,
+        };
+        Ok(changed.unwrap_or(item))
+    }
+
+    /// Returns the object's copy if it, or something in it, was changed.
+    fn settle_object(&mut self, map: &Arc<Map>) -> Result<Option<Item>, Failure> {
+        if let Some(dict) = self.overlay(map) {
+            return Ok(Some(Item::Dict(dict)));
+        }
+        let mut changed = None;
+        for (key, value) in map.iter() {
+            if let Some(item) = self.settle_value(value)? {
+                let dict = match &changed {
+                    Some(dict) => Rc::clone(dict),
+                    None => self.changeable(&Item::Object(Arc::clone(map)))?,
+                };
+                dict.entries.borrow_mut().insert(key.clone(), item);
+                changed = Some(dict);
+            }
+        }
+        Ok(changed.map(Item::Dict))
+    }
+
+    fn settle_array(&mut self, items: &Arc<Vec<Value>>) -> Result<Option<Item>, Failure> {
+        let mut changed: Option<Vec<Item>> = None;
+        for (index, value) in items.iter().enumerate() {
+            if let Some(item) = self.settle_value(value)? {
+                let copy = changed.get_or_insert_with(|| items.iter().map(Item::json).collect());
+                if let Some(place) = copy.get_mut(index) {
+                    *place = item;
+                }
+            }
+        }
+        Ok(changed.map(Item::list).transpose()?)
+    }
+
+    fn settle_value(&mut self, value: &Value) -> Result<Option<Item>, Failure> {
         self.budget.step(1)?;
-        match &item {
-            Item::Object(map) => match self.overlay(map) {
-                Some(dict) => Ok(Item::Dict(dict)),
-                None => Ok(item),
-            },
-            _ => Ok(item),
+        match value {
+            Value::Object(map) => self.settle_object(map),
+            Value::Array(items) => self.settle_array(items),
+            _ => Ok(None),
         }
     }
 

@@ -59,6 +59,8 @@ pub(super) enum Of {
 pub(super) struct List {
     pub of: Of,
     pub items: Vec<Item>,
+    /// A Go slice that was never made: empty, and `null` in JSON.
+    pub is_nil: bool,
     depth: u32,
 }
 
@@ -101,13 +103,23 @@ impl Item {
     /// Returns a slice of the given type.
     pub(super) fn list_of(of: Of, items: Vec<Item>) -> Result<Self, &'static str> {
         let depth = depth_above(items.iter())?;
-        Ok(Self::List(Rc::new(List { of, items, depth })))
+        Ok(Self::List(Rc::new(List { of, items, is_nil: false, depth })))
+    }
+
+    /// Returns a slice that was never made.
+    pub(super) fn nil_list(of: Of) -> Self {
+        Self::List(Rc::new(List { of, items: Vec::new(), is_nil: true, depth: 1 }))
+    }
+
+    /// Returns whether this is a slice that was never made.
+    pub(super) fn is_nil_list(&self) -> bool {
+        matches!(self, Self::List(list) if list.is_nil)
     }
 
     /// Returns a `[]string`.
     pub(super) fn texts<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> Self {
         let items = texts.into_iter().map(|text| Self::Text(text.into())).collect();
-        Self::List(Rc::new(List { of: Of::Text, items, depth: 1 }))
+        Self::List(Rc::new(List { of: Of::Text, items, is_nil: false, depth: 1 }))
     }
 
     /// Returns a map from strings to the given type.

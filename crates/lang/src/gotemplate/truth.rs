@@ -48,7 +48,7 @@ pub(super) fn deep_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool
 }
 
 fn containers_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exhausted> {
-    if a.list_len() != b.list_len() || a.map_len() != b.map_len() {
+    if a.is_nil_list() != b.is_nil_list() || a.list_len() != b.list_len() || a.map_len() != b.map_len() {
         return Ok(false);
     }
     for index in 0..a.list_len().unwrap_or(0) {

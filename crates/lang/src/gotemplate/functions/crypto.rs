@@ -82,7 +82,10 @@ fn decrypt(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let end = plain.len().checked_sub(padding);
     match end.and_then(|end| plain.get(..end)) {
         Some(plain) => Ok(Item::text(lossy(plain))),
-        None => Err("runtime error: slice bounds out of range".into()),
+        None => {
+            let end = plain.len() as i64 - padding as i64;
+            Err(format!("runtime error: slice bounds out of range [:{end}]").into())
+        }
     }
 }
 

@@ -83,7 +83,8 @@ fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>
         let spare = digits * bits as usize % 8;
         let position = padding.first().or(block.first()).map_or(text.len(), |(at, _)| *at);
         if block.len() < size {
-            return Err(if padding.is_empty() { block_start(block, size, text.len()) } else { text.len() });
+            let start = block.first().map_or(text.len(), |(at, _)| *at);
+            return Err(if padding.is_empty() { start } else { text.len() });
         }
         if let Some((at, _)) = padding.iter().find(|(_, b)| *b != b'=') {
             return Err(*at);
@@ -99,11 +100,6 @@ fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>
         }
     }
     Ok(out)
-}
-
-/// Go reports the start of an unfinished last block.
-fn block_start(block: &[(usize, u8)], size: usize, length: usize) -> usize {
-    if size == 4 { block.first().map_or(length, |(at, _)| *at) } else { length }
 }
 
 fn base32_encode(bytes: &[u8]) -> String {

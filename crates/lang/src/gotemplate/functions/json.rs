@@ -61,6 +61,7 @@ impl Writer {
         let start = self.out.len();
         match item {
             Item::Missing | Item::Nil => self.out.push_str("null"),
+            list if list.is_nil_list() => self.out.push_str("null"),
             Item::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
             Item::Int(_, value) => {
                 let _ = write!(self.out, "{value}");

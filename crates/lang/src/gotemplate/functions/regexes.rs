@@ -3,7 +3,7 @@
 use kubewright_value::Text;
 
 use super::super::call::{Call, Failure, Outcome};
-use super::super::item::Item;
+use super::super::item::{Item, Of};
 use super::arguments::{int, text};
 use super::{Function, Type, function};
 use crate::goregex::{Regex, quote_meta, replace_all, replace_all_literal};
@@ -61,6 +61,9 @@ fn find_all(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
         call.charge_list(1)?;
         found.push(Text::new(part));
     }
+    if found.is_empty() {
+        return Ok(Item::nil_list(Of::Text));
+    }
     Ok(Item::texts(found))
 }
 
@@ -83,5 +86,8 @@ fn split(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
     let regex = pattern(call, arguments, panic)?;
     let whole = text(arguments, 1);
     call.charge_list(whole.len())?;
+    if int(arguments, 2) == 0 {
+        return Ok(Item::nil_list(Of::Text));
+    }
     Ok(Item::texts(regex.split(whole, usize::try_from(int(arguments, 2)).ok()).into_iter().map(Text::new)))
 }

@@ -142,7 +142,13 @@ fn substr(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     match part.and_then(|(start, end)| whole.as_bytes().get(start..end)) {
         Some(part) => Ok(Item::text(lossy(part))),
-        None => Err(format!("runtime error: slice bounds out of range [{start}:{end}] with length {length}").into()),
+        None if int(arguments, 0) < 0 && end < 0 => {
+            Err(format!("runtime error: slice bounds out of range [:{end}]").into())
+        }
+        None if int(arguments, 0) < 0 => {
+            Err(format!("runtime error: slice bounds out of range [:{end}] with length {length}").into())
+        }
+        None => Err(format!("runtime error: slice bounds out of range [{start}:{end}]").into()),
     }
 }
 

@@ -20,7 +20,7 @@ pub(in super::super) fn parse(layout: &str, text: &str) -> Result<Time, String> 
             if !value.is_empty() {
                 return Err(format!("parsing time {text:?}: extra text: {value:?}"));
             }
-            return fields.time().ok_or_else(|| format!("parsing time {text:?}: out of range"));
+            return fields.time().ok_or_else(|| format!("parsing time {text:?}: day out of range"));
         };
         let name = rest.get(before.len()..rest.len() - after.len()).unwrap_or_default();
         value = fields.read(part, value, after).ok_or_else(|| problem(value, name))?;
