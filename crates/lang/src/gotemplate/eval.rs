@@ -23,7 +23,7 @@ impl<'a> Run<'a> {
         let value = value.unwrap_or(Item::Missing);
         for variable in &pipe.variables {
             if pipe.is_assign {
-                self.assign(*variable, value.clone());
+                self.assign(*variable, value.clone())?;
             } else {
                 self.stack.push((*variable, value.clone()));
             }
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
             Term::Field(fields) => self.fields(dot, fields, Arguments { words: arguments, last, dot }),
             Term::Chain(inner, fields) => self.chain(first, inner, fields, Arguments { words: arguments, last, dot }),
             Term::Variable(variable, fields) => {
-                let value = self.variable(*variable);
+                let value = self.variable(*variable)?;
                 if fields.is_empty() {
                     self.not_a_function(first, arguments, last.is_some())?;
                     return Ok(value);
@@ -81,9 +81,9 @@ impl<'a> Run<'a> {
             Term::Text(text) => Ok(Item::Text(text.clone())),
             Term::Number(literal) => self.constant(literal),
             Term::Field(fields) => self.fields(dot, fields, none),
-            Term::Variable(variable, fields) if fields.is_empty() => Ok(self.variable(*variable)),
+            Term::Variable(variable, fields) if fields.is_empty() => self.variable(*variable),
             Term::Variable(variable, fields) => {
-                let value = self.variable(*variable);
+                let value = self.variable(*variable)?;
                 self.fields(&value, fields, none)
             }
             Term::Chain(inner, fields) => self.chain(expression, inner, fields, none),
@@ -105,8 +105,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn variable(&self, variable: u32) -> Item {
-        self.stack.iter().rev().find(|(name, _)| *name == variable).map_or(Item::Missing, |(_, item)| item.clone())
+    fn variable(&self, variable: u32) -> Run1<Item> {
+        let found = self.stack.iter().rev().find(|(name, _)| *name == variable);
+        found.map(|(_, item)| item.clone()).ok_or_else(|| self.undefined(variable))
     }
 
     fn chain(
@@ -151,8 +152,9 @@ impl<'a> Run<'a> {
         let mut current = receiver.clone();
         let mut of_interface = false;
         for field in path {
+            // Only what the caller made keeps the type it was made with.
+            of_interface = !matches!(current, Item::Root) || self.call.context.plain(field).is_some();
             current = self.field(current, field, None, of_interface)?;
-            of_interface = true;
         }
         self.field(current, last, Some(arguments), of_interface)
     }

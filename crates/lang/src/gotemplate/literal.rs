@@ -194,6 +194,9 @@ fn plain(digits: &str, base: u32) -> Option<u64> {
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let cleaned;
     let text = if text.contains('_') {
+        if text.contains("__") || text.starts_with('_') || text.ends_with('_') {
+            return None;
+        }
         cleaned = text.replace('_', "");
         &cleaned
     } else {

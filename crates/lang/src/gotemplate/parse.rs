@@ -478,7 +478,7 @@ impl<'a> Parser<'a> {
                 format!("{start}U+{:04X} '{character}'", u32::from(character))
             }
             Kind::End => format!("unexpected EOF in {context}"),
-            Kind::Keyword(_) => format!("unexpected <{}> in {context}", token.text),
+            Kind::Keyword(_) | Kind::Dot | Kind::Nil => format!("unexpected <{}> in {context}", token.text),
             _ if token.text.chars().count() > 10 => {
                 let start: String = token.text.chars().take(10).collect();
                 format!("unexpected {start:?}... in {context}")

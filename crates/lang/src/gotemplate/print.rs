@@ -167,7 +167,13 @@ impl Printer<'_> {
             'q' => {
                 let shown = cut(text, spec.precision);
                 let backquoted = spec.sharp && !shown.contains(['`', '\u{7f}']) && !shown.contains(|c: char| c < ' ' && c != '\t');
-                self.pad(&if backquoted { format!("`{shown}`") } else { quote(shown) }, spec)
+                self.pad(&if backquoted {
+                        format!("`{shown}`")
+                    } else if spec.plus {
+                        quote_with(shown, |c| c.is_ascii() && is_printable(c))
+                    } else {
+                        quote(shown)
+                    }, spec)
             }
             'x' | 'X' => {
                 let bytes = text.as_bytes();
@@ -319,6 +325,10 @@ fn cut(text: &str, count: Option<usize>) -> &str {
 
 /// Returns `text` as a Go string literal.
 pub(super) fn quote(text: &str) -> String {
+    quote_with(text, is_printable)
+}
+
+fn quote_with(text: &str, is_plain: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -332,7 +342,7 @@ pub(super) fn quote(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             '\u{b}' => out.push_str("\\v"),
-            c if is_printable(c) => out.push(c),
+            c if is_plain(c) => out.push(c),
             c if u32::from(c) < 0x80 => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }

@@ -32,7 +32,7 @@ pub(super) enum Here<'a> {
     Pipe(&'a Pipe),
     Command(&'a Command),
     Expression(&'a Expression),
-    Template(u32),
+    Template(u32, &'a Text, Option<&'a Pipe>),
 }
 
 /// What a statement says about the loop around it.
@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
                 self.nested(|run| run.range(branch, dot))?;
             }
             Node::Template { at, name, pipe } => {
-                self.here = Here::Template(*at);
+                self.here = Here::Template(*at, name, pipe.as_ref());
                 self.nested(|run| run.invoke(name, pipe.as_ref(), dot))?;
             }
             Node::Break => return Ok(Flow::Break),
@@ -187,10 +187,10 @@ impl<'a> Run<'a> {
         let mark = self.stack.len();
         match (branch.pipe.variables.as_slice(), branch.pipe.is_assign) {
             ([], _) => {}
-            ([only], true) => self.assign(*only, element.clone()),
+            ([only], true) => self.assign(*only, element.clone())?,
             ([first, second, ..], true) => {
-                self.assign(*first, index);
-                self.assign(*second, element.clone());
+                self.assign(*first, index)?;
+                self.assign(*second, element.clone())?;
             }
             ([_], false) => self.set_top(1, element.clone()),
             ([_, _, ..], false) => {
@@ -235,10 +235,20 @@ impl<'a> Run<'a> {
     }
 
     /// Sets the innermost variable of that name.
-    pub(super) fn assign(&mut self, variable: VariableId, item: Item) {
-        if let Some((_, value)) = self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
-            *value = item;
+    pub(super) fn assign(&mut self, variable: VariableId, item: Item) -> Run1<()> {
+        match self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
+            Some((_, value)) => {
+                *value = item;
+                Ok(())
+            }
+            None => Err(self.undefined(variable)),
         }
+    }
+
+    /// Says that a variable is used where it is not in scope, which parsing does not always notice.
+    pub(super) fn undefined(&self, variable: VariableId) -> Box<TemplateError> {
+        let name = self.template.names.get(variable as usize).map_or("$", Text::as_str);
+        self.error(format!("undefined variable: {name}"))
     }
 
     pub(super) fn limit(
@@ -272,7 +282,10 @@ impl<'a> Run<'a> {
                 (command.words.first().map_or(0, |word| word.at), Some(show_command(command, names)))
             }
             Here::Expression(expression) => (expression.at, Some(show(expression, names))),
-            Here::Template(at) => (at, None),
+            Here::Template(at, name, pipe) => {
+                let given = pipe.map(|pipe| format!(" {}", show_pipe(pipe, names))).unwrap_or_default();
+                (at, Some(format!("{{{{template {}{given}}}}}", super::print::quote(name))))
+            }
         };
         let place = shown.map(|shown| format!(" at <{shown}>")).unwrap_or_default();
         Box::new(TemplateError {

@@ -33,12 +33,13 @@ pub(super) const TABLE: &[Function] = &[
     variadic("urlquery", &[], Type::Any, |call, arguments| escaped(call, arguments, query_escape)),
 ];
 
-fn call_value(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn call_value(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let callee = any(arguments, 0);
     if callee.is_nil() {
         return Err("call of nil".into());
     }
-    Err(format!("non-function of type {}", callee.type_name()).into())
+    let shown = call.text_of(callee)?;
+    Err(format!("non-function {shown} of type {}", callee.type_name()).into())
 }
 
 fn eq(arguments: &[Item]) -> Result<bool, super::super::call::Failure> {
@@ -115,7 +116,8 @@ fn len(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     };
     match length {
         Some(length) => Ok(Item::int(i64::try_from(length).unwrap_or(i64::MAX))),
-        None if item.is_nil() => Err("len of nil pointer".into()),
+        None if matches!(item, Item::Nil) => Err("len of nil pointer".into()),
+        None if item.is_nil() => Err("reflect: call of reflect.Value.Type on zero Value".into()),
         None => Err(format!("len of type {}", item.type_name()).into()),
     }
 }
