@@ -14,6 +14,7 @@ pub(super) fn format(value: f64, verb: char, precision: Option<usize>) -> String
             None => format!("{value}"),
         },
         'e' | 'E' => exponent_form(value, precision),
+        'x' | 'X' => hexadecimal(value),
         _ => general(value, precision),
     };
     if verb.is_ascii_uppercase() { text.to_uppercase() } else { text }
@@ -46,6 +47,27 @@ fn general(value: f64, precision: Option<usize>) -> String {
             strip_zeros(format!("{value:.*}", usize::try_from(after).unwrap_or(0)))
         }
     }
+}
+
+/// Writes the bits of the mantissa: `0x1.8p+01` is 3. The precision is not looked at.
+fn hexadecimal(value: f64) -> String {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    let bits = value.to_bits();
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if value == 0.0 {
+        return format!("{sign}0x0p+00");
+    }
+    let (mut mantissa, mut exponent) = (bits & MANTISSA, i64::try_from((bits >> 52) & 0x7ff).unwrap_or(0) - 1023);
+    if exponent == -1023 {
+        let shift = mantissa.leading_zeros() - 11;
+        mantissa = (mantissa << shift) & MANTISSA;
+        exponent = -1022 - i64::from(shift);
+    }
+    let digits = format!("{mantissa:013x}");
+    let digits = digits.trim_end_matches('0');
+    let point = if digits.is_empty() { "" } else { "." };
+    let mark = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}0x1{point}{digits}p{mark}{:02}", exponent.unsigned_abs())
 }
 
 fn strip_zeros_exponent(text: &str, strip: bool) -> String {

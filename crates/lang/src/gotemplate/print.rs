@@ -90,7 +90,7 @@ impl Printer<'_> {
             Item::Missing | Item::Nil => self.push("<nil>"),
             Item::Bool(value) => match spec.verb {
                 'v' | 't' => self.pad(if *value { "true" } else { "false" }, spec),
-                _ => self.bad_verb(item, spec.verb),
+                _ => self.bad_verb(item, spec),
             },
             Item::Int(width, value) => self.integer(item, i128::from(*value), width.is_unsigned(), spec),
             Item::Number(number) if spec.verb == 'v' => match number.normalized() {
@@ -185,7 +185,7 @@ impl Printer<'_> {
                     .collect();
                 self.pad(&digits, spec)
             }
-            verb => self.bad_verb(item, verb),
+            _ => self.bad_verb(item, spec),
         }
     }
 
@@ -202,7 +202,7 @@ impl Printer<'_> {
             'x' => format!("{size:x}"),
             'X' => format!("{size:X}"),
             'c' | 'q' | 'U' => return self.character(value, spec),
-            verb => return self.bad_verb(item, verb),
+            _ => return self.bad_verb(item, spec),
         };
         if spec.go_syntax && unsigned {
             digits = format!("0x{size:x}");
@@ -263,8 +263,8 @@ impl Printer<'_> {
         let (verb, default) = match spec.verb {
             'v' => ('g', None),
             'e' | 'E' | 'f' | 'F' => (spec.verb, Some(6)),
-            'g' | 'G' => (spec.verb, None),
-            verb => return self.bad_verb(item, verb),
+            'g' | 'G' | 'x' | 'X' => (spec.verb, None),
+            _ => return self.bad_verb(item, spec),
         };
         let precision = spec.precision.or(default);
         self.budget.produce(precision.unwrap_or(0))?;
@@ -295,9 +295,10 @@ impl Printer<'_> {
         self.pad(&format!("{sign}{digits}"), spec)
     }
 
-    fn bad_verb(&mut self, item: &Item, verb: char) -> Printed {
-        self.push(&format!("%!{verb}({}=", item.type_name()))?;
-        self.value(item, &Spec::PLAIN)?;
+    /// Says that the verb does not fit; width and precision still hold.
+    fn bad_verb(&mut self, item: &Item, spec: &Spec) -> Printed {
+        self.push(&format!("%!{}({}=", spec.verb, item.type_name()))?;
+        self.value(item, &Spec { verb: 'v', ..*spec })?;
         self.push(")")
     }
 

@@ -81,6 +81,9 @@ pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
             Ok(numeric_order(a, b) == Some(Ordering::Equal))
         }
         _ if is_basic(a) || is_basic(b) => Err(incompatible(a, b)),
+        _ if a.kind_name() == b.kind_name() && (a.is_nil_list() || b.is_nil_list()) => {
+            Ok(a.is_nil_list() && b.is_nil_list())
+        }
         (Item::Time(a), Item::Time(b)) => Ok(a == b),
         (Item::Version(a), Item::Version(b)) => Ok(std::rc::Rc::ptr_eq(a, b)),
         _ => Err(format!("non-comparable type {}", b.type_name())),

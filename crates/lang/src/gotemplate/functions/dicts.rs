@@ -106,7 +106,7 @@ fn deep_copy(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 fn copied(call: &mut Call<'_>, item: &Item) -> Outcome {
     call.budget.step(1)?;
     match item {
-        Item::List(list) => {
+        Item::List(list) if !list.is_nil => {
             call.charge_list(list.items.len())?;
             call.budget.enter()?;
             let items: Result<Vec<Item>, Failure> = list.items.iter().map(|item| copied(call, item)).collect();

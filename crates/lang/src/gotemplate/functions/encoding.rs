@@ -83,8 +83,7 @@ fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>
         let spare = digits * bits as usize % 8;
         let position = padding.first().or(block.first()).map_or(text.len(), |(at, _)| *at);
         if block.len() < size {
-            let start = block.first().map_or(text.len(), |(at, _)| *at);
-            return Err(if padding.is_empty() { start } else { text.len() });
+            return Err(text.len() - if padding.is_empty() { block.len() } else { 0 });
         }
         if let Some((at, _)) = padding.iter().find(|(_, b)| *b != b'=') {
             return Err(*at);

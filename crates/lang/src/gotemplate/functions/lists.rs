@@ -201,6 +201,9 @@ fn chunk(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     if size < 0 && (last as f64 / size as f64).floor() == -1.0 {
         return Ok(Item::list_of(Of::Lists, Vec::new())?);
     }
+    if size < -1 && last == 0 {
+        return Ok(Item::list_of(Of::Lists, vec![Item::list(list)?])?);
+    }
     let Some(size) = usize::try_from(size).ok().filter(|size| *size > 0) else {
         return Err("runtime error: makeslice: len out of range".into());
     };

@@ -156,6 +156,7 @@ fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
         Part::ZeroMinute => write!(out, "{:02}", civil.minute),
         Part::Second => write!(out, "{}", civil.second),
         Part::ZeroSecond => write!(out, "{:02}", civil.second),
+        Part::LongYear if civil.year < 0 => write!(out, "-{:04}", civil.year.unsigned_abs()),
         Part::LongYear => write!(out, "{:04}", civil.year),
         Part::Year => write!(out, "{:02}", civil.year.rem_euclid(100)),
         Part::UpperPm => out.write_str(if civil.hour >= 12 { "PM" } else { "AM" }),
