@@ -70,6 +70,11 @@ impl Template {
         inputs: &Inputs,
         budget: &mut Budget,
     ) -> Result<String, TemplateError> {
+        if let Some(text) = self.literal()
+            && budget.produce(text.len()).is_ok()
+        {
+            return Ok(text.to_owned());
+        }
         let call = Call::new(budget, context, inputs, &self.regexes);
         Run::new(self, call).execute().map_err(|error| *error)
     }

@@ -40,7 +40,9 @@ impl From<&str> for Failure {
 pub(super) type Outcome = Result<Item, Failure>;
 
 /// Regular expressions by their pattern; what is wrong with those that are none.
-pub(super) type Regexes = HashMap<Text, Result<Regex, String>>;
+///
+/// Shared, because a clone of an expression starts without the memory its searches have gathered.
+pub(super) type Regexes = HashMap<Text, Result<Arc<Regex>, String>>;
 
 /// How many patterns that are not constant one rendering remembers.
 const MAX_REGEXES: usize = 64;
@@ -108,7 +110,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the expression with this pattern, compiled once.
-    pub(super) fn regex(&mut self, pattern: &Text) -> Result<Regex, String> {
+    pub(super) fn regex(&mut self, pattern: &Text) -> Result<Arc<Regex>, String> {
         if let Some(known) = self.constants.get(pattern).or_else(|| self.regexes.get(pattern)) {
             return known.clone();
         }
@@ -219,9 +221,13 @@ impl Drop for Call<'_> {
 }
 
 /// Compiles a pattern by Go's rules; the message is Go's.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
-    goregex::compile(pattern).map_err(|error| {
+pub(super) fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
+    goregex::compile(pattern).map(Arc::new).map_err(|error| {
         let message = error.to_string();
-        if message.starts_with("error parsing regexp") { message } else { format!("error parsing regexp: {message}") }
+        if message.starts_with("error parsing regexp") {
+            message
+        } else {
+            format!("error parsing regexp: {message}")
+        }
     })
 }

@@ -40,7 +40,9 @@ impl<'a> Run<'a> {
         }
         match &first.kind {
             Term::Field(fields) => self.fields(dot, fields, Arguments { words: arguments, last, dot }),
-            Term::Chain(inner, fields) => self.chain(first, inner, fields, Arguments { words: arguments, last, dot }),
+            Term::Chain(inner, fields) => {
+                self.chain(first, inner, fields, Arguments { words: arguments, last, dot })
+            }
             Term::Variable(variable, fields) => {
                 let value = self.variable(*variable)?;
                 if fields.is_empty() {
@@ -49,9 +51,12 @@ impl<'a> Run<'a> {
                 }
                 self.fields(&value, fields, Arguments { words: arguments, last, dot })
             }
-            Term::Function(function) => {
-                self.invoke_function(function, first, Some(command), Arguments { words: arguments, last, dot })
-            }
+            Term::Function(function) => self.invoke_function(
+                function,
+                first,
+                Some(command),
+                Arguments { words: arguments, last, dot },
+            ),
             other => {
                 self.not_a_function(first, arguments, last.is_some())?;
                 match other {
@@ -126,12 +131,7 @@ impl<'a> Run<'a> {
     }
 
     /// Follows `fields` from `receiver`; JSON is walked in place.
-    fn fields(
-        &mut self,
-        receiver: &Item,
-        fields: &'a [Text],
-        arguments: Arguments<'a, '_>,
-    ) -> Run1<Item> {
+    fn fields(&mut self, receiver: &Item, fields: &'a [Text], arguments: Arguments<'a, '_>) -> Run1<Item> {
         let Some((last, path)) = fields.split_last() else {
             return Ok(receiver.clone());
         };
@@ -203,9 +203,7 @@ impl<'a> Run<'a> {
             Some(_) if has_arguments && matches!(receiver, Item::Root) => {
                 Err(self.error(format!("{field} has arguments but cannot be invoked as function")))
             }
-            Some(_) if has_arguments => {
-                Err(self.error(format!("{field} is not a method but has arguments")))
-            }
+            Some(_) if has_arguments => Err(self.error(format!("{field} is not a method but has arguments"))),
             Some(item) => Ok(item),
             None => {
                 let name = if of_interface { "interface {}" } else { receiver.type_name() };
@@ -214,12 +212,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn method(
-        &mut self,
-        receiver: &Item,
-        name: &Text,
-        arguments: Option<Arguments<'a, '_>>,
-    ) -> Run1<Item> {
+    fn method(&mut self, receiver: &Item, name: &Text, arguments: Option<Arguments<'a, '_>>) -> Run1<Item> {
         let mut values = Vec::new();
         if let Some(arguments) = arguments {
             for word in arguments.words {
@@ -281,12 +274,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn check_count(
-        &self,
-        function: &Function,
-        count: usize,
-        written: usize,
-    ) -> Run1<()> {
+    fn check_count(&self, function: &Function, count: usize, written: usize) -> Run1<()> {
         let wanted = function.parameters.len();
         let message = if function.rest.is_some() {
             if count >= wanted {
@@ -358,9 +346,7 @@ impl<'a> Run<'a> {
         match (wanted, &item) {
             (Type::Any, Item::Missing) => Ok(Item::Nil),
             (Type::Any | Type::Raw, _) | (Type::Dict, Item::Missing) => Ok(item),
-            (_, Item::Missing) => {
-                Err(self.error(format!("invalid value; expected {}", wanted.name())))
-            }
+            (_, Item::Missing) => Err(self.error(format!("invalid value; expected {}", wanted.name()))),
             _ if wanted.takes(&item) => Ok(item),
             _ => {
                 let got = if matches!(item, Item::Nil) { "interface {}" } else { item.type_name() };

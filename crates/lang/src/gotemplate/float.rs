@@ -57,7 +57,8 @@ fn hexadecimal(value: f64) -> String {
     if value == 0.0 {
         return format!("{sign}0x0p+00");
     }
-    let (mut mantissa, mut exponent) = (bits & MANTISSA, i64::try_from((bits >> 52) & 0x7ff).unwrap_or(0) - 1023);
+    let (mut mantissa, mut exponent) =
+        (bits & MANTISSA, i64::try_from((bits >> 52) & 0x7ff).unwrap_or(0) - 1023);
     if exponent == -1023 {
         let shift = mantissa.leading_zeros() - 11;
         mantissa = (mantissa << shift) & MANTISSA;

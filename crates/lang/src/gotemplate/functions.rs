@@ -82,7 +82,9 @@ impl Functions {
         let reason = match function.access {
             Access::Free | Access::Unrepeatable => "its result differs from call to call",
             Access::Expensive => "it is expensive by design",
-            Access::Unavailable(reason) => return Err(format!("function {name:?} is not available: {reason}")),
+            Access::Unavailable(reason) => {
+                return Err(format!("function {name:?} is not available: {reason}"));
+            }
         };
         Err(format!("function {name:?} is refused because {reason}; it can be allowed by name"))
     }

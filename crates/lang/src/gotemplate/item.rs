@@ -142,10 +142,10 @@ impl Item {
     /// Returns the value as one made in Go: whole numbers are `int`.
     pub(super) fn native(value: &Value) -> Self {
         match value {
-            Value::Number(number) => number.as_i64().filter(|_| number.is_integer()).map_or_else(
-                || Self::Float(number.as_f64()),
-                Self::int,
-            ),
+            Value::Number(number) => number
+                .as_i64()
+                .filter(|_| number.is_integer())
+                .map_or_else(|| Self::Float(number.as_f64()), Self::int),
             Value::Array(items) => Self::list(items.iter().map(Self::native).collect()).unwrap_or(Self::Nil),
             Value::Object(map) => {
                 let entries = map.iter().map(|(key, value)| (key.clone(), Self::native(value))).collect();

@@ -207,7 +207,8 @@ impl<'a> Lexer<'a> {
                     self.emit(Kind::LeftParen);
                 }
                 ')' => {
-                    parens = parens.checked_sub(1).ok_or((Kind::Error("unexpected right paren"), self.start))?;
+                    parens =
+                        parens.checked_sub(1).ok_or((Kind::Error("unexpected right paren"), self.start))?;
                     self.emit(Kind::RightParen);
                 }
                 c if is_word(c) => self.identifier()?,

@@ -179,7 +179,8 @@ pub(super) fn parse_unsigned(text: &str, base: u32) -> Option<u64> {
         return plain(digits, base);
     }
     let has_prefix = digits.len() < text.len();
-    let misplaced = (digits.starts_with('_') && !has_prefix) || digits.ends_with('_') || digits.contains("__");
+    let misplaced =
+        (digits.starts_with('_') && !has_prefix) || digits.ends_with('_') || digits.contains("__");
     if misplaced { None } else { plain(&digits.replace('_', ""), base) }
 }
 
@@ -223,7 +224,10 @@ fn parse_hexadecimal(text: &str) -> Option<f64> {
         return None;
     }
     let exponent: i32 = exponent.parse().ok()?;
-    let digits = whole.chars().chain(fraction.chars()).try_fold(0.0, |sum, c| Some(sum * 16.0 + f64::from(c.to_digit(16)?)))?;
+    let digits = whole
+        .chars()
+        .chain(fraction.chars())
+        .try_fold(0.0, |sum, c| Some(sum * 16.0 + f64::from(c.to_digit(16)?)))?;
     let places = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
     Some(digits * 2_f64.powi(exponent.checked_sub(places)?)).filter(|value| value.is_finite())
 }

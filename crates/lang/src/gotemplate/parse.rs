@@ -391,7 +391,12 @@ impl<'a> Parser<'a> {
                 let shown = super::ast::show(&term, &self.names);
                 return Err(self.error_at(chain_at, format!("unexpected . after term {shown:?}")));
             }
-            _ => return Ok(Some(Expression { at: offset(chain_at), kind: Term::Chain(Box::new(term), fields) })),
+            _ => {
+                return Ok(Some(Expression {
+                    at: offset(chain_at),
+                    kind: Term::Chain(Box::new(term), fields),
+                }));
+            }
         }
         term.at = offset(chain_at);
         Ok(Some(term))
@@ -408,9 +413,9 @@ impl<'a> Parser<'a> {
             Kind::Variable => self.used_variable(token)?,
             Kind::Field => Term::Field(vec![field(token.text)]),
             Kind::Bool => Term::Bool(token.text == "true"),
-            Kind::Number | Kind::Complex => Term::Number(
-                literal::number(token.text).map_err(|message| self.error_at(token.at, message))?,
-            ),
+            Kind::Number | Kind::Complex => {
+                Term::Number(literal::number(token.text).map_err(|message| self.error_at(token.at, message))?)
+            }
             Kind::Character => Term::Number(
                 literal::character(token.text).map_err(|message| self.error_at(token.at, message))?,
             ),

@@ -166,14 +166,19 @@ impl Printer<'_> {
             'v' | 's' => self.string(text, spec),
             'q' => {
                 let shown = cut(text, spec.precision);
-                let backquoted = spec.sharp && !shown.contains(['`', '\u{7f}']) && !shown.contains(|c: char| c < ' ' && c != '\t');
-                self.pad(&if backquoted {
+                let backquoted = spec.sharp
+                    && !shown.contains(['`', '\u{7f}'])
+                    && !shown.contains(|c: char| c < ' ' && c != '\t');
+                self.pad(
+                    &if backquoted {
                         format!("`{shown}`")
                     } else if spec.plus {
                         quote_with(shown, |c| c.is_ascii() && is_printable(c))
                     } else {
                         quote(shown)
-                    }, spec)
+                    },
+                    spec,
+                )
             }
             'x' | 'X' => {
                 let bytes = text.as_bytes();

@@ -32,8 +32,7 @@ impl RootReads {
     /// Returns whether something at, above or below `path` may be read, so that a change there can be seen.
     #[must_use]
     pub fn may_read(&self, path: &[&str]) -> bool {
-        self.everything
-            || self.paths.iter().any(|known| known.iter().zip(path).all(|(a, b)| a == b))
+        self.everything || self.paths.iter().any(|known| known.iter().zip(path).all(|(a, b)| a == b))
     }
 }
 
@@ -99,8 +98,11 @@ impl Finder {
     }
 
     fn command(&mut self, command: &Command, dot: Dot) {
-        if let [Expression { kind: Term::Function(function), .. }, Expression { kind: Term::Text(pattern), .. }, ..] =
-            command.words.as_slice()
+        if let [
+            Expression { kind: Term::Function(function), .. },
+            Expression { kind: Term::Text(pattern), .. },
+            ..,
+        ] = command.words.as_slice()
             && super::functions::takes_pattern(function.name)
         {
             self.facts.patterns.insert(pattern.clone());

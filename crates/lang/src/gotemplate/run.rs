@@ -176,7 +176,8 @@ impl<'a> Run<'a> {
         if matches!(value, Item::Missing) {
             return Ok(false);
         }
-        let shown = self.call.print(|printer| printer.plain(value)).map_err(|failure| self.failed(failure))?;
+        let shown =
+            self.call.print(|printer| printer.plain(value)).map_err(|failure| self.failed(failure))?;
         Err(self.error(format!("range can't iterate over {shown}")))
     }
 
@@ -251,10 +252,7 @@ impl<'a> Run<'a> {
         self.error(format!("undefined variable: {name}"))
     }
 
-    pub(super) fn limit(
-        &mut self,
-        charge: impl FnOnce(&mut Call<'a>) -> Result<(), Exhausted>,
-    ) -> Run1<()> {
+    pub(super) fn limit(&mut self, charge: impl FnOnce(&mut Call<'a>) -> Result<(), Exhausted>) -> Run1<()> {
         charge(&mut self.call).map_err(|exhausted| self.exhausted(exhausted))
     }
 

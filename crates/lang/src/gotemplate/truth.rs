@@ -77,7 +77,8 @@ pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
     match (a, b) {
         (Item::Bool(a), Item::Bool(b)) => Ok(a == b),
         (Item::Text(a), Item::Text(b)) => Ok(a == b),
-        (Item::Int(..), Item::Int(..)) | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
+        (Item::Int(..), Item::Int(..))
+        | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
             Ok(numeric_order(a, b) == Some(Ordering::Equal))
         }
         _ if is_basic(a) || is_basic(b) => Err(incompatible(a, b)),
@@ -99,7 +100,8 @@ pub(super) fn less(a: &Item, b: &Item) -> Result<bool, String> {
     match (a, b) {
         (Item::Bool(_), Item::Bool(_)) => Err(BAD.to_owned()),
         (Item::Text(a), Item::Text(b)) => Ok(a < b),
-        (Item::Int(..), Item::Int(..)) | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
+        (Item::Int(..), Item::Int(..))
+        | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
             Ok(numeric_order(a, b) == Some(Ordering::Less))
         }
         _ => Err(incompatible(a, b)),

@@ -18,8 +18,12 @@ pub(super) const TABLE: &[Function] = &[
     function("ne", &[Type::Raw, Type::Raw], |_, arguments| eq(arguments).map(|equal| Item::Bool(!equal))),
     function("lt", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, false).map(Item::Bool)),
     function("le", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, true).map(Item::Bool)),
-    function("gt", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, true).map(|le| Item::Bool(!le))),
-    function("ge", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, false).map(|lt| Item::Bool(!lt))),
+    function("gt", &[Type::Raw, Type::Raw], |_, arguments| {
+        compare(arguments, true).map(|le| Item::Bool(!le))
+    }),
+    function("ge", &[Type::Raw, Type::Raw], |_, arguments| {
+        compare(arguments, false).map(|lt| Item::Bool(!lt))
+    }),
     variadic("index", &[Type::Raw], Type::Raw, index),
     function("len", &[Type::Raw], len),
     variadic("print", &[], Type::Any, |call, arguments| Ok(Item::text(sprint(call, arguments)?))),
@@ -123,10 +127,7 @@ fn len(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 }
 
 /// As Go's `Sprint`: a space between two operands of which none is text.
-pub(super) fn sprint(
-    call: &mut Call<'_>,
-    arguments: &[Item],
-) -> Result<String, super::super::call::Failure> {
+pub(super) fn sprint(call: &mut Call<'_>, arguments: &[Item]) -> Result<String, super::super::call::Failure> {
     call.print(|printer| {
         let mut after_text = true;
         for (i, argument) in arguments.iter().enumerate() {

@@ -69,7 +69,9 @@ fn decrypt(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let mut bytes = base64_decode(encrypted)?;
     if bytes.len() < BLOCK {
         let length = bytes.len();
-        return Err(format!("runtime error: slice bounds out of range [:{BLOCK}] with capacity {length}").into());
+        return Err(
+            format!("runtime error: slice bounds out of range [:{BLOCK}] with capacity {length}").into()
+        );
     }
     let mut content = bytes.split_off(BLOCK);
     if content.len() % BLOCK != 0 {
@@ -110,7 +112,9 @@ fn hashed(call: &mut Call<'_>, password: &str) -> Result<String, super::super::c
     call.budget.step(SLOW)?;
     let salt: [u8; 16] = random_bytes(call, BLOCK)?.try_into().unwrap_or_default();
     if password.len() > 72 {
-        return Ok("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned());
+        return Ok(
+            "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned()
+        );
     }
     let hash = bcrypt::hash_with_salt(password, 10, salt).map_err(|error| error.to_string())?;
     Ok(hash.format_for_version(bcrypt::Version::TwoA))
@@ -124,10 +128,27 @@ const PATTERNS: [(&str, &[&str]); 6] = [
     (
         "long",
         &[
-            "CvcvnoCvcvCvcv", "CvcvCvcvnoCvcv", "CvcvCvcvCvcvno", "CvccnoCvcvCvcv", "CvccCvcvnoCvcv", "CvccCvcvCvcvno",
-            "CvcvnoCvccCvcv", "CvcvCvccnoCvcv", "CvcvCvccCvcvno", "CvcvnoCvcvCvcc", "CvcvCvcvnoCvcc", "CvcvCvcvCvccno",
-            "CvccnoCvccCvcv", "CvccCvccnoCvcv", "CvccCvccCvcvno", "CvcvnoCvccCvcc", "CvcvCvccnoCvcc", "CvcvCvccCvccno",
-            "CvccnoCvcvCvcc", "CvccCvcvnoCvcc", "CvccCvcvCvccno",
+            "CvcvnoCvcvCvcv",
+            "CvcvCvcvnoCvcv",
+            "CvcvCvcvCvcvno",
+            "CvccnoCvcvCvcv",
+            "CvccCvcvnoCvcv",
+            "CvccCvcvCvcvno",
+            "CvcvnoCvccCvcv",
+            "CvcvCvccnoCvcv",
+            "CvcvCvccCvcvno",
+            "CvcvnoCvcvCvcc",
+            "CvcvCvcvnoCvcc",
+            "CvcvCvcvCvccno",
+            "CvccnoCvccCvcv",
+            "CvccCvccnoCvcv",
+            "CvccCvccCvcvno",
+            "CvcvnoCvccCvcc",
+            "CvcvCvccnoCvcc",
+            "CvcvCvccCvccno",
+            "CvccnoCvcvCvcc",
+            "CvccCvcvnoCvcc",
+            "CvccCvcvCvccno",
         ],
     ),
     ("medium", &["CvcnoCvc", "CvcCvcno"]),

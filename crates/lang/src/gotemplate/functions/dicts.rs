@@ -109,7 +109,8 @@ fn copied(call: &mut Call<'_>, item: &Item) -> Outcome {
         Item::List(list) if !list.is_nil => {
             call.charge_list(list.items.len())?;
             call.budget.enter()?;
-            let items: Result<Vec<Item>, Failure> = list.items.iter().map(|item| copied(call, item)).collect();
+            let items: Result<Vec<Item>, Failure> =
+                list.items.iter().map(|item| copied(call, item)).collect();
             call.budget.leave();
             Ok(Item::list_of(list.of, items?)?)
         }
@@ -160,7 +161,8 @@ fn dig(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         };
         if !Type::Dict.takes(&current) {
             let found = shown(&current);
-            let message = format!("interface conversion: interface {{}} is {found}, not map[string]interface {{}}");
+            let message =
+                format!("interface conversion: interface {{}} is {found}, not map[string]interface {{}}");
             return Err(message.into());
         }
         current = match current.entry(key).unwrap_or(Item::Missing) {

@@ -16,7 +16,9 @@ pub(super) const TABLE: &[Function] = &[
     function("b64dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base64_decode(text(a, 0)))))),
     function("b32enc", &[Type::Text], |_, a| Ok(Item::text(base32_encode(text(a, 0).as_bytes())))),
     function("b32dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base32_decode(text(a, 0)))))),
-    function("sha1sum", &[Type::Text], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(text(a, 0).as_bytes()))))),
+    function("sha1sum", &[Type::Text], |_, a| {
+        Ok(Item::text(hex(&sha1::Sha1::digest(text(a, 0).as_bytes()))))
+    }),
     function("sha256sum", &[Type::Text], |_, a| {
         Ok(Item::text(hex(&sha2::Sha256::digest(text(a, 0).as_bytes()))))
     }),
@@ -68,7 +70,8 @@ fn base32_decode(text: &str) -> Result<Vec<u8>, String> {
 
 /// Decodes blocks of `size` digits of `bits` bits, the last padded with `=`.
 fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>) -> Result<Vec<u8>, usize> {
-    let input: Vec<(usize, u8)> = text.bytes().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
+    let input: Vec<(usize, u8)> =
+        text.bytes().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
     let mut out = Vec::with_capacity(input.len() * bits as usize / 8);
     let mut blocks = input.chunks(size).peekable();
     while let Some(block) = blocks.next() {

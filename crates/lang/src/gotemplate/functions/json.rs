@@ -79,7 +79,9 @@ impl Writer {
             Item::Text(text) => self.string(text),
             Item::Time(time) => self.string(&time.format("2006-01-02T15:04:05.999999999Z07:00")),
             Item::Version(version) => self.string(&version.to_string()),
-            Item::Array(_) | Item::List(_) => return self.nested(call, |writer, call| writer.list(call, item)),
+            Item::Array(_) | Item::List(_) => {
+                return self.nested(call, |writer, call| writer.list(call, item));
+            }
             Item::Object(_) | Item::Dict(_) => {
                 let entries = item.sorted_entries().unwrap_or_default();
                 return self.nested(call, |writer, call| writer.entries(call, entries));
@@ -115,7 +117,11 @@ impl Writer {
         self.close(call, length, ']')
     }
 
-    fn entries(&mut self, call: &mut Call<'_>, entries: Vec<(kubewright_value::Text, Item)>) -> Result<(), Failure> {
+    fn entries(
+        &mut self,
+        call: &mut Call<'_>,
+        entries: Vec<(kubewright_value::Text, Item)>,
+    ) -> Result<(), Failure> {
         let length = entries.len();
         self.out.push('{');
         for (index, (key, value)) in entries.into_iter().enumerate() {

@@ -59,7 +59,11 @@ fn made(call: &mut Call<'_>, items: Vec<Item>) -> Outcome {
 /// Returns the elements of a list, or Go's complaint that it is none.
 fn items(call: &mut Call<'_>, item: &Item, complaint: &str) -> Result<Vec<Item>, Failure> {
     let Some(length) = item.list_len() else {
-        return Err(if item.is_nil() { NIL.into() } else { format!("{complaint} {}", item.kind_name()).into() });
+        return Err(if item.is_nil() {
+            NIL.into()
+        } else {
+            format!("{complaint} {}", item.kind_name()).into()
+        });
     };
     call.charge_list(length)?;
     Ok(item.elements().unwrap_or_default())

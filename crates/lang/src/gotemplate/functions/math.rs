@@ -72,11 +72,7 @@ fn round(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     Ok(Item::Float(rounded / power))
 }
 
-fn exact(
-    start: f64,
-    items: &[Item],
-    combine: fn(Decimal, Decimal) -> Result<Decimal, Failure>,
-) -> Outcome {
+fn exact(start: f64, items: &[Item], combine: fn(Decimal, Decimal) -> Result<Decimal, Failure>) -> Outcome {
     let mut sum = Decimal::new(start)?;
     for item in items {
         sum = combine(sum, Decimal::new(to_float(item))?)?;
@@ -126,7 +122,8 @@ impl Decimal {
 
     fn add(self, other: Self) -> Result<Self, Failure> {
         let exponent = self.exponent.min(other.exponent);
-        let exact = self.rough.or(other.rough).is_none().then(|| self.at(exponent)?.checked_add(other.at(exponent)?));
+        let exact =
+            self.rough.or(other.rough).is_none().then(|| self.at(exponent)?.checked_add(other.at(exponent)?));
         Ok(match exact.flatten() {
             Some(digits) => Self { digits, exponent, rough: None },
             None => Self::rough(self.value() + other.value()),

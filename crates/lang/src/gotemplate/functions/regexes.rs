@@ -1,5 +1,7 @@
 //! Sprig's regular expressions.
 
+use std::sync::Arc;
+
 use kubewright_value::Text;
 
 use super::super::call::{Call, Failure, Outcome};
@@ -40,7 +42,7 @@ pub(in super::super) fn takes_pattern(name: &str) -> bool {
     name != "regexQuoteMeta" && (name.starts_with("regex") || name.starts_with("mustRegex"))
 }
 
-fn pattern(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Result<Regex, Failure> {
+fn pattern(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Result<Arc<Regex>, Failure> {
     let pattern = text(arguments, 0);
     call.regex(pattern).map_err(|message| match panic {
         "" => message.into(),

@@ -43,19 +43,27 @@ pub(super) const TABLE: &[Function] = &[
     function("wrapWith", &[Type::Int, Type::Text, Type::Text], |call, a| {
         wrapped(call, int(a, 0), text(a, 1), text(a, 2), true)
     }),
-    function("contains", &[Type::Text, Type::Text], |_, a| Ok(Item::Bool(text(a, 1).contains(text(a, 0).as_str())))),
+    function("contains", &[Type::Text, Type::Text], |_, a| {
+        Ok(Item::Bool(text(a, 1).contains(text(a, 0).as_str())))
+    }),
     function("hasPrefix", &[Type::Text, Type::Text], |_, a| {
         Ok(Item::Bool(text(a, 1).starts_with(text(a, 0).as_str())))
     }),
     function("hasSuffix", &[Type::Text, Type::Text], |_, a| {
         Ok(Item::Bool(text(a, 1).ends_with(text(a, 0).as_str())))
     }),
-    variadic("quote", &[], Type::Any, |call, a| joined(call, a, |call, item| Ok(quote(&call.text_of(item)?)))),
+    variadic("quote", &[], Type::Any, |call, a| {
+        joined(call, a, |call, item| Ok(quote(&call.text_of(item)?)))
+    }),
     variadic("squote", &[], Type::Any, |call, a| {
         joined(call, a, |call, item| Ok(format!("'{}'", call.text_of(item)?)))
     }),
-    variadic("cat", &[], Type::Any, |call, a| joined(call, a, |call, item| Ok(call.text_of(item)?.to_string()))),
-    function("indent", &[Type::Int, Type::Text], |call, a| Ok(Item::text(indented(call, int(a, 0), text(a, 1))?))),
+    variadic("cat", &[], Type::Any, |call, a| {
+        joined(call, a, |call, item| Ok(call.text_of(item)?.to_string()))
+    }),
+    function("indent", &[Type::Int, Type::Text], |call, a| {
+        Ok(Item::text(indented(call, int(a, 0), text(a, 1))?))
+    }),
     function("nindent", &[Type::Int, Type::Text], |call, a| {
         Ok(Item::text(format!("\n{}", indented(call, int(a, 0), text(a, 1))?)))
     }),
@@ -274,13 +282,21 @@ fn join(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 
 fn numbered(call: &mut Call<'_>, separator: &Text, limit: i64, whole: &Text) -> Outcome {
     let parts = parts(call, separator, limit, whole)?;
-    let entries: BTreeMap<Text, Item> =
-        parts.into_iter().enumerate().map(|(i, part)| (Text::from(format!("_{i}")), Item::text(part))).collect();
+    let entries: BTreeMap<Text, Item> = parts
+        .into_iter()
+        .enumerate()
+        .map(|(i, part)| (Text::from(format!("_{i}")), Item::text(part)))
+        .collect();
     Ok(Item::dict(Of::Text, entries)?)
 }
 
 /// As Go's `SplitN`: an empty separator takes the text apart into characters.
-fn parts<'t>(call: &mut Call<'_>, separator: &str, limit: i64, whole: &'t str) -> Result<Vec<&'t str>, Failure> {
+fn parts<'t>(
+    call: &mut Call<'_>,
+    separator: &str,
+    limit: i64,
+    whole: &'t str,
+) -> Result<Vec<&'t str>, Failure> {
     call.charge_list(if separator.is_empty() { whole.len() } else { whole.matches(separator).count() + 1 })?;
     let limit = if limit < 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
     if limit == 0 {

@@ -5,7 +5,17 @@ use std::fmt::Write as _;
 use super::Time;
 
 pub(in super::super) const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 pub(in super::super) const DAYS: [&str; 7] =
@@ -38,9 +48,16 @@ pub(super) enum Part {
     LowerPm,
     ZoneName,
     /// An offset: `Z` for UTC allowed, colons, and how many of hours, minutes, seconds.
-    Offset { z: bool, colon: bool, units: u8 },
+    Offset {
+        z: bool,
+        colon: bool,
+        units: u8,
+    },
     /// A fraction of `digits`; trailing zeros are cut when `nines`.
-    Fraction { digits: usize, nines: bool },
+    Fraction {
+        digits: usize,
+        nines: bool,
+    },
 }
 
 /// Names that are tried first where they start alike.

@@ -91,7 +91,8 @@ impl Fields {
                 self.month.map(|_| rest)
             }
             Part::Day | Part::UnderDay | Part::ZeroDay => {
-                let value = if part == Part::UnderDay { value.strip_prefix(' ').unwrap_or(value) } else { value };
+                let value =
+                    if part == Part::UnderDay { value.strip_prefix(' ').unwrap_or(value) } else { value };
                 let (day, rest) = number(value, part == Part::ZeroDay)?;
                 self.day = Some(day);
                 Some(rest)
@@ -102,8 +103,12 @@ impl Fields {
                 Some(rest)
             }
             Part::Hour24 => below(number(value, false)?, 24, &mut self.hour),
-            Part::Hour12 | Part::ZeroHour12 => below(number(value, part == Part::ZeroHour12)?, 13, &mut self.hour),
-            Part::Minute | Part::ZeroMinute => below(number(value, part == Part::ZeroMinute)?, 60, &mut self.minute),
+            Part::Hour12 | Part::ZeroHour12 => {
+                below(number(value, part == Part::ZeroHour12)?, 13, &mut self.hour)
+            }
+            Part::Minute | Part::ZeroMinute => {
+                below(number(value, part == Part::ZeroMinute)?, 60, &mut self.minute)
+            }
             Part::Second | Part::ZeroSecond => {
                 let rest = below(number(value, part == Part::ZeroSecond)?, 60, &mut self.second)?;
                 let expects = matches!(next_part(layout_after), ("", Some(Part::Fraction { .. }), _));
