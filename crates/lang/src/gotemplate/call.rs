@@ -47,6 +47,9 @@ pub(super) type Regexes = HashMap<Text, Result<Arc<Regex>, String>>;
 /// How many patterns that are not constant one rendering remembers.
 const MAX_REGEXES: usize = 64;
 
+/// What compiling a pattern that is not constant is charged, in steps.
+const COMPILING: u64 = 50_000;
+
 /// Everything that a function may read or charge.
 pub(super) struct Call<'a> {
     pub budget: &'a mut Budget,
@@ -110,15 +113,16 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the expression with this pattern, compiled once.
-    pub(super) fn regex(&mut self, pattern: &Text) -> Result<Arc<Regex>, String> {
+    pub(super) fn regex(&mut self, pattern: &Text) -> Result<Result<Arc<Regex>, String>, Exhausted> {
         if let Some(known) = self.constants.get(pattern).or_else(|| self.regexes.get(pattern)) {
-            return known.clone();
+            return Ok(known.clone());
         }
+        self.budget.step(COMPILING)?;
         let compiled = compile(pattern);
         if self.regexes.len() < MAX_REGEXES {
             self.regexes.insert(pattern.clone(), compiled.clone());
         }
-        compiled
+        Ok(compiled)
     }
 
     /// Returns the dictionary that changes to `item` go to.

@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
             other => {
                 self.not_a_function(first, arguments, last.is_some())?;
                 match other {
-                    Term::Nil => Err(self.error("nil is not a command".to_owned())),
+                    Term::Nil => Err(self.error("nil is not a command")),
                     _ => self.plain(first, dot),
                 }
             }
@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let shown = show(first, &self.template.names);
-        Err(self.error(format!("can't give argument to non-function {shown}")))
+        Err(self.error(&format!("can't give argument to non-function {shown}")))
     }
 
     /// Evaluates an expression that takes no arguments.
@@ -99,14 +99,14 @@ impl<'a> Run<'a> {
 
     fn constant(&self, literal: &Literal) -> Run1<Item> {
         if literal.is_complex {
-            return Err(self.error("complex numbers are not supported".to_owned()));
+            return Err(self.error("complex numbers are not supported"));
         }
         if literal.is_float() {
             return Ok(Item::Float(literal.float.unwrap_or_default()));
         }
         match literal.integer {
             Some(integer) => Ok(Item::int(integer)),
-            None => Err(self.error(format!("{} overflows int", literal.text))),
+            None => Err(self.error(&format!("{} overflows int", literal.text))),
         }
     }
 
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
     ) -> Run1<Item> {
         if matches!(inner.kind, Term::Nil) {
             let shown = show(expression, &self.template.names);
-            return Err(self.error(format!("indirection through explicit nil in {shown}")));
+            return Err(self.error(&format!("indirection through explicit nil in {shown}")));
         }
         let receiver = self.plain(inner, arguments.dot)?;
         self.fields(&receiver, fields, arguments)
@@ -168,11 +168,11 @@ impl<'a> Run<'a> {
                     None => return Ok(Item::Missing),
                 },
                 Value::Null => {
-                    return Err(self.error(format!("nil pointer evaluating interface {{}}.{field}")));
+                    return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
                 }
                 _ => {
                     let message = format!("can't evaluate field {field} in type interface {{}}");
-                    return Err(self.error(message));
+                    return Err(self.error(&message));
                 }
             }
         }
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
             return Ok(Item::Missing);
         }
         if let Item::Nil = receiver {
-            return Err(self.error(format!("nil pointer evaluating interface {{}}.{field}")));
+            return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
         }
         let has_arguments = arguments.as_ref().is_some_and(|a| !a.is_empty());
         let found = match &receiver {
@@ -201,13 +201,15 @@ impl<'a> Run<'a> {
         };
         match found {
             Some(_) if has_arguments && matches!(receiver, Item::Root) => {
-                Err(self.error(format!("{field} has arguments but cannot be invoked as function")))
+                Err(self.error(&format!("{field} has arguments but cannot be invoked as function")))
             }
-            Some(_) if has_arguments => Err(self.error(format!("{field} is not a method but has arguments"))),
+            Some(_) if has_arguments => {
+                Err(self.error(&format!("{field} is not a method but has arguments")))
+            }
             Some(item) => Ok(item),
             None => {
                 let name = if of_interface { "interface {}" } else { receiver.type_name() };
-                Err(self.error(format!("can't evaluate field {field} in type {name}")))
+                Err(self.error(&format!("can't evaluate field {field} in type {name}")))
             }
         }
     }
@@ -227,10 +229,10 @@ impl<'a> Run<'a> {
         };
         match result {
             Some(Ok(item)) => Ok(item),
-            Some(Err(message)) => Err(self.error(message)),
+            Some(Err(message)) => Err(self.error(&message)),
             None => {
                 let type_name = receiver.type_name();
-                Err(self.error(format!("can't evaluate field {name} in type {type_name}")))
+                Err(self.error(&format!("can't evaluate field {name} in type {type_name}")))
             }
         }
     }
@@ -256,7 +258,9 @@ impl<'a> Run<'a> {
             let wanted = function.parameter(values.len());
             values.push(self.checked(last, wanted)?);
         }
-        self.limit(|call| call.budget.step(1))?;
+        // Looking at long text takes time, whatever comes of it.
+        let looked_at: usize = values.iter().filter_map(Item::as_text).map(|text| text.len()).sum();
+        self.limit(|call| call.budget.step(1 + looked_at as u64 / 32))?;
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
             if let Item::Text(text) = &item {
                 self.call.budget.produce(text.len())?;
@@ -287,7 +291,7 @@ impl<'a> Run<'a> {
             }
             format!("wrong number of args for {}: want {wanted} got {count}", function.name)
         };
-        Err(self.error(message))
+        Err(self.error(&message))
     }
 
     fn and_or(&mut self, is_or: bool, arguments: Arguments<'a, '_>) -> Run1<Item> {
@@ -308,7 +312,7 @@ impl<'a> Run<'a> {
             (Term::Nil, Type::Any) => return Ok(Item::Nil),
             (Term::Nil, Type::Raw | Type::Dict) => return Ok(Item::Missing),
             (Term::Nil, _) => {
-                return Err(self.error(format!("cannot assign nil to {}", wanted.name())));
+                return Err(self.error(&format!("cannot assign nil to {}", wanted.name())));
             }
             (Term::Bool(_) | Term::Text(_) | Term::Number(_), Type::Any | Type::Raw) => {
                 return self.plain(expression, dot);
@@ -330,7 +334,7 @@ impl<'a> Run<'a> {
                     Type::Float => format!("expected float; found {shown}"),
                     other => format!("can't handle {shown} for arg of type {}", other.name()),
                 };
-                return Err(self.error(message));
+                return Err(self.error(&message));
             }
             _ => {
                 let value = self.plain(expression, dot)?;
@@ -346,12 +350,12 @@ impl<'a> Run<'a> {
         match (wanted, &item) {
             (Type::Any, Item::Missing) => Ok(Item::Nil),
             (Type::Any | Type::Raw, _) | (Type::Dict, Item::Missing) => Ok(item),
-            (_, Item::Missing) => Err(self.error(format!("invalid value; expected {}", wanted.name()))),
+            (_, Item::Missing) => Err(self.error(&format!("invalid value; expected {}", wanted.name()))),
             _ if wanted.takes(&item) => Ok(item),
             _ => {
                 let got = if matches!(item, Item::Nil) { "interface {}" } else { item.type_name() };
                 let message = format!("wrong type for value; expected {}; got {got}", wanted.name());
-                Err(self.error(message))
+                Err(self.error(&message))
             }
         }
     }

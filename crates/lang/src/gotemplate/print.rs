@@ -258,7 +258,7 @@ impl Printer<'_> {
                 self.pad(&shown, spec)
             }
             _ => {
-                let code = format!("U+{:04X}", value);
+                let code = format!("U+{value:04X}");
                 self.pad(&if spec.sharp { format!("{code} '{character}'") } else { code }, spec)
             }
         }

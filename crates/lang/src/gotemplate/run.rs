@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
         if let Item::Int(_, count) = value {
             if branch.pipe.variables.len() > 1 {
                 let message = format!("can't use {count} to iterate over more than one variable");
-                return Err(self.error(message));
+                return Err(self.error(&message));
             }
             for number in 0..*count {
                 let Item::Int(width, _) = value else { break };
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
         }
         let shown =
             self.call.print(|printer| printer.plain(value)).map_err(|failure| self.failed(failure))?;
-        Err(self.error(format!("range can't iterate over {shown}")))
+        Err(self.error(&format!("range can't iterate over {shown}")))
     }
 
     /// Executes the body for one element; returns whether it said `break`.
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
 
     fn invoke(&mut self, name: &'a Text, pipe: Option<&'a Pipe>, dot: &Item) -> Run1<()> {
         let Some(nodes) = self.template.tree(name) else {
-            return Err(self.error(format!("template {name:?} not defined")));
+            return Err(self.error(&format!("template {name:?} not defined")));
         };
         let value = match pipe {
             Some(pipe) => self.pipeline(pipe, dot)?,
@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
     /// Says that a variable is used where it is not in scope, which parsing does not always notice.
     pub(super) fn undefined(&self, variable: VariableId) -> Box<TemplateError> {
         let name = self.template.names.get(variable as usize).map_or("$", Text::as_str);
-        self.error(format!("undefined variable: {name}"))
+        self.error(&format!("undefined variable: {name}"))
     }
 
     pub(super) fn limit(&mut self, charge: impl FnOnce(&mut Call<'a>) -> Result<(), Exhausted>) -> Run1<()> {
@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
     }
 
     fn exhausted(&self, exhausted: Exhausted) -> Box<TemplateError> {
-        let mut error = self.error(exhausted.to_string());
+        let mut error = self.error(&exhausted.to_string());
         error.kind = ErrorKind::Limit;
         error
     }
@@ -265,12 +265,12 @@ impl<'a> Run<'a> {
     pub(super) fn failed(&self, failure: Failure) -> Box<TemplateError> {
         match failure {
             Failure::Exhausted(exhausted) => self.exhausted(exhausted),
-            Failure::Message(message) => self.error(message),
+            Failure::Message(message) => self.error(&message),
         }
     }
 
     /// Makes an error as Go words it, about what is being evaluated.
-    pub(super) fn error(&self, message: String) -> Box<TemplateError> {
+    pub(super) fn error(&self, message: &str) -> Box<TemplateError> {
         let names = &self.template.names;
         let (at, shown) = match self.here {
             Here::Start => (0, None),

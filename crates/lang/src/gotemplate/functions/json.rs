@@ -10,13 +10,11 @@ use super::arguments::{any, text};
 use super::{Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
-    function("fromJson", &[Type::Text], |_, a| {
-        Ok(kubewright_value::json::parse(text(a, 0)).map_or(Item::Nil, |value| Item::json(&value)))
+    function("fromJson", &[Type::Text], |call, a| match read(call, text(a, 0)) {
+        Err(Failure::Message(_)) => Ok(Item::Nil),
+        other => other,
     }),
-    function("mustFromJson", &[Type::Text], |_, a| match kubewright_value::json::parse(text(a, 0)) {
-        Ok(value) => Ok(Item::json(&value)),
-        Err(error) => Err(error.to_string().into()),
-    }),
+    function("mustFromJson", &[Type::Text], |call, a| read(call, text(a, 0))),
     // Without `must`, what cannot be written is empty text.
     function("toJson", &[Type::Any], |call, a| lenient(written(call, any(a, 0), COMPACT))),
     function("mustToJson", &[Type::Any], |call, a| written(call, any(a, 0), COMPACT)),
@@ -35,6 +33,15 @@ struct Style {
 const COMPACT: Style = Style { is_pretty: false, escapes_html: true };
 const PRETTY: Style = Style { is_pretty: true, escapes_html: true };
 const RAW: Style = Style { is_pretty: false, escapes_html: false };
+
+/// Values take a few times the room of their text.
+fn read(call: &mut Call<'_>, text: &str) -> Outcome {
+    call.charge(text.len().saturating_mul(4))?;
+    match kubewright_value::json::parse(text) {
+        Ok(value) => Ok(Item::json(&value)),
+        Err(error) => Err(error.to_string().into()),
+    }
+}
 
 fn lenient(outcome: Outcome) -> Outcome {
     match outcome {

@@ -17,7 +17,7 @@ const COUNTED: &[Type] = &[Type::Text, Type::Text, Type::Int];
 pub(super) const TABLE: &[Function] = &[
     // Without `must`, a pattern that is none matches nothing.
     function("regexMatch", TWO, |call, a| {
-        let regex = call.regex(text(a, 0));
+        let regex = call.regex(text(a, 0))?;
         Ok(Item::Bool(regex.is_ok_and(|regex| regex.is_match(text(a, 1)))))
     }),
     function("mustRegexMatch", TWO, |call, a| Ok(Item::Bool(pattern(call, a, "")?.is_match(text(a, 1))))),
@@ -44,7 +44,7 @@ pub(in super::super) fn takes_pattern(name: &str) -> bool {
 
 fn pattern(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Result<Arc<Regex>, Failure> {
     let pattern = text(arguments, 0);
-    call.regex(pattern).map_err(|message| match panic {
+    call.regex(pattern)?.map_err(|message| match panic {
         "" => message.into(),
         _ => format!("{panic}`{pattern}`): {message}").into(),
     })

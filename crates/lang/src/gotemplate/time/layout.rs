@@ -152,7 +152,7 @@ fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
     let civil = time.civil();
     let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
     let weekday = DAYS.get(civil.weekday as usize).copied().unwrap_or_default();
-    let hour12 = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
+    let hour12 = (civil.hour + 11) % 12 + 1;
     // Writing to a string cannot fail.
     let _ = match part {
         Part::LongMonth => out.write_str(month),
