@@ -10,6 +10,9 @@ use super::literal::Literal;
 /// Which variable, an index into [`Names`].
 pub(super) type VariableId = u32;
 
+/// The variable `$`.
+pub(super) const ROOT: VariableId = 0;
+
 /// The names of all variables of a template; the first is `$`.
 pub(super) type Names = Vec<Text>;
 

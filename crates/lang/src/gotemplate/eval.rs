@@ -2,11 +2,11 @@
 
 use kubewright_value::{Text, Value};
 
-use super::ast::{Command, Expression, Pipe, Term, show};
+use super::ast::{Command, Expression, Pipe, ROOT, Term, show};
 use super::call::Failure;
 use super::functions::{Function, Type};
 use super::item::Item;
-use super::literal::Literal;
+use super::literal::{Literal, lossy};
 use super::run::{Here, Run, Run1};
 use super::truth::is_true;
 
@@ -21,6 +21,7 @@ impl<'a> Run<'a> {
             value = Some(if matches!(next, Item::Nil) { Item::Missing } else { next });
         }
         let value = value.unwrap_or(Item::Missing);
+        let value = self.call.settle(value).map_err(|failure| self.failed(failure))?;
         for variable in &pipe.variables {
             if pipe.is_assign {
                 self.assign(*variable, value.clone())?;
@@ -112,7 +113,11 @@ impl<'a> Run<'a> {
 
     fn variable(&self, variable: u32) -> Run1<Item> {
         let found = self.stack.iter().rev().find(|(name, _)| *name == variable);
-        found.map(|(_, item)| item.clone()).ok_or_else(|| self.undefined(variable))
+        match found {
+            Some((_, item)) => Ok(item.clone()),
+            None if variable == ROOT => Ok(self.root.clone()),
+            None => Err(self.undefined(variable)),
+        }
     }
 
     fn chain(
@@ -259,7 +264,7 @@ impl<'a> Run<'a> {
             values.push(self.checked(last, wanted)?);
         }
         // Looking at long text takes time, whatever comes of it.
-        let looked_at: usize = values.iter().filter_map(Item::as_text).map(|text| text.len()).sum();
+        let looked_at: usize = values.iter().filter_map(Item::as_bytes).map(<[u8]>::len).sum();
         self.limit(|call| call.budget.step(1 + looked_at as u64 / 32))?;
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
             if let Item::Text(text) = &item {
@@ -318,7 +323,7 @@ impl<'a> Run<'a> {
                 return self.plain(expression, dot);
             }
             (Term::Bool(value), Type::Bool) => Item::Bool(*value),
-            (Term::Text(text), Type::Text) => Item::Text(text.clone()),
+            (Term::Text(text), Type::Text | Type::Bytes) => Item::Text(text.clone()),
             (Term::Number(Literal { integer: Some(integer), .. }), Type::Int) => Item::int(*integer),
             (Term::Number(Literal { unsigned: Some(unsigned), .. }), Type::Uint32) => {
                 Item::int(i64::from(*unsigned as u32))
@@ -328,7 +333,7 @@ impl<'a> Run<'a> {
                 let shown = show(expression, &self.template.names);
                 let message = match wanted {
                     Type::Bool => format!("expected bool; found {shown}"),
-                    Type::Text => format!("expected string; found {shown}"),
+                    Type::Text | Type::Bytes => format!("expected string; found {shown}"),
                     Type::Int => format!("expected integer; found {shown}"),
                     Type::Uint32 => format!("expected unsigned integer; found {shown}"),
                     Type::Float => format!("expected float; found {shown}"),
@@ -351,6 +356,7 @@ impl<'a> Run<'a> {
             (Type::Any, Item::Missing) => Ok(Item::Nil),
             (Type::Any | Type::Raw, _) | (Type::Dict, Item::Missing) => Ok(item),
             (_, Item::Missing) => Err(self.error(&format!("invalid value; expected {}", wanted.name()))),
+            (Type::Text, Item::Bytes(bytes)) => Ok(Item::text(lossy(bytes))),
             _ if wanted.takes(&item) => Ok(item),
             _ => {
                 let got = if matches!(item, Item::Nil) { "interface {}" } else { item.type_name() };

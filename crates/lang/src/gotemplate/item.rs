@@ -27,6 +27,9 @@ pub(super) enum Item {
     /// A JSON number: a Go `float64` that keeps its integer exactly.
     Number(Number),
     Text(Text),
+    /// A Go string that is not UTF-8.
+    // INVARIANT: what is UTF-8 is always `Text`.
+    Bytes(Rc<[u8]>),
     Array(Arc<Vec<Value>>),
     Object(Arc<Map>),
     List(Rc<List>),
@@ -93,6 +96,14 @@ impl Item {
     /// Returns a Go string.
     pub(super) fn text(text: impl Into<Text>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// Returns the bytes as a Go string.
+    pub(super) fn bytes(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::text(text),
+            Err(error) => Self::Bytes(error.into_bytes().into()),
+        }
     }
 
     /// Returns a `[]interface{}`; fails when it is nested too deep.
@@ -167,6 +178,15 @@ impl Item {
         }
     }
 
+    /// Returns the bytes, if this is a Go string.
+    pub(super) fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Text(text) => Some(text.as_bytes()),
+            Self::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// Returns how many elements a slice has.
     pub(super) fn list_len(&self) -> Option<usize> {
         match self {
@@ -232,7 +252,7 @@ impl Item {
             Self::Bool(_) => "bool",
             Self::Int(width, _) => width.name(),
             Self::Float(_) | Self::Number(_) => "float64",
-            Self::Text(_) => "string",
+            Self::Text(_) | Self::Bytes(_) => "string",
             Self::Array(_) => "[]interface {}",
             Self::Object(_) => "map[string]interface {}",
             Self::List(list) => match list.of {

@@ -9,6 +9,7 @@ use kubewright_value::{Budget, Exhausted, Number};
 use super::context::Context;
 use super::float;
 use super::item::Item;
+use super::literal::lossy;
 
 /// A verb of `printf` with its flags.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,6 +102,9 @@ impl Printer<'_> {
             Item::Number(number) => self.float(item, number.as_f64(), spec),
             Item::Float(value) => self.float(item, *value, spec),
             Item::Text(text) => self.text(item, text, spec),
+            Item::Bytes(bytes) if spec.verb == 'q' => self.pad(&quote_bytes(bytes), spec),
+            Item::Bytes(bytes) if matches!(spec.verb, 'x' | 'X') => self.hexadecimal(bytes, spec),
+            Item::Bytes(bytes) => self.text(item, &lossy(bytes), spec),
             Item::Array(_) | Item::List(_) => self.nested(|p| p.list(item, spec)),
             Item::Object(_) | Item::Dict(_) => self.nested(|p| p.map(item, spec)),
             Item::Time(time) => self.text(item, &time.to_string(), spec),
@@ -180,18 +184,16 @@ impl Printer<'_> {
                     spec,
                 )
             }
-            'x' | 'X' => {
-                let bytes = text.as_bytes();
-                let kept = bytes.get(..spec.precision.unwrap_or(bytes.len())).unwrap_or(bytes);
-                self.budget.produce(kept.len().saturating_mul(2))?;
-                let digits: String = kept
-                    .iter()
-                    .map(|b| if spec.verb == 'x' { format!("{b:02x}") } else { format!("{b:02X}") })
-                    .collect();
-                self.pad(&digits, spec)
-            }
+            'x' | 'X' => self.hexadecimal(text.as_bytes(), spec),
             _ => self.bad_verb(item, spec),
         }
+    }
+
+    fn hexadecimal(&mut self, bytes: &[u8], spec: &Spec) -> Printed {
+        let kept = bytes.get(..spec.precision.unwrap_or(bytes.len())).unwrap_or(bytes);
+        self.budget.produce(kept.len().saturating_mul(2))?;
+        let write = |b: &u8| if spec.verb == 'x' { format!("{b:02x}") } else { format!("{b:02X}") };
+        self.pad(&kept.iter().map(write).collect::<String>(), spec)
     }
 
     fn string(&mut self, text: &str, spec: &Spec) -> Printed {
@@ -358,6 +360,20 @@ fn quote_with(text: &str, is_plain: fn(char) -> bool) -> String {
             c => {
                 let _ = write!(out, "\\U{:08x}", u32::from(c));
             }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Returns bytes as a Go string literal; those that are not UTF-8 are written as `\x`.
+pub(super) fn quote_bytes(bytes: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        let valid = quote(chunk.valid());
+        out.push_str(valid.get(1..valid.len() - 1).unwrap_or_default());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
         }
     }
     out.push('"');

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use kubewright_value::Text;
 
-use super::ast::{Branch, Command, Expression, Node, Pipe, Term};
+use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, Term};
 use super::functions::Access;
 
 /// The parts of the context that a template may read.
@@ -118,10 +118,10 @@ impl Finder {
             Term::Dot => self.whole(dot),
             Term::Field(fields) => self.path(dot, fields),
             // The root variable is the context, except in a defined template.
-            Term::Variable(0, fields) if dot == Dot::Unknown || fields.is_empty() => {
+            Term::Variable(ROOT, fields) if dot == Dot::Unknown || fields.is_empty() => {
                 self.facts.reads.everything |= dot != Dot::Unknown;
             }
-            Term::Variable(0, fields) => self.path(Dot::Root, fields),
+            Term::Variable(ROOT, fields) => self.path(Dot::Root, fields),
             Term::Variable(..) => {}
             Term::Chain(inner, _) => self.expression(inner, dot),
             Term::Pipe(pipe) => self.pipe(pipe, dot),

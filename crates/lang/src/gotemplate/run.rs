@@ -3,7 +3,7 @@
 use kubewright_value::{Exhausted, Text};
 
 use super::Template;
-use super::ast::{Branch, Command, Expression, Node, Pipe, VariableId};
+use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, VariableId};
 use super::ast::{show, show_command, show_pipe};
 use super::call::{Call, Failure};
 use super::error::{ErrorKind, TemplateError, position};
@@ -15,7 +15,9 @@ use super::truth::is_true;
 pub(super) struct Run<'a> {
     pub(super) template: &'a Template,
     pub(super) call: Call<'a>,
-    /// The variables in scope, the innermost last; the first is `$`.
+    /// The variable `$`.
+    pub(super) root: Item,
+    /// The other variables in scope, the innermost last.
     pub(super) stack: Vec<(VariableId, Item)>,
     /// The name of the template being executed, for messages.
     pub(super) current: &'a Text,
@@ -49,12 +51,19 @@ pub(super) type Run1<T> = Result<T, Box<TemplateError>>;
 impl<'a> Run<'a> {
     pub(super) fn new(template: &'a Template, call: Call<'a>) -> Self {
         let out = String::with_capacity(template.text.len());
-        Self { template, call, stack: Vec::with_capacity(4), current: &template.name, here: Here::Start, out }
+        Self {
+            template,
+            call,
+            root: Item::Root,
+            stack: Vec::new(),
+            current: &template.name,
+            here: Here::Start,
+            out,
+        }
     }
 
     /// Executes the main template.
     pub(super) fn execute(mut self) -> Run1<String> {
-        self.stack.push((0, Item::Root));
         let Some(nodes) = self.template.tree(&self.template.name) else {
             return Ok(String::new());
         };
@@ -82,7 +91,7 @@ impl<'a> Run<'a> {
             Node::Action(pipe) => {
                 let value = self.pipeline(pipe, dot)?;
                 if pipe.variables.is_empty() {
-                    self.print(pipe, value)?;
+                    self.print(pipe, &value)?;
                 }
             }
             Node::If(branch) => return self.nested(|run| run.branch(branch, dot, false)),
@@ -100,15 +109,14 @@ impl<'a> Run<'a> {
         Ok(Flow::Next)
     }
 
-    fn print(&mut self, pipe: &'a Pipe, value: Item) -> Run1<()> {
+    fn print(&mut self, pipe: &'a Pipe, value: &Item) -> Run1<()> {
         self.here = Here::Action(pipe);
-        let value = self.call.settle(value).map_err(|failure| self.failed(failure))?;
         let mut printer = Printer {
             out: std::mem::take(&mut self.out),
             budget: self.call.budget,
             context: self.call.context,
         };
-        let printed = match &value {
+        let printed = match value {
             Item::Missing => printer.push("<no value>"),
             item => printer.plain(item),
         };
@@ -212,10 +220,12 @@ impl<'a> Run<'a> {
             Some(pipe) => self.pipeline(pipe, dot)?,
             None => Item::Missing,
         };
-        let outer_stack = std::mem::replace(&mut self.stack, vec![(0, value.clone())]);
+        let outer_stack = std::mem::take(&mut self.stack);
+        let outer_root = std::mem::replace(&mut self.root, value.clone());
         let outer = std::mem::replace(&mut self.current, name);
         self.nodes(nodes, &value)?;
         self.stack = outer_stack;
+        self.root = outer_root;
         self.current = outer;
         Ok(())
     }
@@ -240,6 +250,10 @@ impl<'a> Run<'a> {
         match self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
             Some((_, value)) => {
                 *value = item;
+                Ok(())
+            }
+            None if variable == ROOT => {
+                self.root = item;
                 Ok(())
             }
             None => Err(self.undefined(variable)),

@@ -79,6 +79,11 @@ fn every_function_answers_as_sprig_does() {
 }
 
 #[test]
+fn changed_dictionaries_and_raw_bytes_are_kept_as_go_keeps_them() {
+    check_file(include_str!("tests/changes.jsonl"));
+}
+
+#[test]
 fn functions_agree_with_sprig_on_sampled_arguments() {
     check_file(include_str!("tests/sampled.jsonl"));
 }

@@ -83,9 +83,9 @@ fn step(item: &Item, key: &Item) -> Outcome {
     if let Some(length) = item.list_len() {
         return Ok(item.element(position(key, length)?).unwrap_or(Item::Nil));
     }
-    if let Item::Text(text) = item {
-        let at = position(key, text.len())?;
-        let byte = text.as_bytes().get(at).copied().unwrap_or_default();
+    if let Some(bytes) = item.as_bytes() {
+        let at = position(key, bytes.len())?;
+        let byte = bytes.get(at).copied().unwrap_or_default();
         return Ok(Item::Int(Width::Uint8, i64::from(byte)));
     }
     let is_text_map = matches!(item, Item::Dict(dict) if dict.of == super::Of::Text);
@@ -115,7 +115,7 @@ fn position(key: &Item, length: usize) -> Result<usize, super::super::call::Fail
 fn len(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let item = any(arguments, 0);
     let length = match item {
-        Item::Text(text) => Some(text.len()),
+        Item::Text(_) | Item::Bytes(_) => item.as_bytes().map(<[u8]>::len),
         other => other.list_len().or_else(|| other.map_len()),
     };
     match length {
@@ -131,7 +131,7 @@ pub(super) fn sprint(call: &mut Call<'_>, arguments: &[Item]) -> Result<String, 
     call.print(|printer| {
         let mut after_text = true;
         for (i, argument) in arguments.iter().enumerate() {
-            let is_text = matches!(argument, Item::Text(_));
+            let is_text = matches!(argument, Item::Text(_) | Item::Bytes(_));
             if i > 0 && !is_text && !after_text {
                 printer.push(" ")?;
             }

@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::call::{Call, Outcome};
 use super::super::item::Item;
-use super::super::literal::lossy;
 use super::arguments::{int, text};
 use super::encoding::base64_decode;
 use super::random::random_bytes;
@@ -83,7 +82,7 @@ fn decrypt(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let padding = usize::from(*plain.last().ok_or("runtime error: index out of range [-1]")?);
     let end = plain.len().checked_sub(padding);
     match end.and_then(|end| plain.get(..end)) {
-        Some(plain) => Ok(Item::text(lossy(plain))),
+        Some(plain) => Ok(Item::bytes(plain.to_vec())),
         None => {
             let end = plain.len() as i64 - padding as i64;
             Err(format!("runtime error: slice bounds out of range [:{end}]").into())

@@ -7,27 +7,22 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::Digest as _;
 
 use super::super::item::Item;
-use super::super::literal::lossy;
-use super::arguments::text;
+use super::arguments::{bytes, text};
 use super::{Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
-    function("b64enc", &[Type::Text], |_, a| Ok(Item::text(STANDARD.encode(text(a, 0).as_bytes())))),
-    function("b64dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base64_decode(text(a, 0)))))),
-    function("b32enc", &[Type::Text], |_, a| Ok(Item::text(base32_encode(text(a, 0).as_bytes())))),
-    function("b32dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base32_decode(text(a, 0)))))),
-    function("sha1sum", &[Type::Text], |_, a| {
-        Ok(Item::text(hex(&sha1::Sha1::digest(text(a, 0).as_bytes()))))
-    }),
-    function("sha256sum", &[Type::Text], |_, a| {
-        Ok(Item::text(hex(&sha2::Sha256::digest(text(a, 0).as_bytes()))))
-    }),
-    function("adler32sum", &[Type::Text], |_, a| Ok(Item::text(adler32(text(a, 0).as_bytes()).to_string()))),
+    function("b64enc", &[Type::Bytes], |_, a| Ok(Item::text(STANDARD.encode(bytes(a, 0))))),
+    function("b64dec", &[Type::Text], |_, a| Ok(decoded(base64_decode(text(a, 0))))),
+    function("b32enc", &[Type::Bytes], |_, a| Ok(Item::text(base32_encode(bytes(a, 0))))),
+    function("b32dec", &[Type::Text], |_, a| Ok(decoded(base32_decode(text(a, 0))))),
+    function("sha1sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(bytes(a, 0)))))),
+    function("sha256sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha2::Sha256::digest(bytes(a, 0)))))),
+    function("adler32sum", &[Type::Bytes], |_, a| Ok(Item::text(adler32(bytes(a, 0)).to_string()))),
 ];
 
 /// Sprig gives the error's text as the result.
-fn decoded(result: Result<Vec<u8>, String>) -> String {
-    result.map_or_else(|message| message, |bytes| lossy(&bytes))
+fn decoded(result: Result<Vec<u8>, String>) -> Item {
+    result.map_or_else(Item::text, Item::bytes)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -6,6 +6,7 @@ use kubewright_value::{Exhausted, Number};
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::Item;
+use super::super::literal::lossy;
 use super::arguments::{any, text};
 use super::{Function, Type, function};
 
@@ -84,6 +85,11 @@ impl Writer {
                 let _ = write!(self.out, "{}", number.normalized());
             }
             Item::Text(text) => self.string(text),
+            Item::Bytes(bytes) => {
+                self.string(&lossy(bytes));
+                let escaped = self.out.split_off(start).replace('\u{fffd}', "\\ufffd");
+                self.out.push_str(&escaped);
+            }
             Item::Time(time) => self.string(&time.format("2006-01-02T15:04:05.999999999Z07:00")),
             Item::Version(version) => self.string(&version.to_string()),
             Item::Array(_) | Item::List(_) => {
