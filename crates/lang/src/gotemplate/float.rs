@@ -1,5 +1,8 @@
 //! Doubles to text as Go's `strconv.FormatFloat` writes them.
 
+/// The most digits after the point that any double has.
+const MAX_DIGITS: usize = 1100;
+
 /// Formats `value` with one of Go's verbs `e`, `E`, `f`, `g`, `G`; no precision means the shortest exact text.
 pub(super) fn format(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_nan() {
@@ -8,12 +11,19 @@ pub(super) fn format(value: f64, verb: char, precision: Option<usize>) -> String
     if value.is_infinite() {
         return if value > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() };
     }
+    // No double has more digits than this; the rest are zeros.
+    let zeros = precision.map_or(0, |precision| precision.saturating_sub(MAX_DIGITS));
+    let precision = precision.map(|precision| precision.min(MAX_DIGITS));
     let text = match verb {
         'f' | 'F' => match precision {
-            Some(precision) => format!("{value:.precision$}"),
+            Some(precision) => format!("{value:.precision$}{}", "0".repeat(zeros)),
             None => format!("{value}"),
         },
-        'e' | 'E' => exponent_form(value, precision),
+        'e' | 'E' => {
+            let form = exponent_form(value, precision);
+            let (digits, exponent) = form.split_once('e').unwrap_or((&form, ""));
+            format!("{digits}{}e{exponent}", "0".repeat(zeros))
+        }
         'x' | 'X' => hexadecimal(value),
         _ => general(value, precision),
     };

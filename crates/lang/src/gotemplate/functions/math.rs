@@ -161,7 +161,7 @@ impl Decimal {
         } else {
             (self.digits, other.digits.checked_mul(10_i128.checked_pow(shift.unsigned_abs())?)?)
         };
-        let (quotient, remainder) = (top / bottom, top % bottom);
+        let (quotient, remainder) = (top.checked_div(bottom)?, top.checked_rem(bottom)?);
         let up = remainder.checked_mul(2)?.unsigned_abs() >= bottom.unsigned_abs();
         let away = if (top < 0) == (bottom < 0) { 1 } else { -1 };
         Some(Self { digits: quotient + if up { away } else { 0 }, exponent: -PLACES, rough: None })

@@ -105,7 +105,7 @@ fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Option<Vec<u8>> {
         return Some(whole.to_vec());
     }
     let offset = offset.min(length);
-    let offset = if length - offset < width - 3 { length - (width - 3) } else { offset };
+    let offset = if length.saturating_sub(offset) < width - 3 { length - (width - 3) } else { offset };
     if offset <= 4 {
         return Some([part(0, width - 3)?, b"..."].concat());
     }

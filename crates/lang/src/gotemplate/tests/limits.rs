@@ -59,6 +59,28 @@ fn endless_recursion_stops() {
 }
 
 #[test]
+fn the_default_depth_fits_the_stack_of_a_thread() {
+    for text in [
+        r#"{{ define "x" }}{{ if true }}{{ range list . }}{{ with $ }}{{ template "x" (list . | first) }}{{ end }}{{ end }}{{ end }}{{ end }}{{ template "x" . }}"#,
+        r#"{{ $d := dict }}{{ $_ := set $d "d" (list $d) }}{{ $d }}"#,
+        r#"{{ $d := dict }}{{ $_ := set $d "d" (list $d) }}{{ toPrettyJson $d }}"#,
+        r#"{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $_ := mergeOverwrite $d $d }}"#,
+    ] {
+        assert_eq!(render(text).unwrap_err().kind, ErrorKind::Limit, "{text}");
+    }
+}
+
+#[test]
+fn long_numbers_are_written_in_full() {
+    check(
+        r#"{{ printf "%.70000f" 1.5 | len }} {{ printf "%.70000e" 1.5 | len }} {{ printf "%.70000g" 1.5 }}"#,
+        "70002 70006 1.5",
+    );
+    check(r#"{{ date (printf "5.%s" (repeat 70000 "0")) 0 | len }}"#, "70002");
+    check(r#"{{ abbrevboth -9223372036854775808 9 "a long text" }}"#, "a long...");
+}
+
+#[test]
 fn long_chains_of_dictionaries_are_dropped_without_recursion() {
     let text = r#"{{ $first := dict }}{{ $last := $first }}{{ range 2000 }}{{ $next := dict }}{{ $_ := set $last "n" $next }}{{ $last = $next }}{{ end }}ok"#;
     assert_eq!(render(text).unwrap(), "ok");

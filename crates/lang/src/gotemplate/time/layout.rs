@@ -189,9 +189,8 @@ fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
             Ok(())
         }
         Part::Fraction { digits, nines } => {
-            let all = format!("{:09}", civil.nanosecond);
-            let mut shown = format!("{all:0<digits$}");
-            shown.truncate(digits);
+            let known = format!("{:09}", civil.nanosecond);
+            let shown: String = known.chars().chain(std::iter::repeat('0')).take(digits).collect();
             let shown = if nines { shown.trim_end_matches('0') } else { &shown };
             if shown.is_empty() { Ok(()) } else { write!(out, "{separator}{shown}") }
         }

@@ -66,7 +66,7 @@ impl Fields {
         match part {
             Part::LongYear => {
                 let (digits, rest) = split(value, 4)?;
-                self.year = digits.parse().ok()?;
+                self.year = digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?;
                 Some(rest)
             }
             Part::Year => {
