@@ -171,6 +171,7 @@ impl<'a> Call<'a> {
 
     /// Returns the object's copy if it, or something in it, was changed.
     fn settle_object(&mut self, map: &Arc<Map>) -> Result<Option<Item>, Failure> {
+        self.budget.step(self.overlays.len() as u64 / 16)?;
         if let Some(dict) = self.overlay(map) {
             return Ok(Some(Item::Dict(dict)));
         }

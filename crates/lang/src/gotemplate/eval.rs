@@ -111,7 +111,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn variable(&self, variable: u32) -> Run1<Item> {
+    fn variable(&mut self, variable: u32) -> Run1<Item> {
+        self.charge_lookup()?;
         let found = self.stack.iter().rev().find(|(name, _)| *name == variable);
         match found {
             Some((_, item)) => Ok(item.clone()),

@@ -247,6 +247,7 @@ impl<'a> Run<'a> {
 
     /// Sets the innermost variable of that name.
     pub(super) fn assign(&mut self, variable: VariableId, item: Item) -> Run1<()> {
+        self.charge_lookup()?;
         match self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
             Some((_, value)) => {
                 *value = item;
@@ -258,6 +259,12 @@ impl<'a> Run<'a> {
             }
             None => Err(self.undefined(variable)),
         }
+    }
+
+    /// Variables are searched for one by one, which counts when there are very many.
+    pub(super) fn charge_lookup(&mut self) -> Run1<()> {
+        let searched = self.stack.len() as u64 / 16;
+        self.limit(|call| call.budget.step(searched))
     }
 
     /// Says that a variable is used where it is not in scope, which parsing does not always notice.

@@ -3,7 +3,7 @@
 use aes::cipher::block_padding::NoPadding;
 use aes::cipher::{BlockDecryptMut as _, BlockEncryptMut as _, KeyIvInit as _};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD};
 use sha2::{Digest as _, Sha256};
 
 use super::super::call::{Call, Outcome};
@@ -51,6 +51,9 @@ const BLOCK: usize = 16;
 
 /// What the slow functions are charged: about as long as that many steps take.
 const SLOW: u64 = 1_000_000;
+
+/// The work factor of bcrypt.
+const COST: u32 = 10;
 
 fn key(password: &str) -> [u8; 32] {
     let mut key = [0; 32];
@@ -115,8 +118,12 @@ fn hashed(call: &mut Call<'_>, password: &str) -> Result<String, super::super::c
             "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned()
         );
     }
-    let hash = bcrypt::hash_with_salt(password, 10, salt).map_err(|error| error.to_string())?;
-    Ok(hash.format_for_version(bcrypt::Version::TwoA))
+    let terminated: Vec<u8> = password.bytes().chain([0]).take(72).collect();
+    let hash = bcrypt::bcrypt(COST, salt, &terminated);
+    let alphabet = GeneralPurpose::new(&base64::alphabet::BCRYPT, NO_PAD);
+    // The last byte of the hash is left out, as everywhere.
+    let shown = alphabet.encode(hash.get(..23).unwrap_or_default());
+    Ok(format!("$2a${COST}${}{shown}", alphabet.encode(salt)))
 }
 
 const SEED: &[u8] = b"com.lyndir.masterpassword";
