@@ -2,9 +2,11 @@
 
 mod expressions;
 
+use std::collections::HashMap;
+
 use kubewright_value::Text;
 
-use super::ast::{Branch, Names, Node, VariableId};
+use super::ast::{Branch, Names, Node, Trees, VariableId};
 use super::error::{ErrorKind, TemplateError, position};
 use super::functions::Functions;
 use super::lex::{Keyword, Kind, Token, lex};
@@ -16,7 +18,7 @@ const MAX_NESTING: usize = 150;
 #[derive(Debug)]
 pub(super) struct Parsed {
     /// The main template and the defined ones, by name.
-    pub trees: Vec<(Text, Vec<Node>)>,
+    pub trees: Trees,
     pub names: Names,
 }
 
@@ -29,7 +31,8 @@ pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Par
         tokens: lex(text),
         at: 0,
         names: vec![Text::new_static("$")],
-        trees: Vec::new(),
+        known_names: HashMap::from([("$", 0)]),
+        trees: Trees::new(),
         scope: Scope { variables: vec![0], range_depth: 0 },
         depth: 0,
     };
@@ -44,7 +47,9 @@ struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     names: Names,
-    trees: Vec<(Text, Vec<Node>)>,
+    // INVARIANT: the place of each of `names`.
+    known_names: HashMap<&'a str, VariableId>,
+    trees: Trees,
     scope: Scope,
     depth: usize,
 }
@@ -106,8 +111,8 @@ impl<'a> Parser<'a> {
 
     /// Adds a template; an empty one never replaces another, two full ones clash.
     fn add(&mut self, name: Text, nodes: Vec<Node>) -> Parse<()> {
-        let Some((_, known)) = self.trees.iter_mut().find(|(n, _)| *n == name) else {
-            self.trees.push((name, nodes));
+        let Some(known) = self.trees.get_mut(&name) else {
+            self.trees.insert(name, nodes);
             return Ok(());
         };
         if is_empty(known) {

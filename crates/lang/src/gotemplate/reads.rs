@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use kubewright_value::Text;
 
-use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, Term};
+use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, Term, Trees};
 use super::functions::Access;
 
 /// The parts of the context that a template may read.
@@ -44,12 +44,12 @@ pub(super) struct Facts {
     pub patterns: BTreeSet<Text>,
 }
 
-/// Looks through all templates of a text.
-pub(super) fn facts<'a>(trees: impl Iterator<Item = &'a [Node]>) -> Facts {
+/// Looks through all templates of a text, of which `main` is the one that is rendered.
+pub(super) fn facts(main: &str, trees: &Trees) -> Facts {
     let mut finder = Finder { facts: Facts::default() };
-    for (i, nodes) in trees.enumerate() {
+    for (name, nodes) in trees {
         // A defined template can be given anything as its dot.
-        finder.nodes(nodes, if i == 0 { Dot::Root } else { Dot::Unknown });
+        finder.nodes(nodes, if name == main { Dot::Root } else { Dot::Unknown });
     }
     finder.facts
 }

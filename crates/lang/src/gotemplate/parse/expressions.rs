@@ -77,12 +77,13 @@ impl<'a> Parser<'a> {
         self.scope.variables.push(variable);
     }
 
-    fn variable(&mut self, name: &str) -> VariableId {
-        let known = self.names.iter().position(|n| n == name).unwrap_or_else(|| {
+    fn variable(&mut self, name: &'a str) -> VariableId {
+        let new = offset(self.names.len());
+        let id = *self.known_names.entry(name).or_insert(new);
+        if id == new {
             self.names.push(Text::new(name));
-            self.names.len() - 1
-        });
-        offset(known)
+        }
+        id
     }
 
     fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Parse<()> {

@@ -45,7 +45,7 @@ fn a_whole_value_counts_as_all_that_is_below_it() {
 fn text_without_actions_is_literal() {
     assert_eq!(parsed("plain }} text").literal(), Some("plain }} text"));
     assert_eq!(parsed("").literal(), Some(""));
-    assert_eq!(parsed("{{/* nothing */}}x").literal(), Some("x"));
+    assert_eq!(parsed("a{{/* nothing */}}x").literal(), Some("ax"));
     assert_eq!(parsed("{{ \"x\" }}").literal(), None);
 }
 
