@@ -71,6 +71,9 @@ fn containers_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exh
     Ok(true)
 }
 
+/// What `eq` says of lists and maps.
+pub(super) const NOT_COMPARABLE: &str = "non-comparable type";
+
 /// As the template function `eq`: nil equals nil, other types must fit.
 pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
     if a.is_nil() || b.is_nil() {
@@ -90,7 +93,7 @@ pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
         }
         (Item::Time(a), Item::Time(b)) => Ok(a == b),
         (Item::Version(a), Item::Version(b)) => Ok(std::rc::Rc::ptr_eq(a, b)),
-        _ => Err(format!("non-comparable type {}", b.type_name())),
+        _ => Err(NOT_COMPARABLE.to_owned()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::super::call::{Call, Outcome};
 use super::super::item::{Item, Width};
-use super::super::print::is_printable;
+use super::super::print::{Spec, is_printable};
 use super::super::printf::printf;
-use super::super::truth::{equal, is_true, less};
+use super::super::truth::{NOT_COMPARABLE, equal, is_true, less};
 use super::arguments::{any, from, text};
 use super::{Function, Type, function, variadic};
 
@@ -14,8 +14,10 @@ pub(super) const TABLE: &[Function] = &[
     variadic("or", &[Type::Raw], Type::Raw, |_, arguments| Ok(any(arguments, 0).clone())),
     variadic("call", &[Type::Raw], Type::Raw, call_value),
     function("not", &[Type::Raw], |_, arguments| Ok(Item::Bool(!is_true(any(arguments, 0))))),
-    variadic("eq", &[Type::Raw], Type::Raw, |_, arguments| eq(arguments).map(Item::Bool)),
-    function("ne", &[Type::Raw, Type::Raw], |_, arguments| eq(arguments).map(|equal| Item::Bool(!equal))),
+    variadic("eq", &[Type::Raw], Type::Raw, |call, arguments| eq(call, arguments).map(Item::Bool)),
+    function("ne", &[Type::Raw, Type::Raw], |call, arguments| {
+        eq(call, arguments).map(|equal| Item::Bool(!equal))
+    }),
     function("lt", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, false).map(Item::Bool)),
     function("le", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, true).map(Item::Bool)),
     function("gt", &[Type::Raw, Type::Raw], |_, arguments| {
@@ -46,14 +48,20 @@ fn call_value(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     Err(format!("non-function {shown} of type {}", callee.type_name()).into())
 }
 
-fn eq(arguments: &[Item]) -> Result<bool, super::super::call::Failure> {
+fn eq(call: &mut Call<'_>, arguments: &[Item]) -> Result<bool, super::super::call::Failure> {
     let others = from(arguments, 1);
     if others.is_empty() {
         return Err("missing argument for comparison".into());
     }
     for other in others {
-        if equal(any(arguments, 0), other)? {
-            return Ok(true);
+        match equal(any(arguments, 0), other) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(message) if message == NOT_COMPARABLE => {
+                let shown = call.print(|printer| printer.print(other, &Spec { verb: 's', ..Spec::PLAIN }))?;
+                return Err(format!("{message} {shown}: {}", other.type_name()).into());
+            }
+            Err(message) => return Err(message.into()),
         }
     }
     Ok(false)
