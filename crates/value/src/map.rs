@@ -86,6 +86,23 @@ impl Map {
         None
     }
 
+    /// Adds `key` with null at the end and returns the value to be filled in; if the key is known, its place.
+    ///
+    /// For readers: a value written where it stays is not moved, which is what costs most in them.
+    #[inline]
+    pub(crate) fn slot(&mut self, key: &str) -> Result<&mut Value, usize> {
+        if let Some(place) = self.position(key) {
+            return Err(place);
+        }
+        let place = self.entries.len();
+        if self.index.is_some() || place >= INDEXED {
+            self.push_new(Text::new(key), Value::Null);
+        } else {
+            self.entries.push((Text::new(key), Value::Null));
+        }
+        self.entries.get_mut(place).map(|(_, value)| value).ok_or(place)
+    }
+
     /// Sets `key` and puts a new one at `position` instead of at the end.
     pub fn insert_at(&mut self, position: usize, key: Text, value: Value) -> Option<Value> {
         if let Some(known) = self.get_mut(&key) {

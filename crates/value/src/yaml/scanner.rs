@@ -191,9 +191,6 @@ impl<'a> Scanner<'a> {
     }
 
     fn stream_end(&mut self) -> Result<(), Failed> {
-        if self.mark.column != 0 {
-            self.mark = Mark { line: self.mark.line + 1, column: 0 };
-        }
         self.unroll(-1);
         self.forget_key()?;
         self.key_allowed = false;
