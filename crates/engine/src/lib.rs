@@ -1,1 +1,33 @@
-//! placeholder
+//! Deciding requests with rules.
+//!
+//! Evaluation is a pure function of the request, the rules and the [`World`]: no
+//! input, no output, no clock, no global state. What a rule asks for and the world does not
+//! know comes back as a [`Query`]; the caller answers it and decides again.
+//!
+//! This crate knows no rule language. A language is a [`Dialect`] that turns documents into [`Rule`]s.
+
+mod decide;
+mod diagnostic;
+mod dialect;
+mod index;
+mod kubernetes;
+mod outcome;
+mod request;
+mod rule;
+mod scope;
+mod suggest;
+mod trace;
+mod world;
+
+pub use decide::{Engine, Settings};
+pub use diagnostic::{Code, Diagnostic, Severity, reading_codes};
+pub use dialect::{Compiled, Dialect};
+pub use index::RuleIndex;
+pub use kubernetes::{is_cluster_scoped, resource_of};
+pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
+pub use request::{GroupVersionKind, Operation, Request};
+pub use rule::{Applies, Effect, Evaluation, Phase, Program, RequestProgram, Rule, RuleId, SetProgram};
+pub use scope::{KindScope, NamespaceScope, Operations, Scope};
+pub use suggest::nearest;
+pub use trace::{TraceNode, Tracer, Verdict};
+pub use world::{Answer, ClosedWorld, OpenWorld, Query, World};

@@ -1,0 +1,97 @@
+use kubewright_value::{Location, Map, Position, Source, Text};
+
+use super::*;
+use crate::{KindScope, NamespaceScope, RuleId, Scope};
+
+/// A rule that appends its name to `/log`, refuses, fails or asks, by the first letter of `what`.
+struct Appends {
+    name: Text,
+    wants: Option<&'static str>,
+}
+
+impl RequestProgram for Appends {
+    fn applies(&self, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        match self.wants {
+            Some("query") => Err(EvalError::unanswered(Query::namespace("n"))),
+            Some(word) if !word.starts_with('!') && !evaluation.object.to_string().contains(word) => Ok(Applies::No(format!("no {word}"))),
+            _ => Ok(Applies::Yes),
+        }
+    }
+
+    fn evaluate(&self, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        match self.wants {
+            Some("!error") => return Err(EvalError::new("cannot")),
+            Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None }),
+            _ => {}
+        }
+        let mut object = evaluation.object.clone();
+        let log = object.get("log").and_then(Value::as_str).unwrap_or_default().to_owned() + &self.name;
+        object.as_object_mut().unwrap().insert("log".into(), log.into());
+        Ok(Effect::Patch { object, operations: vec![] })
+    }
+}
+
+/// Makes a rule from `name namespace kinds [tier] [wants]`.
+pub(crate) fn rule(text: &'static str) -> Rule {
+    let words: Vec<&'static str> = text.split(' ').collect();
+    let named = |word: &str| word != "*";
+    let wants = words.get(4).copied();
+    Rule {
+        id: RuleId { dialect: "test", policy: "p".into(), rule: words[0].into() },
+        scope: Scope {
+            kinds: if named(words[2]) { KindScope::Named(words[2].split(',').map(Text::from).collect()) } else { KindScope::Any },
+            namespaces: if named(words[1]) { NamespaceScope::Named(vec![words[1].into()]) } else { NamespaceScope::Any },
+            ..Scope::default()
+        },
+        phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },
+        tier: words.get(3).map_or(0, |tier| tier.parse().unwrap()),
+        precedence: 0,
+        location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
+        program: Program::OnRequest(Box::new(Appends { name: words[0].into(), wants })),
+    }
+}
+
+pub(crate) fn request(kind: &str, namespace: &str) -> Request {
+    let object = Map::from([("kind", kind.into()), ("metadata", Value::object(Map::from([("namespace", namespace.into())])))]);
+    Request::for_object(object.into(), crate::Operation::Create, "")
+}
+
+#[track_caller]
+fn check(rules: &[&'static str], log: &str, want: &str) {
+    let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
+    let statuses: Vec<_> = decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
+    assert_eq!(decision.object.get("log").and_then(Value::as_str).unwrap_or_default(), log);
+    assert_eq!(statuses.join(" "), want);
+}
+
+#[test]
+fn rules_of_a_tier_match_what_was_there_before_it_and_change_one_after_the_other() {
+    check(&["a * *", "b * * 0 a"], "ab", "a=pass b=pass");
+    check(&["q * *", "b * * 0 q"], "q", "b=skip q=pass");
+}
+
+#[test]
+fn a_later_tier_sees_what_an_earlier_one_did() {
+    check(&["z * * -1", "b * * 0 z"], "zb", "z=pass b=pass");
+}
+
+#[test]
+fn a_failing_rule_changes_nothing_and_stops_nobody() {
+    check(&["a * *", "b * * 0 !error", "c * *", "r * * 0 !reject"], "ac", "a=pass b=error c=pass r=fail");
+}
+
+#[test]
+fn a_refusal_denies_and_an_error_does_not() {
+    let decide = |text| Engine::new(vec![rule(text)]).decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
+    assert!(!decide("r * * 0 !reject").is_allowed);
+    assert!(decide("e * * 0 !error").is_allowed);
+}
+
+#[test]
+fn what_the_world_does_not_know_comes_back_as_a_query_once() {
+    let engine = Engine::new(vec![rule("a * * 0 query"), rule("b * * 0 query")]);
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
+    assert_eq!(decision.queries, [Query::namespace("n")]);
+    assert_eq!(decision.with_status(Status::Error).count(), 2);
+}

@@ -1,0 +1,143 @@
+//! What is wrong with a rule file or an input, and where.
+
+use std::fmt;
+
+use kubewright_value::{Location, Problem, ProblemKind};
+
+/// A stable name for one sort of mistake, with its page.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Such as `KW-Y001`. A promise: never reused for another mistake.
+    pub id: &'static str,
+    /// What is wrong, in a few words.
+    pub title: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it means, why it matters, how to mend it; Markdown.
+    pub page: &'static str,
+}
+
+/// How bad a mistake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Works, and is probably not what was meant.
+    Warning,
+    /// Does not work; the rule or document is left out.
+    Error,
+}
+
+impl Severity {
+    /// Returns the word for it in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One mistake in one place.
+#[derive(Debug, Clone)]
+pub struct Diagnostic {
+    /// Which sort.
+    pub code: &'static Code,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Where.
+    pub location: Location,
+    /// What the place is, shown beside the caret; may be empty.
+    pub label: String,
+    /// The remedy; may be empty.
+    pub help: String,
+}
+
+impl Diagnostic {
+    /// Returns a diagnostic without label and help.
+    #[must_use]
+    pub fn new(code: &'static Code, message: impl Into<String>, location: Location) -> Self {
+        Self { code, message: message.into(), location, label: String::new(), help: String::new() }
+    }
+
+    /// Returns this diagnostic with the remedy `help`.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    /// Returns this diagnostic with `label` beside the caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Returns how bad it is.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        self.code.severity
+    }
+}
+
+/// As one line: `severity[code]: message at place`.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]: {} at {}", self.severity(), self.code.id, self.message, self.location)
+    }
+}
+
+macro_rules! reading_codes {
+    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
+        $(static $name: Code = Code {
+            id: $id,
+            title: $title,
+            severity: Severity::$severity,
+            page: include_str!(concat!("../../../docs/diagnostics/", $id, ".md")),
+        };)*
+
+        /// Returns the codes of everything that can be wrong with a text before it is a rule.
+        #[must_use]
+        pub fn reading_codes() -> Vec<&'static Code> {
+            vec![$(&$name),*]
+        }
+    };
+}
+
+reading_codes! {
+    SYNTAX "KW-Y001" Error "the text is not YAML or JSON";
+    ENCODING "KW-Y002" Error "the text is not UTF-8";
+    CONTROL "KW-Y003" Error "a control character stands in the text";
+    DEPTH "KW-Y004" Error "the document is nested too deep";
+    ALIASES "KW-Y005" Error "aliases expand beyond the limit";
+    SIZE "KW-Y006" Error "the document is too large";
+    DUPLICATE "KW-Y007" Warning "a key stands twice";
+    KEY "KW-Y008" Error "a key is not text";
+    NUMBER "KW-Y009" Error "a number cannot be written in JSON";
+    TAG "KW-Y010" Error "a tag does not fit its value";
+}
+
+/// A problem of a text is a diagnostic whose code follows from its kind.
+impl From<Problem> for Diagnostic {
+    fn from(problem: Problem) -> Self {
+        let code = match problem.kind {
+            ProblemKind::Syntax => &SYNTAX,
+            ProblemKind::Encoding => &ENCODING,
+            ProblemKind::ControlCharacter => &CONTROL,
+            ProblemKind::Depth => &DEPTH,
+            ProblemKind::AliasExpansion => &ALIASES,
+            ProblemKind::Size => &SIZE,
+            ProblemKind::DuplicateKey => &DUPLICATE,
+            ProblemKind::Key => &KEY,
+            ProblemKind::Number => &NUMBER,
+            ProblemKind::Tag => &TAG,
+        };
+        Self::new(code, problem.message, problem.location)
+    }
+}

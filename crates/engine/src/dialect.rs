@@ -1,0 +1,29 @@
+//! The seam between the engine and a rule language.
+
+use kubewright_value::Document;
+
+use crate::{Code, Diagnostic, Rule};
+
+/// One rule language.
+pub trait Dialect: Send + Sync {
+    /// Returns the name that starts every rule id.
+    fn name(&self) -> &'static str;
+
+    /// Returns whether `document` is written in this language.
+    fn claims(&self, document: &Document) -> bool;
+
+    /// Compiles a claimed document. A mistake in one rule leaves its neighbours standing.
+    fn compile(&self, document: &Document) -> Compiled;
+
+    /// Returns the codes of the mistakes this language can report.
+    fn codes(&self) -> &'static [&'static Code];
+}
+
+/// The rules of a document, and what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// The rules that can run.
+    pub rules: Vec<Rule>,
+    /// Every mistake, in the order in which they stand.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,123 @@
+//! Which rules can apply to a request.
+//!
+//! Loading builds one index and serving only reads it, so it is never locked.
+//! A lookup may return a rule that turns out not to match, because labels and
+//! conditions are judged by the rule itself. It must never leave out a rule that
+//! would have matched.
+
+use std::collections::HashMap;
+
+use kubewright_value::Text;
+
+use crate::{KindScope, NamespaceScope, Operation, Request, Rule};
+
+/// Every loaded rule, arranged by operation, namespace and kind.
+///
+/// A rule that names a kind or a namespace is found only under it; so a request looks at
+/// four short lists, whatever the number of rules about other things.
+#[derive(Debug, Default)]
+pub struct RuleIndex {
+    // INVARIANT: in the order in which rules run.
+    rules: Vec<Rule>,
+    by_operation: [Shelf; 4],
+}
+
+// INVARIANT of all lists: positions in `rules`, ascending.
+#[derive(Debug, Default)]
+struct Shelf {
+    by_namespace: HashMap<Text, ByKind>,
+    any_namespace: ByKind,
+}
+
+#[derive(Debug, Default)]
+struct ByKind {
+    named: HashMap<Text, Vec<u32>>,
+    any: Vec<u32>,
+}
+
+impl RuleIndex {
+    /// Builds an index over `rules`, sorted into the order in which they run:
+    /// by phase, tier, precedence, then name. Of two rules with one id the later one stays.
+    #[must_use]
+    pub fn new(rules: Vec<Rule>) -> Self {
+        let mut unique: Vec<Rule> = Vec::with_capacity(rules.len());
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for rule in rules {
+            match known.get(&rule.id.to_string()).and_then(|i| unique.get_mut(*i)) {
+                Some(earlier) => *earlier = rule,
+                None => {
+                    known.insert(rule.id.to_string(), unique.len());
+                    unique.push(rule);
+                }
+            }
+        }
+        unique.sort_by(|a, b| a.order().cmp(&b.order()));
+        let mut index = Self { rules: unique, by_operation: Default::default() };
+        for (position, rule) in index.rules.iter().enumerate() {
+            let Ok(position) = u32::try_from(position) else { break };
+            for (operation, shelf) in Operation::ALL.into_iter().zip(&mut index.by_operation) {
+                if rule.scope.operations.contains(operation) {
+                    shelf.put(position, rule);
+                }
+            }
+        }
+        index
+    }
+
+    /// Returns the rules in the order in which they run.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Returns the rules that may apply to `request`, in the order in which they run.
+    #[must_use]
+    pub fn candidates(&self, request: &Request) -> Vec<&Rule> {
+        let mut positions = Vec::new();
+        if let Some(shelf) = self.by_operation.get(request.operation as usize) {
+            shelf.any_namespace.collect(&request.kind.kind, &mut positions);
+            if let Some(by_kind) = shelf.by_namespace.get(&request.namespace) {
+                by_kind.collect(&request.kind.kind, &mut positions);
+            }
+        }
+        positions.sort_unstable();
+        positions.into_iter().filter_map(|position| self.rules.get(position as usize)).collect()
+    }
+}
+
+impl Shelf {
+    fn put(&mut self, position: u32, rule: &Rule) {
+        match &rule.scope.namespaces {
+            NamespaceScope::Any => self.any_namespace.put(position, &rule.scope.kinds),
+            NamespaceScope::Named(namespaces) => {
+                for namespace in namespaces {
+                    self.by_namespace.entry(namespace.clone()).or_default().put(position, &rule.scope.kinds);
+                }
+            }
+        }
+    }
+}
+
+impl ByKind {
+    fn put(&mut self, position: u32, kinds: &KindScope) {
+        let push = |list: &mut Vec<u32>| {
+            if list.last() != Some(&position) {
+                list.push(position);
+            }
+        };
+        match kinds {
+            KindScope::Any => push(&mut self.any),
+            KindScope::Named(kinds) => kinds.iter().for_each(|kind| push(self.named.entry(kind.clone()).or_default())),
+        }
+    }
+
+    fn collect(&self, kind: &Text, into: &mut Vec<u32>) {
+        into.extend_from_slice(&self.any);
+        if let Some(named) = self.named.get(kind) {
+            into.extend_from_slice(named);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! The few facts about Kubernetes' built-in kinds that an object does not carry itself.
+
+use crate::GroupVersionKind;
+
+/// Kinds without a namespace, by group.
+const CLUSTER_SCOPED: &[(&str, &[&str])] = &[
+    ("", &["Namespace", "Node", "PersistentVolume", "ComponentStatus"]),
+    ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding"]),
+    ("storage.k8s.io", &["StorageClass", "VolumeAttachment", "CSIDriver", "CSINode", "VolumeAttributesClass"]),
+    ("scheduling.k8s.io", &["PriorityClass"]),
+    ("node.k8s.io", &["RuntimeClass"]),
+    ("networking.k8s.io", &["IngressClass", "IPAddress", "ServiceCIDR"]),
+    ("apiextensions.k8s.io", &["CustomResourceDefinition"]),
+    ("apiregistration.k8s.io", &["APIService"]),
+    ("certificates.k8s.io", &["CertificateSigningRequest", "ClusterTrustBundle"]),
+    ("flowcontrol.apiserver.k8s.io", &["FlowSchema", "PriorityLevelConfiguration"]),
+    ("resource.k8s.io", &["DeviceClass", "ResourceSlice"]),
+    (
+        "admissionregistration.k8s.io",
+        &[
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+            "MutatingAdmissionPolicy",
+            "MutatingAdmissionPolicyBinding",
+        ],
+    ),
+    ("authentication.k8s.io", &["TokenReview", "SelfSubjectReview"]),
+    ("authorization.k8s.io", &["SubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"]),
+    ("gateway.networking.k8s.io", &["GatewayClass"]),
+];
+
+/// Returns whether objects of this kind have no namespace. An unknown kind is taken to have one.
+#[must_use]
+pub fn is_cluster_scoped(kind: &GroupVersionKind) -> bool {
+    CLUSTER_SCOPED
+        .iter()
+        .find(|(group, _)| *group == kind.group)
+        .is_some_and(|(_, kinds)| kinds.contains(&kind.kind.as_str()))
+}
+
+/// Returns the resource name of a kind by the rule that all built-in kinds follow: lower case, plural.
+#[must_use]
+pub fn resource_of(kind: &str) -> String {
+    let lower = kind.to_lowercase();
+    match lower.as_str() {
+        "endpoints" => lower,
+        _ if lower.ends_with("ss") || lower.ends_with("ch") || lower.ends_with('x') => format!("{lower}es"),
+        _ => match lower.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{lower}s"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_cluster_scoped_only_in_its_own_group() {
+        let kind = |group: &str, kind: &str| GroupVersionKind { group: group.into(), version: "v1".into(), kind: kind.into() };
+        assert!(is_cluster_scoped(&kind("", "Namespace")));
+        assert!(!is_cluster_scoped(&kind("example.com", "Namespace")));
+        assert!(!is_cluster_scoped(&kind("apps", "Deployment")));
+    }
+
+    #[test]
+    fn resources_are_the_plural_of_kinds() {
+        for (kind, want) in [("Pod", "pods"), ("Ingress", "ingresses"), ("NetworkPolicy", "networkpolicies"), ("Gateway", "gateways"), ("Endpoints", "endpoints")] {
+            assert_eq!(resource_of(kind), want);
+        }
+    }
+}

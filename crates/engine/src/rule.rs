@@ -1,0 +1,156 @@
+//! The compiled unit of a policy.
+
+use std::fmt;
+
+use kubewright_lang::patch;
+use kubewright_value::{Budget, Location, Step, Text, Value};
+
+use crate::{EvalError, Request, Scope, Tracer, World};
+
+/// A rule's name in every output: `dialect/policy/rule`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId {
+    /// The rule language.
+    pub dialect: &'static str,
+    /// The document, or the namespace of one-rule documents.
+    pub policy: Text,
+    /// The rule in it.
+    pub rule: Text,
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.dialect, self.policy, self.rule)
+    }
+}
+
+/// A compiled rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name.
+    pub id: RuleId,
+    /// What it can be about.
+    pub scope: Scope,
+    /// When it runs.
+    pub phase: Phase,
+    /// Lower tiers run first; the rules of one tier are matched before any of them changes anything.
+    pub tier: i32,
+    /// Lower runs first within a tier.
+    pub precedence: u32,
+    /// Where it was written.
+    pub location: Location,
+    /// What it does.
+    pub program: Program,
+}
+
+impl Rule {
+    /// Returns what rules are sorted by.
+    pub(crate) fn order(&self) -> impl Ord + '_ {
+        (self.phase, self.tier, self.precedence, &self.id.policy, &self.id.rule, self.id.dialect)
+    }
+}
+
+/// Rules that change objects run before rules that judge them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Changes objects.
+    Patch,
+    /// Judges objects after all changes.
+    Judge,
+}
+
+/// What a rule does.
+pub enum Program {
+    /// Judges or changes the object of one request.
+    OnRequest(Box<dyn RequestProgram>),
+    /// Reads or changes a whole set of objects.
+    OnSet(Box<dyn SetProgram>),
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OnRequest(_) => "OnRequest",
+            Self::OnSet(_) => "OnSet",
+        })
+    }
+}
+
+/// A rule about one request.
+pub trait RequestProgram: Send + Sync {
+    /// Returns whether the rule is about this object, which is as it was when the tier began.
+    ///
+    /// # Errors
+    /// When that cannot be decided.
+    fn applies(&self, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError>;
+
+    /// Does what the rule does to an object it applies to, which rules of the same tier may have changed.
+    ///
+    /// # Errors
+    /// When it cannot; then nothing of it is kept.
+    fn evaluate(&self, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
+}
+
+/// A rule about a set of objects.
+pub trait SetProgram: Send + Sync {
+    /// Does what the rule does to `objects`.
+    ///
+    /// # Errors
+    /// When it cannot; then nothing of it is kept.
+    fn evaluate(&self, objects: &[Value], budget: &mut Budget) -> Result<Vec<Value>, EvalError>;
+}
+
+/// Everything a rule may look at, and what it may spend.
+pub struct Evaluation<'a> {
+    /// What is asked. Its `object` is the original one.
+    pub request: &'a Request,
+    /// The object as changed so far.
+    pub object: &'a Value,
+    /// What else exists.
+    pub world: &'a dyn World,
+    /// What may be spent.
+    pub budget: &'a mut Budget,
+    /// Where to say what was looked at.
+    pub tracer: &'a mut Tracer,
+}
+
+/// Whether a rule is about an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applies {
+    /// It is.
+    Yes,
+    /// It is not, and for a judging rule that is good: the object was looked at and found clean.
+    Clean,
+    /// It is not, and here is why.
+    No(String),
+}
+
+/// What a rule does to an object it applies to.
+#[derive(Debug, Clone)]
+pub enum Effect {
+    /// The object should look like this; the operations are what the rule did.
+    Patch {
+        /// The object after the rule.
+        object: Value,
+        /// What the rule did.
+        operations: Vec<patch::Operation>,
+    },
+    /// The object is fine.
+    Pass,
+    /// The object is refused.
+    Fail {
+        /// Why.
+        message: String,
+        /// The part of the object this is about.
+        path: Vec<Step>,
+        /// What the requester is told, where the dialect has words of its own for it.
+        denial: Option<String>,
+    },
+    /// The object is objected to, and passes.
+    Warn {
+        /// Why.
+        message: String,
+        /// The part of the object this is about.
+        path: Vec<Step>,
+    },
+}

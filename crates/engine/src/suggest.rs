@@ -1,0 +1,53 @@
+//! "Did you mean": the known word nearest to a misspelt one.
+
+/// Returns the one of `known` that is nearest to `word`, if any is near enough to be what was meant.
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = (word.chars().count() / 3).clamp(1, 3);
+    known
+        .into_iter()
+        .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Counts insertions, deletions, replacements and swaps of neighbours from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let cell = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 2);
+            let mut best = (cell(&row, j) + usize::from(x != y)).min(cell(&row, j + 1) + 1).min(cell(&next, j) + 1);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
+            if swapped {
+                best = best.min(cell(&before, j - 1) + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_found_and_a_stranger_is_not() {
+        let known = ["matchValue", "matchValues", "matchRegex", "select", "negate"];
+        for (word, want) in [
+            ("matchvalue", Some("matchValue")),
+            ("matchRegexp", Some("matchRegex")),
+            ("slect", Some("select")),
+            ("seelct", Some("select")),
+            ("foo", None),
+        ] {
+            assert_eq!(nearest(word, known), want, "{word}");
+        }
+    }
+}
