@@ -17,6 +17,7 @@ const INDEXED: usize = 24;
 pub struct Map {
     entries: Vec<(Text, Value)>,
     // INVARIANT: present exactly when there are more than `INDEXED` entries; holds every key's position.
+    #[expect(clippy::box_collection, reason = "most maps have no index and should not carry its size")]
     index: Option<Box<HashMap<Text, usize>>>,
 }
 
@@ -122,6 +123,7 @@ impl Map {
     }
 
     /// Returns the entries in order.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator {
         self.entries.iter().map(|(key, value)| (key, value))
     }
@@ -132,11 +134,13 @@ impl Map {
     }
 
     /// Returns the keys in order.
+    #[must_use]
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Text> + ExactSizeIterator {
         self.entries.iter().map(|(key, _)| key)
     }
 
     /// Returns the values in order.
+    #[must_use]
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
     }
