@@ -129,18 +129,22 @@ impl Sink for Recorder {
 /// How many keys of one text may stand twice before it is refused.
 const MAX_DUPLICATES: usize = 1000;
 
+/// How many positions equal keys may rearrange.
+const MAX_MOVED: usize = 32 << 20;
+
 struct Reader<'a, S> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     depth: usize,
     duplicates: usize,
+    moved: usize,
     sink: S,
 }
 
 impl<'a, S: Sink> Reader<'a, S> {
     fn new(text: &'a str, sink: S) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, depth: 0, duplicates: 0, sink }
+        Self { text, bytes: text.as_bytes(), at: 0, depth: 0, duplicates: 0, moved: 0, sink }
     }
 
     fn whole(mut self) -> Result<(Value, S), Failed> {
@@ -237,6 +241,10 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.duplicates += 1;
         if self.duplicates > MAX_DUPLICATES {
             return Err(self.error(ProblemKind::Size, format!("more than {MAX_DUPLICATES} keys stand twice")));
+        }
+        self.moved = self.moved.saturating_add(self.sink.mark() - start);
+        if self.moved > MAX_MOVED {
+            return Err(self.error(ProblemKind::Size, "equal keys around too many values".to_owned()));
         }
         if S::KEEPS
             && let Some((_, old_value)) = map.entry(place)

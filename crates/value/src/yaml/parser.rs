@@ -17,6 +17,12 @@ use crate::{Number, Position, ProblemKind, Text, Value};
 
 mod flow;
 
+/// Prefixes of tags beyond this length belong to no tag that is known.
+const LONG_TAG: usize = 64;
+
+/// How many positions equal keys and merges may rearrange; a mapping inside another counts again.
+const MAX_MOVED: usize = 32 << 20;
+
 /// What a document costs for each node, beside its text.
 const NODE_COST: usize = 16;
 
@@ -38,7 +44,7 @@ pub(super) struct Duplicate {
 pub(super) struct Parser<'a> {
     scanner: Scanner<'a>,
     is_first: bool,
-    tag_prefixes: Vec<Tag>,
+    tag_prefixes: HashMap<String, String>,
     anchors: HashMap<&'a str, usize>,
     anchored: Vec<Option<Anchored>>,
     positions: Vec<Position>,
@@ -48,6 +54,7 @@ pub(super) struct Parser<'a> {
     deepest: usize,
     cost: usize,
     aliased: usize,
+    moved: usize,
     // Whether the node read last was an alias.
     was_alias: bool,
 }
@@ -81,7 +88,7 @@ impl<'a> Parser<'a> {
         Self {
             scanner: Scanner::new(text, at, line),
             is_first: true,
-            tag_prefixes: Vec::new(),
+            tag_prefixes: HashMap::new(),
             anchors: HashMap::new(),
             anchored: Vec::new(),
             positions: Vec::new(),
@@ -90,6 +97,7 @@ impl<'a> Parser<'a> {
             deepest: 0,
             cost: 0,
             aliased: 0,
+            moved: 0,
             was_alias: false,
         }
     }
@@ -123,7 +131,7 @@ impl<'a> Parser<'a> {
         self.is_first = false;
         self.anchors.clear();
         self.anchored.clear();
-        (self.cost, self.aliased) = (0, 0);
+        (self.cost, self.aliased, self.moved) = (0, 0, 0);
         let positions = std::mem::take(&mut self.positions);
         let duplicates = std::mem::take(&mut self.duplicates);
         Ok(Some(Parsed { value, positions, duplicates }))
@@ -159,8 +167,8 @@ impl<'a> Parser<'a> {
                 Kind::Version(1, 1) if !has_version => has_version = true,
                 Kind::Version(1, 1) => return Err(syntax("a second `%YAML` directive", token.start)),
                 Kind::Version(..) => return Err(syntax("only YAML 1.1 can be read", token.start)),
-                Kind::TagDirective(tag) if self.tag_prefixes.iter().all(|t| t.handle != tag.handle) => {
-                    self.tag_prefixes.push(*tag);
+                Kind::TagDirective(tag) if !self.tag_prefixes.contains_key(&tag.handle) => {
+                    self.tag_prefixes.insert(tag.handle, tag.suffix);
                 }
                 _ => return Err(syntax("a second `%TAG` directive for one handle", token.start)),
             }
@@ -310,9 +318,9 @@ impl<'a> Parser<'a> {
         if tag.handle.is_empty() {
             return Ok(Some(tag.suffix).filter(|tag| !tag.is_empty()));
         }
-        let declared = self.tag_prefixes.iter().find(|known| known.handle == tag.handle);
+        let declared = self.tag_prefixes.get(&tag.handle);
         let prefix = match (declared, tag.handle.as_str()) {
-            (Some(known), _) => known.suffix.as_str(),
+            (Some(prefix), _) => prefix.as_str(),
             (None, "!") => "!",
             (None, "!!") => "tag:yaml.org,2002:",
             (None, handle) => {
@@ -323,6 +331,10 @@ impl<'a> Parser<'a> {
                 }));
             }
         };
+        // No tag with a meaning is long; a long one need not be written out for every node that has it.
+        if prefix.len() > LONG_TAG {
+            return Ok(Some("?".to_owned()));
+        }
         Ok(Some(format!("{prefix}{}", tag.suffix)))
     }
 
@@ -371,7 +383,7 @@ impl<'a> Parser<'a> {
                     let key = self.key(true, token.end)?;
                     self.entry(&mut mapping, key, Self::block_value)?;
                 }
-                Kind::BlockEnd => return Ok(Value::object(mapping.finish(&mut self.positions))),
+                Kind::BlockEnd => return self.finish(mapping, token.start),
                 _ => return Err(unexpected(&token, "a key, or less indentation")),
             }
         }
@@ -465,6 +477,19 @@ impl<'a> Parser<'a> {
                     .ok_or_else(|| syntax("`<<` needs a mapping or a list of mappings", mark))
             }
         }
+    }
+
+    /// Returns the mapping as a value.
+    fn finish(&mut self, mapping: Mapping, mark: Mark) -> Result<Value, Failed> {
+        let map = mapping.finish(&mut self.positions, &mut self.moved);
+        if self.moved > MAX_MOVED {
+            return Err(Box::new(YamlError {
+                kind: ProblemKind::Size,
+                message: "equal keys and merges around too many values".to_owned(),
+                position: mark.position(),
+            }));
+        }
+        Ok(Value::object(map))
     }
 
     fn duplicate(&mut self, key: Text, first: usize, second: usize) -> Result<(), Failed> {

@@ -38,7 +38,8 @@ impl Parser<'_> {
     fn flow_pair(&mut self) -> Result<Value, Failed> {
         let mut mapping = Mapping::new(self.positions.len());
         self.flow_key(&mut mapping)?;
-        Ok(Value::object(mapping.finish(&mut self.positions)))
+        let mark = self.scanner.peek()?.start;
+        self.finish(mapping, mark)
     }
 
     pub(super) fn flow_mapping(&mut self) -> Result<Value, Failed> {
@@ -67,8 +68,8 @@ impl Parser<'_> {
                 }
             }
         }
-        self.scanner.next()?;
-        Ok(Value::object(mapping.finish(&mut self.positions)))
+        let mark = self.scanner.next()?.start;
+        self.finish(mapping, mark)
     }
 
     /// Reads an entry whose key is announced.

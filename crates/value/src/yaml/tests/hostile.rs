@@ -58,6 +58,21 @@ fn repetition_is_linear() {
 }
 
 #[test]
+fn directives_and_tags_are_linear() {
+    let many: String = (0..50_000).map(|i| format!("%TAG !e{i}! x{i}\n")).collect();
+    assert!(parse(&format!("{many}---\na: 1")).is_ok());
+    let long = "x".repeat(100_000);
+    assert!(parse(&format!("%TAG !e! {long}\n---\n{}", "- !e!a b\n".repeat(20_000))).is_ok());
+}
+
+#[test]
+fn merges_around_merges_are_bounded() {
+    let mut text: String = (0..250).map(|i| format!("{0}<<: {{}}\n{0}a:\n", " ".repeat(i))).collect();
+    text += &format!("{}b: [{}]\n", " ".repeat(250), "1,".repeat(200_000));
+    stopped(&text, ProblemKind::Size);
+}
+
+#[test]
 fn streams_of_broken_documents_are_linear() {
     assert_eq!(read(&Source::new("t", "---\n@\n".repeat(50_000))).problems.len(), 50_000);
     assert_eq!(read(&Source::new("t", "%x\n---\n".repeat(20_000))).documents.len(), 0);
