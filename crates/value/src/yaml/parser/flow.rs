@@ -3,7 +3,8 @@
 use super::super::Failed;
 use super::super::mapping::Mapping;
 use super::super::token::{Kind, Mark};
-use super::{Parser, no_key, unexpected};
+use super::entry::no_key;
+use super::{Parser, unexpected};
 use crate::Value;
 
 impl Parser<'_> {
