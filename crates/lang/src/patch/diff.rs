@@ -1,0 +1,237 @@
+//! The patch that leads from one value to another.
+//!
+//! Parts that both values share are skipped without a look inside. Lists are aligned
+//! by the cheapest script of additions, removals and changes in place, where a change
+//! in place costs as many units as parts differ; lists too long for that are compared
+//! place by place.
+
+use kubewright_value::{Map, Text, Value};
+
+use super::pointer::index_token;
+use super::{Operation, Pointer};
+
+/// How many pairs of items are compared to align two lists.
+const ALIGNED_PAIRS: usize = 4096;
+
+/// Below how many levels a change is one replacement.
+const DEEPEST: usize = 200;
+
+/// Returns a short patch that makes `after` of `before` under the standard's rules.
+#[must_use]
+pub fn diff(before: &Value, after: &Value) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    compare(before, after, None, &mut operations);
+    operations
+}
+
+/// The way from the root to the values that are being compared.
+struct Trail<'a> {
+    parent: Option<&'a Trail<'a>>,
+    step: TrailStep<'a>,
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+enum TrailStep<'a> {
+    Key(&'a Text),
+    Index(usize),
+}
+
+impl<'a> Trail<'a> {
+    fn below(parent: Option<&'a Trail<'a>>, step: TrailStep<'a>) -> Self {
+        Self { parent, step, depth: 1 + parent.map_or(0, |trail| trail.depth) }
+    }
+
+    fn pointer(trail: Option<&Self>) -> Pointer {
+        let mut tokens = Vec::with_capacity(trail.map_or(0, |trail| trail.depth));
+        let mut here = trail;
+        while let Some(trail) = here {
+            tokens.push(match trail.step {
+                TrailStep::Key(key) => key.clone(),
+                TrailStep::Index(index) => index_token(index),
+            });
+            here = trail.parent;
+        }
+        tokens.reverse();
+        Pointer::from_tokens(tokens)
+    }
+}
+
+fn compare(before: &Value, after: &Value, trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
+    if before.is_same(after) {
+        return;
+    }
+    let is_deep = trail.is_some_and(|trail| trail.depth >= DEEPEST);
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) if !is_deep => compare_objects(old, new, trail, operations),
+        (Value::Array(old), Value::Array(new)) if !is_deep => compare_lists(old, new, trail, operations),
+        _ if before == after => {}
+        _ => operations.push(Operation::Replace { path: Trail::pointer(trail), value: after.clone() }),
+    }
+}
+
+fn compare_objects(old: &Map, new: &Map, trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
+    let mut kept = 0;
+    for (place, (key, value)) in old.iter().enumerate() {
+        match counterpart(new, place, key) {
+            Some(other) => {
+                kept += 1;
+                compare(value, other, Some(&Trail::below(trail, TrailStep::Key(key))), operations);
+            }
+            None => {
+                let path = Trail::pointer(Some(&Trail::below(trail, TrailStep::Key(key))));
+                operations.push(Operation::Remove { path });
+            }
+        }
+    }
+    if kept == new.len() {
+        return;
+    }
+    for (place, (key, value)) in new.iter().enumerate() {
+        if counterpart(old, place, key).is_none() {
+            let path = Trail::pointer(Some(&Trail::below(trail, TrailStep::Key(key))));
+            operations.push(Operation::Add { path, value: value.clone() });
+        }
+    }
+}
+
+/// Returns the value under `key`, which mostly stands at the same place in both maps.
+fn counterpart<'a>(map: &'a Map, place: usize, key: &Text) -> Option<&'a Value> {
+    match map.entry(place) {
+        Some((same, value)) if same == key => Some(value),
+        _ => map.get(key),
+    }
+}
+
+fn compare_lists(old: &[Value], new: &[Value], trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
+    let start = common(old.iter(), new.iter());
+    let (old, new) = (old.get(start..).unwrap_or_default(), new.get(start..).unwrap_or_default());
+    let end = common(old.iter().rev(), new.iter().rev());
+    let old = old.get(..old.len() - end).unwrap_or_default();
+    let new = new.get(..new.len() - end).unwrap_or_default();
+    let mut place = start;
+    let mut edits = script(old, new).into_iter().peekable();
+    while let Some(edit) = edits.next() {
+        let here = Trail::below(trail, TrailStep::Index(place));
+        match edit {
+            Edit::Change(before, after) => compare(before, after, Some(&here), operations),
+            Edit::Add(value) => {
+                operations.push(Operation::Add { path: Trail::pointer(Some(&here)), value: value.clone() });
+            }
+            Edit::Remove => {
+                let mut end = place + 1;
+                while edits.next_if(|edit| matches!(edit, Edit::Remove)).is_some() {
+                    end += 1;
+                }
+                // From the last to the first, so that none has to move those that go next.
+                operations.extend((place..end).rev().map(|index| {
+                    let here = Trail::below(trail, TrailStep::Index(index));
+                    Operation::Remove { path: Trail::pointer(Some(&here)) }
+                }));
+                continue;
+            }
+        }
+        place += 1;
+    }
+}
+
+fn common<'a>(old: impl Iterator<Item = &'a Value>, new: impl Iterator<Item = &'a Value>) -> usize {
+    old.zip(new).take_while(|(before, after)| before.is_same(after) || before == after).count()
+}
+
+/// What happens to the next item of a list.
+#[derive(Clone, Copy)]
+enum Edit<'a> {
+    Change(&'a Value, &'a Value),
+    Add(&'a Value),
+    Remove,
+}
+
+/// Returns the edits that make `new` of `old`, in order.
+fn script<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
+    if old.len().saturating_mul(new.len()) > ALIGNED_PAIRS {
+        return place_by_place(old, new);
+    }
+    Alignment::new(old, new).script()
+}
+
+fn place_by_place<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
+    let changes = old.iter().zip(new).map(|(before, after)| Edit::Change(before, after));
+    let additions = new.iter().skip(old.len()).map(Edit::Add);
+    let removals = std::iter::repeat_n(Edit::Remove, old.len().saturating_sub(new.len()));
+    changes.chain(additions).chain(removals).collect()
+}
+
+/// What it costs to make each tail of one list of each tail of the other.
+struct Alignment<'a> {
+    old: &'a [Value],
+    new: &'a [Value],
+    // INVARIANT: `(old.len() + 1) * (new.len() + 1)` entries, by the starts of the tails.
+    costs: Vec<u32>,
+    changes: Vec<u32>,
+}
+
+impl<'a> Alignment<'a> {
+    fn new(old: &'a [Value], new: &'a [Value]) -> Self {
+        let changes = old.iter().flat_map(|before| new.iter().map(move |after| change_cost(before, after)));
+        let changes = if old.is_empty() || new.is_empty() { Vec::new() } else { changes.collect() };
+        let costs = vec![0; (old.len() + 1) * (new.len() + 1)];
+        let mut alignment = Self { old, new, costs, changes };
+        for i in (0..=old.len()).rev() {
+            for j in (0..=new.len()).rev() {
+                let cost = alignment.best(i, j).map_or(0, |(cost, _)| cost);
+                if let Some(slot) = alignment.costs.get_mut(i * (new.len() + 1) + j) {
+                    *slot = cost;
+                }
+            }
+        }
+        alignment
+    }
+
+    fn script(&self) -> Vec<Edit<'a>> {
+        let (mut i, mut j) = (0, 0);
+        let mut edits = Vec::new();
+        while let Some((_, edit)) = self.best(i, j) {
+            i += usize::from(!matches!(edit, Edit::Add(_)));
+            j += usize::from(!matches!(edit, Edit::Remove));
+            edits.push(edit);
+        }
+        edits
+    }
+
+    /// Returns the cheapest first edit of the tails from `i` and `j`, with the cost of all; none at the end.
+    fn best(&self, i: usize, j: usize) -> Option<(u32, Edit<'a>)> {
+        let (before, after) = (self.old.get(i), self.new.get(j));
+        let change = before.zip(after).map(|(before, after)| {
+            let cost = self.changes.get(i * self.new.len() + j).copied().unwrap_or(0);
+            (cost.saturating_add(self.cost(i + 1, j + 1)), Edit::Change(before, after))
+        });
+        let remove = before.map(|_| (REMOVAL.saturating_add(self.cost(i + 1, j)), Edit::Remove));
+        let add =
+            after.map(|item| (addition_cost(item).saturating_add(self.cost(i, j + 1)), Edit::Add(item)));
+        [change, remove, add].into_iter().flatten().min_by_key(|(cost, _)| *cost)
+    }
+
+    fn cost(&self, i: usize, j: usize) -> u32 {
+        self.costs.get(i * (self.new.len() + 1) + j).copied().unwrap_or(0)
+    }
+}
+
+const REMOVAL: u32 = 1;
+
+fn addition_cost(item: &Value) -> u32 {
+    u32::try_from(item.as_object().map_or(1, Map::len)).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+/// Returns roughly how many operations make `after` of `before`.
+fn change_cost(before: &Value, after: &Value) -> u32 {
+    let replacement = addition_cost(after);
+    if before.is_same(after) || before == after {
+        return 0;
+    }
+    let (Value::Object(old), Value::Object(new)) = (before, after) else { return replacement };
+    let same = new.iter().filter(|(key, value)| old.get(key) == Some(value)).count();
+    let differing = old.len().max(new.len()) - same;
+    // An item that shares nothing is another one, which is added and not changed.
+    if same == 0 { replacement + REMOVAL } else { u32::try_from(differing).unwrap_or(u32::MAX) }
+}
