@@ -1,1 +1,46 @@
-//! placeholder
+//! The rule languages kubewright reads, each a folder with the same stages:
+//! `source.rs` (the typed document), `compile.rs` (to rules, with diagnostics), `evaluate.rs`.
+//!
+//! Adding one is its folder and two lines here.
+
+mod fields;
+mod load;
+pub mod modrule;
+
+pub use load::{Loaded, codes, load};
+
+use kubewright_engine::Dialect;
+use kubewright_value::Text;
+
+/// What the caller decides for every dialect.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Rules in this namespace are about the whole cluster.
+    pub cluster_rules_namespace: Text,
+    /// The namespace of rules that name none; without it they are about every namespace.
+    pub default_namespace: Option<Text>,
+    /// Template functions that are refused unless they are named here.
+    pub allowed_functions: Vec<String>,
+    /// The time that an allowed function sees, in nanoseconds since 1970.
+    pub now: Option<i128>,
+    /// The randomness that an allowed function sees.
+    pub random_seed: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cluster_rules_namespace: modrule::CLUSTER_NAMESPACE.into(),
+            default_namespace: None,
+            allowed_functions: Vec::new(),
+            now: None,
+            random_seed: None,
+        }
+    }
+}
+
+/// Returns every dialect.
+#[must_use]
+pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
+    vec![Box::new(modrule::ModRule::new(options))]
+}

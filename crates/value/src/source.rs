@@ -218,6 +218,20 @@ pub struct Problem {
     pub location: Location,
 }
 
+impl Problem {
+    /// Returns the warning that `key` stands at `first` and again at `second`, where it wins.
+    pub(crate) fn duplicate_key(source: &Arc<Source>, key: &str, first: Position, second: Position) -> Self {
+        Self {
+            kind: ProblemKind::DuplicateKey,
+            message: format!(
+                "key `{key}` stands twice: the one on line {} replaces the one on line {}",
+                second.line, first.line
+            ),
+            location: Location { source: Arc::clone(source), position: second, length: 1 },
+        }
+    }
+}
+
 /// The sorts of things that can be wrong with a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProblemKind {

@@ -1,1 +1,169 @@
-//! (being written)
+//! YAML text to values and back, as the Kubernetes tools of Go read it.
+//!
+//! That is YAML 1.1 with its surprises (`yes` is a boolean, `0777` is octal, also as keys) followed by what
+//! JSON makes of it (`1.0` is an integer, keys are text). Plain block style takes a fast path; whatever that
+//! does not surely understand is read by the full parser, and the two always agree.
+
+mod encoding;
+mod mapping;
+mod parser;
+mod scalar;
+mod scanner;
+mod split;
+mod token;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use encoding::decode;
+pub use split::{Chunk, split};
+
+use crate::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Value};
+use parser::{Parsed, Parser};
+
+/// How many keys of one document may stand twice before it is refused.
+const MAX_DUPLICATES: usize = 1000;
+
+/// How much the aliases of one document may stand for.
+const MAX_ALIASED: usize = 10 << 20;
+
+/// How long a document may be.
+const MAX_DOCUMENT: usize = 32 << 20;
+
+/// Why a text is not YAML.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message} at {position}")]
+pub struct YamlError {
+    /// What sort of problem it is.
+    pub kind: ProblemKind,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Where.
+    pub position: Position,
+}
+
+/// Boxed, so that results stay small.
+type Failed = Box<YamlError>;
+
+/// Parses the first document of `text`; an empty text is null.
+///
+/// # Errors
+/// When the document is not YAML or breaks a limit.
+pub fn parse(text: &str) -> Result<Value, YamlError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    first_document(text).map_err(|failed| *failed)
+}
+
+/// Reads all documents of a stream with the position of every part. Empty and null documents are left out.
+/// A broken document is a problem; reading goes on at the next line that starts with `---`.
+#[must_use]
+pub fn read(source: &Arc<Source>) -> Reading {
+    let mut reading = Reading::default();
+    for chunk in split(&source.text) {
+        let mut more = read_chunk(source, &chunk);
+        reading.documents.append(&mut more.documents);
+        reading.problems.append(&mut more.problems);
+    }
+    reading
+}
+
+/// Reads one piece of a stream; positions are those in the whole text.
+#[must_use]
+pub fn read_chunk(source: &Arc<Source>, chunk: &Chunk) -> Reading {
+    let mut reading = Reading::default();
+    read_fully(source, chunk, &mut reading);
+    reading
+}
+
+fn first_document(text: &str) -> Result<Value, Failed> {
+    check_size(text, 1)?;
+    encoding::check_characters(text, 0)?;
+    let document = Parser::new(text, 0, 0).document()?;
+    Ok(document.map_or(Value::Null, |document| document.value))
+}
+
+/// Reads a piece with the full parser.
+fn read_fully(source: &Arc<Source>, chunk: &Chunk, reading: &mut Reading) {
+    let Some(text) = source.text.get(..chunk.range.end) else {
+        return;
+    };
+    let piece = text.get(chunk.range.start..).unwrap_or_default();
+    let line = chunk.line.saturating_sub(1);
+    let checked = check_size(piece, chunk.line).and_then(|()| encoding::check_characters(piece, line));
+    if let Err(failed) = checked {
+        reading.problems.push(problem(source, *failed));
+        return;
+    }
+    let mut start = chunk.range.start;
+    if start == 0 && text.starts_with('\u{feff}') {
+        start = 3;
+    }
+    let mut line = line;
+    loop {
+        let mut parser = Parser::new(text, start, line);
+        let failed = loop {
+            match parser.document() {
+                Ok(Some(parsed)) => add(source, parsed, reading),
+                Ok(None) => return,
+                Err(failed) => break failed,
+            }
+        };
+        reading.problems.push(problem(source, *failed));
+        let Some(next) = next_document(text.as_bytes(), parser.offset().max(start + 1)) else {
+            return;
+        };
+        let lines =
+            text.as_bytes().get(start..next).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
+        line = line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        start = next;
+    }
+}
+
+fn check_size(text: &str, line: u32) -> Result<(), Failed> {
+    if text.len() <= MAX_DOCUMENT {
+        return Ok(());
+    }
+    Err(Box::new(YamlError {
+        kind: ProblemKind::Size,
+        message: format!("the document has more than {} MiB", MAX_DOCUMENT >> 20),
+        position: Position { line, column: 1 },
+    }))
+}
+
+fn add(source: &Arc<Source>, parsed: Parsed, reading: &mut Reading) {
+    for duplicate in parsed.duplicates {
+        reading.problems.push(Problem::duplicate_key(
+            source,
+            &duplicate.key,
+            duplicate.first,
+            duplicate.second,
+        ));
+    }
+    if !parsed.value.is_null() {
+        reading.documents.push(Document {
+            value: parsed.value,
+            source: Arc::clone(source),
+            positions: Positions(parsed.positions),
+        });
+    }
+}
+
+fn problem(source: &Arc<Source>, error: YamlError) -> Problem {
+    let location = Location { source: Arc::clone(source), position: error.position, length: 1 };
+    Problem { kind: error.kind, message: error.message, location }
+}
+
+/// Returns where the next line that starts a document begins, at `from` or after it.
+fn next_document(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from.saturating_sub(1);
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| *byte == b'\n')? + 1;
+        if split::starts_document(bytes, at) {
+            return Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

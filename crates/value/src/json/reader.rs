@@ -50,14 +50,7 @@ pub fn read_with_warnings(source: &Arc<Source>) -> Result<(Document, Vec<Problem
             let warnings = sink
                 .duplicates
                 .into_iter()
-                .map(|(key, first, second)| Problem {
-                    kind: ProblemKind::DuplicateKey,
-                    message: format!(
-                        "key `{key}` stands twice: the one on line {} replaces the one on line {}",
-                        second.line, first.line
-                    ),
-                    location: location(second),
-                })
+                .map(|(key, first, second)| Problem::duplicate_key(source, &key, first, second))
                 .collect();
             let positions = Positions(sink.positions);
             Ok((Document { value, source: Arc::clone(source), positions }, warnings))

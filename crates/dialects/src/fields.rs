@@ -1,0 +1,206 @@
+//! Reading the fields of a document, with a diagnostic for everything that is not as it should be.
+//!
+//! A typed document is made field by field, so that every mistake is found at once and has a place.
+
+use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_value::{Document, Kind, Location, Map, Step, Value};
+
+/// The three mistakes that any field can have.
+pub(crate) struct FieldCodes {
+    pub(crate) unknown: &'static Code,
+    pub(crate) wrong_type: &'static Code,
+    pub(crate) missing: &'static Code,
+}
+
+/// A document being read.
+pub(crate) struct Reader<'d> {
+    pub(crate) document: &'d Document,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    codes: FieldCodes,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed<T> {
+    pub(crate) value: T,
+    pub(crate) path: Vec<Step>,
+}
+
+/// An object in a document.
+#[derive(Clone)]
+pub(crate) struct Fields<'d> {
+    pub(crate) path: Vec<Step>,
+    map: &'d Map,
+}
+
+impl<'d> Reader<'d> {
+    pub(crate) fn new(document: &'d Document, codes: FieldCodes) -> Self {
+        Self { document, diagnostics: Vec::new(), codes }
+    }
+
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(crate) fn place(&self, path: &[Step]) -> Location {
+        self.document.locate(path)
+    }
+
+    /// Returns the root object.
+    pub(crate) fn root(&mut self) -> Option<Fields<'d>> {
+        self.object_at(Vec::new(), &self.document.value)
+    }
+
+    /// Reports every field that is not in `known`.
+    pub(crate) fn only(&mut self, fields: &Fields<'d>, known: &[&str]) {
+        for key in fields.map.keys().filter(|key| !known.contains(&key.as_str())) {
+            let location = self.document.locate_key(&child(&fields.path, key));
+            let help = match nearest(key, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known here: {}", known.join(", ")),
+            };
+            self.report(Diagnostic::new(self.codes.unknown, format!("unknown field `{key}`"), location).help(help));
+        }
+    }
+
+    /// Returns the value of a field; null counts as absent.
+    pub(crate) fn any(&self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d Value>> {
+        let value = fields.map.get(key).filter(|value| !value.is_null())?;
+        Some(Placed { value, path: child(&fields.path, key) })
+    }
+
+    pub(crate) fn string(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d str>> {
+        let found = self.any(fields, key)?;
+        match found.value.as_str() {
+            Some(text) => Some(Placed { value: text, path: found.path }),
+            None => {
+                let help = match found.value {
+                    Value::Array(_) | Value::Object(_) => "write it as text, for example after `|-`".to_owned(),
+                    scalar => format!("quote it: '{scalar}'"),
+                };
+                self.wrong_type(&found, key, Kind::String, help);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn required_string(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d str>> {
+        if self.any(fields, key).is_none() {
+            self.missing(fields, key);
+        }
+        self.string(fields, key)
+    }
+
+    pub(crate) fn boolean(&mut self, fields: &Fields<'d>, key: &str) -> Option<bool> {
+        let found = self.any(fields, key)?;
+        if found.value.as_bool().is_none() {
+            self.wrong_type(&found, key, Kind::Bool, "use true or false, without quotes".to_owned());
+        }
+        found.value.as_bool()
+    }
+
+    pub(crate) fn array(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d [Value]>> {
+        let found = self.any(fields, key)?;
+        match found.value.as_array() {
+            Some(items) => Some(Placed { value: items, path: found.path }),
+            None => {
+                self.wrong_type(&found, key, Kind::Array, String::new());
+                None
+            }
+        }
+    }
+
+    pub(crate) fn object(&mut self, fields: &Fields<'d>, key: &str) -> Option<Fields<'d>> {
+        let found = self.any(fields, key)?;
+        if found.value.as_object().is_none() {
+            self.wrong_type(&found, key, Kind::Object, String::new());
+        }
+        found.value.as_object().map(|map| Fields { path: found.path, map })
+    }
+
+    pub(crate) fn required_object(&mut self, fields: &Fields<'d>, key: &str) -> Option<Fields<'d>> {
+        if self.any(fields, key).is_none() {
+            self.missing(fields, key);
+        }
+        self.object(fields, key)
+    }
+
+    /// Returns the objects of an array; an item that is none is reported.
+    pub(crate) fn objects(&mut self, fields: &Fields<'d>, key: &str) -> Option<Vec<Fields<'d>>> {
+        let items = self.array(fields, key)?;
+        let place = |i: usize| child(&items.path, i);
+        Some(items.value.iter().enumerate().filter_map(|(i, item)| self.object_at(place(i), item)).collect())
+    }
+
+    /// Returns the texts of an array; an item that is none is reported.
+    pub(crate) fn strings(&mut self, fields: &Fields<'d>, key: &str) -> Option<Vec<Placed<&'d str>>> {
+        let items = self.array(fields, key)?;
+        let mut texts = Vec::new();
+        for (i, item) in items.value.iter().enumerate() {
+            let found = Placed { value: item, path: child(&items.path, i) };
+            match item.as_str() {
+                Some(text) => texts.push(Placed { value: text, path: found.path }),
+                None => self.wrong_type(&found, key, Kind::String, format!("quote it: '{item}'")),
+            }
+        }
+        Some(texts)
+    }
+
+    pub(crate) fn missing(&mut self, fields: &Fields<'d>, key: &str) {
+        let location = match fields.path.is_empty() {
+            true => self.place(&fields.path),
+            false => self.document.locate_key(&fields.path),
+        };
+        self.report(Diagnostic::new(self.codes.missing, format!("field `{key}` is missing"), location));
+    }
+
+    fn object_at(&mut self, path: Vec<Step>, value: &'d Value) -> Option<Fields<'d>> {
+        if let Value::Object(map) = value {
+            return Some(Fields { path, map });
+        }
+        let name = match path.last() {
+            Some(Step::Key(key)) => key.to_string(),
+            Some(Step::Index(i)) => format!("item {i}"),
+            None => "the document".to_owned(),
+        };
+        self.wrong_type(&Placed { value, path }, &name, Kind::Object, String::new());
+        None
+    }
+
+    fn wrong_type(&mut self, found: &Placed<&Value>, key: &str, expected: Kind, help: String) {
+        let message = format!("`{key}` is {}, expected {}", article(found.value.kind()), article(expected));
+        let location = self.place(&found.path);
+        self.report(Diagnostic::new(self.codes.wrong_type, message, location).help(help));
+    }
+}
+
+/// Returns `path` and one more step.
+pub(crate) fn child(path: &[Step], step: impl IntoStep) -> Vec<Step> {
+    let mut longer = path.to_vec();
+    longer.push(step.into_step());
+    longer
+}
+
+pub(crate) trait IntoStep {
+    fn into_step(self) -> Step;
+}
+
+impl IntoStep for &str {
+    fn into_step(self) -> Step {
+        Step::from(self)
+    }
+}
+
+impl IntoStep for usize {
+    fn into_step(self) -> Step {
+        Step::Index(self)
+    }
+}
+
+fn article(kind: Kind) -> String {
+    match kind {
+        Kind::Null => "null".to_owned(),
+        Kind::Array | Kind::Object => format!("an {kind}"),
+        _ => format!("a {kind}"),
+    }
+}

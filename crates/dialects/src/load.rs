@@ -1,0 +1,93 @@
+//! Documents to rules, whatever language each is written in.
+
+use std::collections::HashMap;
+
+use kubewright_engine::{Code, Diagnostic, Dialect, Rule, Severity, reading_codes};
+use kubewright_value::{Document, Step, Value};
+
+use crate::{Options, all};
+
+static UNCLAIMED: Code = Code {
+    id: "KW-L001",
+    title: "no rule language claims the document",
+    severity: Severity::Error,
+    page: include_str!("../../../docs/diagnostics/KW-L001.md"),
+};
+
+static DUPLICATE_RULE: Code = Code {
+    id: "KW-L002",
+    title: "two rules have one name",
+    severity: Severity::Warning,
+    page: include_str!("../../../docs/diagnostics/KW-L002.md"),
+};
+
+/// The rules of all documents, and what is wrong with them.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The rules that can run, in the order in which they stand.
+    pub rules: Vec<Rule>,
+    /// Every mistake, in the order in which they stand.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Compiles `documents`; a Kubernetes `List` stands for its items.
+#[must_use]
+pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
+    let mut loaded = Loaded::default();
+    for document in documents {
+        match items(document) {
+            Some(items) => items.iter().for_each(|item| one(dialects, item, &mut loaded)),
+            None => one(dialects, document, &mut loaded),
+        }
+    }
+    report_duplicates(&mut loaded);
+    loaded
+}
+
+/// Returns the codes of every mistake that can be reported about a rule file.
+#[must_use]
+pub fn codes() -> Vec<&'static Code> {
+    let mut codes = reading_codes();
+    codes.extend([&UNCLAIMED, &DUPLICATE_RULE]);
+    codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
+    codes
+}
+
+fn one(dialects: &[Box<dyn Dialect>], document: &Document, loaded: &mut Loaded) {
+    let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else {
+        loaded.diagnostics.push(unclaimed(document));
+        return;
+    };
+    let compiled = dialect.compile(document);
+    loaded.rules.extend(compiled.rules);
+    loaded.diagnostics.extend(compiled.diagnostics);
+}
+
+/// Returns the items of a Kubernetes list, each a document of its own.
+fn items(document: &Document) -> Option<Vec<Document>> {
+    let kind = document.value.get("kind").and_then(Value::as_str)?;
+    let count = document.value.get("items").and_then(Value::as_array)?.len();
+    kind.ends_with("List").then(|| (0..count).filter_map(|i| document.part(&["items".into(), Step::Index(i)])).collect())
+}
+
+fn unclaimed(document: &Document) -> Diagnostic {
+    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned();
+    let message = match document.value {
+        Value::Object(_) => format!("`{}` of `{}` is not a rule that kubewright reads", text("kind"), text("apiVersion")),
+        ref other => format!("expected a rule, found {}", other.kind()),
+    };
+    Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()]))
+        .help("resources are passed with `-r`, what rules may look up with `--world`")
+}
+
+fn report_duplicates(loaded: &mut Loaded) {
+    let mut known = HashMap::new();
+    for rule in &loaded.rules {
+        if let Some(earlier) = known.insert(rule.id.to_string(), &rule.location) {
+            let message = format!("`{}` was already defined at {earlier}, and this one replaces it", rule.id);
+            loaded.diagnostics.push(
+                Diagnostic::new(&DUPLICATE_RULE, message, rule.location.clone()).help("give one of the two another name"),
+            );
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! ModRule, the rule language of KubeMod: patches or rejects one object.
+//!
+//! How this differs from KubeMod 0.20, and why, is in `docs/dialects/modrule.md`.
+
+mod annotation;
+mod binding;
+mod compile;
+mod criterion;
+mod diagnostics;
+mod dry_run;
+mod evaluate;
+mod idempotence;
+mod path;
+mod references;
+mod source;
+mod value;
+
+pub use annotation::LAST_APPLIED;
+pub use binding::{Binding, bind};
+pub use compile::compile_criterion;
+pub use criterion::{Criterion, Finding};
+pub use dry_run::{DryRun, dry_run};
+pub use path::{PathTemplate, expand_shorthand};
+
+use kubewright_engine::{Code, Compiled, Decision, Dialect};
+use kubewright_lang::gotemplate::{Functions, Inputs};
+use kubewright_value::{Document, Text, Value};
+
+use crate::Options;
+
+/// The namespace whose rules are about the whole cluster, unless another one is chosen.
+pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
+
+/// The dialect.
+pub struct ModRule {
+    cluster_namespace: Text,
+    default_namespace: Option<Text>,
+    functions: Functions,
+    inputs: Inputs,
+}
+
+impl ModRule {
+    /// Returns the dialect as `options` want it.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let functions = options.allowed_functions.iter().fold(Functions::rules(), |functions, name| functions.allow(name));
+        Self {
+            cluster_namespace: options.cluster_rules_namespace.clone(),
+            default_namespace: options.default_namespace.clone(),
+            functions,
+            inputs: Inputs { now: options.now, random_seed: options.random_seed, ..Inputs::default() },
+        }
+    }
+}
+
+impl Dialect for ModRule {
+    fn name(&self) -> &'static str {
+        "modrule"
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        let text = |key| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+        text("kind") == "ModRule" && text("apiVersion").starts_with("api.kubemod.io/")
+    }
+
+    fn compile(&self, document: &Document) -> Compiled {
+        compile::compile(self, document)
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        diagnostics::CODES
+    }
+}
+
+/// Returns what KubeMod answers a requester whose object was refused.
+#[must_use]
+pub fn denial(decision: &Decision) -> Option<String> {
+    let reasons: Vec<_> = decision.outcomes.iter().filter_map(|outcome| outcome.denial.as_deref()).collect();
+    (!reasons.is_empty()).then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
+}

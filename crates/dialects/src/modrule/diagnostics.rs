@@ -1,0 +1,42 @@
+//! What can be wrong with a ModRule. Each code has a page in `docs/diagnostics/`.
+
+use kubewright_engine::{Code, Severity};
+
+macro_rules! codes {
+    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
+        $(pub(super) static $name: Code = Code {
+            id: $id,
+            title: $title,
+            severity: Severity::$severity,
+            page: include_str!(concat!("../../../../docs/diagnostics/", $id, ".md")),
+        };)*
+
+        /// All of them.
+        pub(super) static CODES: &[&Code] = &[$(&$name),*];
+    };
+}
+
+codes! {
+    UNKNOWN_FIELD "KW-M001" Error "unknown field";
+    WRONG_TYPE "KW-M002" Error "a field has the wrong type";
+    MISSING_FIELD "KW-M003" Error "a field is missing";
+    UNKNOWN_VALUE "KW-M004" Error "a field has an unknown value";
+    BAD_SELECT "KW-M005" Error "a select expression cannot be read";
+    BAD_REGEX "KW-M006" Error "a regular expression cannot be read";
+    BAD_TEMPLATE "KW-M007" Error "a template cannot be read";
+    BAD_VALUE "KW-M008" Error "a value is not YAML";
+    BAD_PATH "KW-M009" Error "a path is not a JSON pointer";
+    BAD_PLACEHOLDER "KW-M010" Error "a placeholder has nothing to stand for";
+    TIER_RANGE "KW-M011" Error "executionTier is out of range";
+    NOT_FOR_TYPE "KW-M012" Error "a field belongs to the other type of rule";
+    HIDDEN_FIELD "KW-M013" Error "the patch changes a field that rules cannot change";
+    MATCHES_SPELLING "KW-M020" Warning "`matches` instead of `match`";
+    PRESENCE_FILTER "KW-M021" Warning "a filter that only names a field";
+    UNANCHORED_NAMESPACE "KW-M022" Warning "targetNamespaceRegex is not anchored";
+    NOT_IDEMPOTENT "KW-M023" Warning "the rule changes its own result again";
+    DASH_APPEND "KW-M024" Warning "`/-` does not append to a list that is missing";
+    QUOTED_MATCH "KW-M025" Warning "matchValue has quotes in it";
+    SHADOWED_TEST "KW-M026" Warning "a test that is never looked at";
+    NO_VALUE "KW-M027" Warning "an operation without a value";
+    IGNORED_NAMESPACE_REGEX "KW-M028" Warning "targetNamespaceRegex outside the cluster namespace";
+}

@@ -1,0 +1,54 @@
+//! The `value` of an operation: text, a template, then YAML.
+
+use kubewright_engine::EvalError;
+use kubewright_lang::gotemplate::{Context, Inputs, Template, TemplateError};
+use kubewright_lang::jsonpath::Selected;
+use kubewright_value::{Budget, Text, Value, yaml};
+
+/// A value that is known, or a template for it.
+pub(super) enum PatchValue {
+    Constant(Value),
+    Template(Box<Template>),
+}
+
+/// What a template can see besides the object.
+pub(super) struct Surroundings<'a> {
+    pub(super) target: &'a Value,
+    pub(super) namespace: &'a Text,
+    pub(super) inputs: &'a Inputs,
+}
+
+impl PatchValue {
+    /// Returns the value for one selected item, or for the object when there is no select.
+    pub(super) fn make(&self, around: &Surroundings<'_>, selected: Option<&Selected>, budget: &mut Budget) -> Result<Value, EvalError> {
+        let template = match self {
+            Self::Constant(value) => return Ok(value.clone()),
+            Self::Template(template) => template,
+        };
+        let keys = selected.map(|item| item.keys.iter().map(Value::from).collect()).unwrap_or_default();
+        let context = Context::new()
+            .json("Target", around.target.clone())
+            .json("Namespace", around.namespace.clone().into())
+            .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
+            .native("SelectKeyParts", Value::array(keys));
+        let text = template.render(&context, around.inputs, budget).map_err(|error| template_error(&error))?;
+        yaml::parse(&text).map_err(|error| EvalError::new(format!("the value `{}` is not YAML: {}", shorten(&text), error.message)))
+    }
+}
+
+/// Returns the text of a Reject rule's message.
+pub(super) fn message(template: &Template, around: &Surroundings<'_>, budget: &mut Budget) -> Result<String, TemplateError> {
+    let context = Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone().into());
+    template.render(&context, around.inputs, budget)
+}
+
+fn template_error(error: &TemplateError) -> EvalError {
+    EvalError::new(format!("template line {}: {}", error.position, error.message))
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+    }
+}
