@@ -1,6 +1,6 @@
 //! The diagnostic codes of the command line itself, and the list of all codes.
 
-use kubewright_engine::{Code, Diagnostic, Severity, reading_codes};
+use kubewright_engine::{Code, Diagnostic, Severity};
 use kubewright_value::{Location, Position, Source};
 
 macro_rules! codes {
@@ -29,10 +29,7 @@ codes! {
 
 /// Returns every code there is, sorted by name.
 pub(crate) fn all() -> Vec<&'static Code> {
-    let mut all = reading_codes();
-    for dialect in crate::rules::dialects(&crate::rules::default_options()) {
-        all.extend(dialect.codes());
-    }
+    let mut all = kubewright_dialects::codes();
     all.extend(OWN);
     all.sort_by_key(|code| code.id);
     all

@@ -6,8 +6,10 @@ mod commands;
 mod failure;
 mod load;
 mod output;
+mod progress;
 mod review;
 mod rules;
+mod session;
 
 use std::process::ExitCode;
 

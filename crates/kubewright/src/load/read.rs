@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
+use kubewright_value::yaml::{self, Chunk};
 use kubewright_value::{Document, Source, json};
 
 use super::Input;
@@ -41,28 +42,42 @@ pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let bytes = bytes.map_err(|error| {
         Box::new(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {}", plain(&error))))
     })?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Source::new(name, text))
+    yaml::decode(&name, bytes).map_err(|problem| Box::new(problem.into()))
 }
 
 /// A part of a text that can be read on its own.
-pub(super) type Part = ();
+pub(super) enum Part {
+    /// The whole text, which is JSON.
+    Json,
+    /// A piece of a YAML stream.
+    Yaml(Chunk),
+}
 
 /// Splits a text into parts that can be read on their own, in order.
-pub(super) fn parts(_source: &Arc<Source>) -> Vec<Part> {
-    vec![()]
+pub(super) fn parts(source: &Source) -> Vec<Part> {
+    if source.name.ends_with(".json") {
+        return vec![Part::Json];
+    }
+    yaml::split(&source.text).into_iter().map(Part::Yaml).collect()
 }
 
 /// Reads the documents of one part.
-pub(super) fn read_part(source: &Arc<Source>, _part: &Part, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
-    match json::read_with_warnings(source) {
-        Ok((document, warnings)) => {
-            problems.extend(warnings.into_iter().map(Into::into));
-            vec![document]
-        }
-        Err(problem) => {
-            problems.push(problem.into());
-            Vec::new()
+pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    match part {
+        Part::Json => match json::read_with_warnings(source) {
+            Ok((document, warnings)) => {
+                problems.extend(warnings.into_iter().map(Into::into));
+                vec![document]
+            }
+            Err(problem) => {
+                problems.push(problem.into());
+                Vec::new()
+            }
+        },
+        Part::Yaml(chunk) => {
+            let reading = yaml::read_chunk(source, chunk);
+            problems.extend(reading.problems.into_iter().map(Into::into));
+            reading.documents
         }
     }
 }

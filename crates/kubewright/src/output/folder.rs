@@ -49,7 +49,8 @@ fn safe(part: &str) -> String {
 impl Show for Folder {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let Some((_, after)) = &report.objects else { return Ok(()) };
-        let path = self.path.join(self.name(report));
+        let name = self.name(report);
+        let path = self.path.join(name);
         fs::write(&path, yaml::text(after))
             .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kubewright_engine::Status;
 use kubewright_value::Text;
 
+use super::diff::difference;
 use super::{Ending, Paint, Show, Target, visible};
 use crate::review::{Counts, ObjectReport, OutcomeRow, grouped, plural};
 
@@ -18,12 +19,19 @@ pub(crate) struct Table {
     paint: Paint,
     is_quiet: bool,
     file: Option<Text>,
+    // Shown below all objects.
+    differences: Option<String>,
 }
 
 impl Table {
     /// Returns a table that writes to `out`.
     pub(crate) fn new(out: Target, paint: Paint, is_quiet: bool) -> Self {
-        Self { out, paint, is_quiet, file: None }
+        Self { out, paint, is_quiet, file: None, differences: None }
+    }
+
+    /// Returns this table with what changed below it.
+    pub(crate) fn with_differences(self) -> Self {
+        Self { differences: Some(String::new()), ..self }
     }
 
     fn row(&mut self, row: &OutcomeRow, report: &ObjectReport, width: usize) -> io::Result<()> {
@@ -79,6 +87,12 @@ impl Table {
 impl Show for Table {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let is_wrong = |row: &&OutcomeRow| matches!(row.status, Status::Fail | Status::Error | Status::Warn);
+        if let Some(differences) = &mut self.differences
+            && let Some(difference) = difference(report, self.paint)
+        {
+            differences.push('\n');
+            differences.push_str(&difference);
+        }
         if self.is_quiet && !report.outcomes.iter().any(|row| is_wrong(&row)) {
             return Ok(());
         }
@@ -103,6 +117,7 @@ impl Show for Table {
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
+        self.out.write_all(self.differences.take().unwrap_or_default().as_bytes())?;
         if !self.is_quiet || ending.counts.has_violations() {
             if self.file.is_some() {
                 writeln!(self.out)?;

@@ -43,6 +43,15 @@ pub(crate) enum Format {
     PolicyReport,
 }
 
+/// How the table is to be.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Manner {
+    /// Only what is wrong.
+    pub(crate) is_quiet: bool,
+    /// With what changed.
+    pub(crate) has_differences: bool,
+}
+
 impl Format {
     const NAMED: [(&'static str, Self); 8] = [
         ("table", Self::Table),
@@ -81,7 +90,7 @@ impl Output {
     pub(crate) const TABLE: Self = Self { format: Format::Table, file: None };
 
     /// Opens the target and returns what shows reports there.
-    pub(crate) fn open(&self, color: ColorChoice, is_quiet: bool) -> Result<Box<dyn Show>, Failure> {
+    pub(crate) fn open(&self, color: ColorChoice, manner: Manner) -> Result<Box<dyn Show>, Failure> {
         let (target, paint): (Target, Paint) = match &self.file {
             None => (standard_output(), color.paint_output()),
             Some(path) => {
@@ -90,7 +99,10 @@ impl Output {
             }
         };
         Ok(match self.format {
-            Format::Table => Box::new(Table::new(target, paint, is_quiet)),
+            Format::Table => {
+                let table = Table::new(target, paint, manner.is_quiet);
+                Box::new(if manner.has_differences { table.with_differences() } else { table })
+            }
             Format::Json => Box::new(Json::new(target)),
             Format::Yaml => Box::new(Yaml::new(target)),
             Format::Junit => Box::new(Junit::new(target)),

@@ -3,7 +3,6 @@
 use kubewright_engine::{TraceNode, Verdict};
 
 use super::paint::{Paint, visible};
-use crate::review::plural;
 
 /// The widest column of the tree.
 const WIDEST: usize = 48;
@@ -38,11 +37,8 @@ pub(crate) fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         }
         text.push_str(&tree(&node.children, depth + 1, paint));
     }
-    let left = nodes.len() - looked.len();
-    if left > 0 {
-        let verb = if left == 1 { "was" } else { "were" };
-        let note = format!("· {} {verb} not looked at", plural(left, "more condition"));
-        text.push_str(&format!("{indent}{}\n", paint.dim(&note)));
+    for node in nodes.iter().filter(|node| node.verdict == Verdict::NotLooked) {
+        text.push_str(&format!("{indent}{}\n", paint.dim(&format!("· {}", visible(&node.what)))));
     }
     text
 }

@@ -1,0 +1,22 @@
+//! The commands, one file each.
+
+mod apply;
+mod explain;
+mod lint;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::{Exit, Failure};
+
+/// Does what was asked for.
+///
+/// # Errors
+/// When it cannot be done at all.
+pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    let color = arguments.color;
+    match arguments.command {
+        Command::Apply(arguments) => apply::run(&arguments, color),
+        Command::Lint(arguments) => lint::run(&arguments, color),
+        Command::Explain(arguments) => explain::run(&arguments),
+        _ => Err(Failure::usage("not yet")),
+    }
+}
