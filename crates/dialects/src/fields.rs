@@ -3,10 +3,12 @@
 //! A typed document is made field by field, so that every mistake is found at once and has a place.
 
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_value::{Document, Kind, Location, Map, Step, Value};
+use kubewright_value::{Document, Kind, Location, Map, Position, Step, Text, Value};
 
-/// The three mistakes that any field can have.
+/// The mistakes that any field can have.
 pub(crate) struct FieldCodes {
+    /// A number or boolean where text is wanted; it is read as text.
+    pub(crate) unquoted: &'static Code,
     pub(crate) unknown: &'static Code,
     pub(crate) wrong_type: &'static Code,
     pub(crate) missing: &'static Code,
@@ -54,7 +56,7 @@ impl<'d> Reader<'d> {
     /// Reports every field that is not in `known`.
     pub(crate) fn only(&mut self, fields: &Fields<'d>, known: &[&str]) {
         for key in fields.map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let location = self.document.locate_key(&child(&fields.path, key));
+            let location = self.document.locate_key(&child(&fields.path, key.as_str()));
             let help = match nearest(key, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", known.join(", ")),
@@ -69,22 +71,12 @@ impl<'d> Reader<'d> {
         Some(Placed { value, path: child(&fields.path, key) })
     }
 
-    pub(crate) fn string(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d str>> {
+    pub(crate) fn string(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<Text>> {
         let found = self.any(fields, key)?;
-        match found.value.as_str() {
-            Some(text) => Some(Placed { value: text, path: found.path }),
-            None => {
-                let help = match found.value {
-                    Value::Array(_) | Value::Object(_) => "write it as text, for example after `|-`".to_owned(),
-                    scalar => format!("quote it: '{scalar}'"),
-                };
-                self.wrong_type(&found, key, Kind::String, help);
-                None
-            }
-        }
+        self.text(found, key)
     }
 
-    pub(crate) fn required_string(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d str>> {
+    pub(crate) fn required_string(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<Text>> {
         if self.any(fields, key).is_none() {
             self.missing(fields, key);
         }
@@ -133,17 +125,29 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the texts of an array; an item that is none is reported.
-    pub(crate) fn strings(&mut self, fields: &Fields<'d>, key: &str) -> Option<Vec<Placed<&'d str>>> {
+    pub(crate) fn strings(&mut self, fields: &Fields<'d>, key: &str) -> Option<Vec<Placed<Text>>> {
         let items = self.array(fields, key)?;
-        let mut texts = Vec::new();
-        for (i, item) in items.value.iter().enumerate() {
-            let found = Placed { value: item, path: child(&items.path, i) };
-            match item.as_str() {
-                Some(text) => texts.push(Placed { value: text, path: found.path }),
-                None => self.wrong_type(&found, key, Kind::String, format!("quote it: '{item}'")),
+        let place = |i: usize| child(&items.path, i);
+        let texts = items.value.iter().enumerate();
+        Some(texts.filter_map(|(i, value)| self.text(Placed { value, path: place(i) }, key)).collect())
+    }
+
+    /// Returns a value as text. A number or boolean is read as it would be written, with a warning.
+    fn text(&mut self, found: Placed<&'d Value>, key: &str) -> Option<Placed<Text>> {
+        let text = match found.value {
+            Value::String(text) => text.clone(),
+            Value::Array(_) | Value::Object(_) | Value::Null => {
+                self.wrong_type(&found, key, Kind::String, "write it as text, for example after `|-`".to_owned());
+                return None;
             }
-        }
-        Some(texts)
+            scalar => {
+                let message = format!("`{key}` is {}, read as the text `{scalar}`", article(scalar.kind()));
+                let location = self.place(&found.path);
+                self.report(Diagnostic::new(self.codes.unquoted, message, location).help(format!("quote it: '{scalar}'")));
+                scalar.to_string().into()
+            }
+        };
+        Some(Placed { value: text, path: found.path })
     }
 
     pub(crate) fn missing(&mut self, fields: &Fields<'d>, key: &str) {
@@ -203,4 +207,25 @@ fn article(kind: Kind) -> String {
         Kind::Array | Kind::Object => format!("an {kind}"),
         _ => format!("a {kind}"),
     }
+}
+
+/// Returns the place of `position` inside the text that stands at `path`.
+///
+/// Exact for plain text, for quoted text without escapes, and for block text; otherwise near.
+pub(crate) fn within(document: &Document, path: &[Step], position: Position, length: u32) -> Location {
+    let start = document.locate(path);
+    let first = start.source.line(start.position.line).unwrap_or_default();
+    let column = usize::try_from(start.position.column).unwrap_or(1);
+    let (line, column) = match first.chars().nth(column - 1) {
+        Some('|' | '>') => {
+            let line = start.position.line + position.line;
+            let text = start.source.line(start.position.line + 1).unwrap_or_default();
+            let indent = text.chars().take_while(|character| *character == ' ').count();
+            (line, u32::try_from(indent).unwrap_or(0) + position.column)
+        }
+        Some('\'' | '"') if position.line == 1 => (start.position.line, start.position.column + position.column),
+        _ if position.line == 1 => (start.position.line, start.position.column + position.column - 1),
+        _ => (start.position.line, start.position.column),
+    };
+    Location { source: start.source, position: Position { line, column }, length: length.max(1) }
 }

@@ -20,6 +20,7 @@ pub use binding::{Binding, bind};
 pub use compile::compile_criterion;
 pub use criterion::{Criterion, Finding};
 pub use dry_run::{DryRun, dry_run};
+pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
 use kubewright_engine::{Code, Compiled, Decision, Dialect};
@@ -78,3 +79,6 @@ pub fn denial(decision: &Decision) -> Option<String> {
     let reasons: Vec<_> = decision.outcomes.iter().filter_map(|outcome| outcome.denial.as_deref()).collect();
     (!reasons.is_empty()).then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,18 +87,11 @@ impl RuleIndex {
 
 impl Shelf {
     fn put(&mut self, position: u32, rule: &Rule) {
-        let by_kind = match &rule.scope.namespaces {
-            NamespaceScope::Any => &mut self.any_namespace,
-            NamespaceScope::Named(namespace) => self.by_namespace.entry(namespace.clone()).or_default(),
-        };
-        match &rule.scope.kinds {
-            KindScope::Any => by_kind.any.push(position),
-            KindScope::Named(kinds) => {
-                for kind in kinds {
-                    let list = by_kind.named.entry(kind.clone()).or_default();
-                    if list.last() != Some(&position) {
-                        list.push(position);
-                    }
+        match &rule.scope.namespaces {
+            NamespaceScope::Any => self.any_namespace.put(position, &rule.scope.kinds),
+            NamespaceScope::Named(namespaces) => {
+                for namespace in namespaces {
+                    self.by_namespace.entry(namespace.clone()).or_default().put(position, &rule.scope.kinds);
                 }
             }
         }
@@ -106,6 +99,18 @@ impl Shelf {
 }
 
 impl ByKind {
+    fn put(&mut self, position: u32, kinds: &KindScope) {
+        let push = |list: &mut Vec<u32>| {
+            if list.last() != Some(&position) {
+                list.push(position);
+            }
+        };
+        match kinds {
+            KindScope::Any => push(&mut self.any),
+            KindScope::Named(kinds) => kinds.iter().for_each(|kind| push(self.named.entry(kind.clone()).or_default())),
+        }
+    }
+
     fn collect(&self, kind: &Text, into: &mut Vec<u32>) {
         into.extend_from_slice(&self.any);
         if let Some(named) = self.named.get(kind) {

@@ -100,6 +100,12 @@ impl EvalError {
         Self { kind: EvalErrorKind::Evaluation, message: message.into(), location: None }
     }
 
+    /// Returns the error of a rule that reached a limit.
+    #[must_use]
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self { kind: EvalErrorKind::Limit, message: message.into(), location: None }
+    }
+
     /// Returns the error of a rule that needs an answer first.
     #[must_use]
     pub fn unanswered(query: Query) -> Self {

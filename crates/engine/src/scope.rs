@@ -35,8 +35,8 @@ pub enum NamespaceScope {
     /// Every namespace, and objects without one.
     #[default]
     Any,
-    /// Only this one; the empty name stands for objects without a namespace.
-    Named(Text),
+    /// Only these; the empty name stands for objects without a namespace.
+    Named(Vec<Text>),
 }
 
 /// A set of operations.
@@ -90,7 +90,7 @@ impl Scope {
         };
         let namespace = match &self.namespaces {
             NamespaceScope::Any => true,
-            NamespaceScope::Named(name) => *name == request.namespace,
+            NamespaceScope::Named(names) => names.contains(&request.namespace),
         };
         kind && namespace && self.operations.contains(request.operation)
     }

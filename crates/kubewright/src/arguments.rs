@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// When to use colours; NO_COLOR is honoured
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    /// When to use colours: auto, always or never; NO_COLOR is honoured
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN", hide_possible_values = true)]
     pub(crate) color: ColorChoice,
 }
 
@@ -68,9 +68,9 @@ pub(crate) struct RuleArguments {
 /// What compiling rules depends on.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct RuleOptions {
-    /// The namespace of rules that are about the whole cluster
-    #[arg(long, value_name = "NAMESPACE", default_value = "kubemod-system")]
-    pub(crate) cluster_rules_namespace: String,
+    /// The namespace whose rules are about the whole cluster [default: that of the rule language]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) cluster_rules_namespace: Option<String>,
 
     /// Allow a template function that is off by default; may be repeated
     #[arg(long = "allow-function", value_name = "NAME")]

@@ -1,8 +1,12 @@
 //! The commands, one file each.
 
 mod apply;
+mod completions;
 mod explain;
 mod lint;
+mod man;
+mod test;
+mod trace;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::{Exit, Failure};
@@ -17,6 +21,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Apply(arguments) => apply::run(&arguments, color),
         Command::Lint(arguments) => lint::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments, color),
+        Command::Test(arguments) => test::run(&arguments, color),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
         _ => Err(Failure::usage("not yet")),
     }
 }

@@ -79,10 +79,10 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|since| i128::try_from(since.as_nanos()).ok());
     let defaults = Options::default();
     Options {
-        cluster_rules_namespace: match options.cluster_rules_namespace.as_str() {
-            "" => defaults.cluster_rules_namespace.clone(),
-            namespace => namespace.into(),
-        },
+        cluster_rules_namespace: options
+            .cluster_rules_namespace
+            .as_deref()
+            .map_or_else(|| defaults.cluster_rules_namespace.clone(), Into::into),
         default_namespace: namespace.map(Into::into),
         allowed_functions: options.allowed_functions.clone(),
         now: if is_pure { None } else { now },

@@ -42,9 +42,17 @@ pub struct RegexError {
 /// # Errors
 /// When Go would refuse it, or when it is too large.
 pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
+    compile_within(pattern, SIZE_LIMIT)
+}
+
+/// Compiles `pattern` into at most about `size` bytes, for patterns that are made while a rule runs.
+///
+/// # Errors
+/// When Go would refuse it, or when it is too large.
+pub fn compile_within(pattern: &str, size: usize) -> Result<Regex, RegexError> {
     let translated = translate::translate(pattern)?;
     let compiled = regex::RegexBuilder::new(&translated.text)
-        .size_limit(SIZE_LIMIT)
+        .size_limit(size)
         .nest_limit(translate::NEST_LIMIT)
         .build()
         .map_err(|error| RegexError {

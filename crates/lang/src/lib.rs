@@ -7,3 +7,4 @@ pub mod goregex;
 pub mod gotemplate;
 pub mod jsonpath;
 pub mod patch;
+pub mod textdiff;

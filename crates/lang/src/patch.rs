@@ -5,10 +5,13 @@
 //! [`diff`] makes the patch that leads from one value to another.
 
 mod apply;
+mod charge;
 mod diff;
+mod failure;
 mod index;
 mod operation;
 mod pointer;
+mod walk;
 
 pub use apply::apply;
 pub use diff::diff;

@@ -5,6 +5,7 @@
 //! does not surely understand is read by the full parser, and the two always agree.
 
 mod encoding;
+mod fast;
 mod mapping;
 mod parser;
 mod scalar;
@@ -52,7 +53,7 @@ type Failed = Box<YamlError>;
 /// When the document is not YAML or breaks a limit.
 pub fn parse(text: &str) -> Result<Value, YamlError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    first_document(text).map_err(|failed| *failed)
+    first_document(text, true).map_err(|failed| *failed)
 }
 
 /// Reads all documents of a stream with the position of every part. Empty and null documents are left out.
@@ -71,35 +72,68 @@ pub fn read(source: &Arc<Source>) -> Reading {
 /// Reads one piece of a stream; positions are those in the whole text.
 #[must_use]
 pub fn read_chunk(source: &Arc<Source>, chunk: &Chunk) -> Reading {
-    let mut reading = Reading::default();
-    read_fully(source, chunk, &mut reading);
-    reading
+    read_with(source, chunk, true)
 }
 
-fn first_document(text: &str) -> Result<Value, Failed> {
+/// As [`read_chunk`], by the full parser only. There to hold the fast path against it.
+#[doc(hidden)]
+#[must_use]
+pub fn read_chunk_fully(source: &Arc<Source>, chunk: &Chunk) -> Reading {
+    read_with(source, chunk, false)
+}
+
+/// As [`parse`], by the full parser only. There to hold the fast path against it.
+///
+/// # Errors
+/// As [`parse`].
+#[doc(hidden)]
+pub fn parse_fully(text: &str) -> Result<Value, YamlError> {
+    first_document(text.strip_prefix('\u{feff}').unwrap_or(text), false).map_err(|failed| *failed)
+}
+
+fn first_document(text: &str, may_be_fast: bool) -> Result<Value, Failed> {
     check_size(text, 1)?;
-    encoding::check_characters(text, 0)?;
+    let survey = encoding::survey(text, 0)?;
+    if may_be_fast
+        && survey.has_plain_breaks
+        && let Some(read) = fast::read::<false>(text, 0, 1, survey.is_ascii)
+    {
+        return Ok(read.value.unwrap_or_default());
+    }
     let document = Parser::new(text, 0, 0).document()?;
     Ok(document.map_or(Value::Null, |document| document.value))
 }
 
-/// Reads a piece with the full parser.
-fn read_fully(source: &Arc<Source>, chunk: &Chunk, reading: &mut Reading) {
+fn read_with(source: &Arc<Source>, chunk: &Chunk, may_be_fast: bool) -> Reading {
+    let mut reading = Reading::default();
     let Some(text) = source.text.get(..chunk.range.end) else {
-        return;
+        return reading;
     };
-    let piece = text.get(chunk.range.start..).unwrap_or_default();
-    let line = chunk.line.saturating_sub(1);
-    let checked = check_size(piece, chunk.line).and_then(|()| encoding::check_characters(piece, line));
-    if let Err(failed) = checked {
-        reading.problems.push(problem(source, *failed));
-        return;
-    }
     let mut start = chunk.range.start;
     if start == 0 && text.starts_with('\u{feff}') {
-        start = 3;
+        start = '\u{feff}'.len_utf8();
     }
-    let mut line = line;
+    let piece = text.get(start..).unwrap_or_default();
+    let line = chunk.line.saturating_sub(1);
+    match check_size(piece, chunk.line).and_then(|()| encoding::survey(piece, line)) {
+        Err(failed) => reading.problems.push(problem(source, *failed)),
+        Ok(survey) => {
+            let fast = may_be_fast && survey.has_plain_breaks;
+            match fast.then(|| fast::read::<true>(text, start, chunk.line, survey.is_ascii)).flatten() {
+                Some(fast::Read { value, positions }) => {
+                    let value = value.unwrap_or_default();
+                    add(source, Parsed { value, positions, duplicates: Vec::new() }, &mut reading);
+                }
+                None => read_fully(source, text, (start, line), &mut reading),
+            }
+        }
+    }
+    reading
+}
+
+/// Reads `text` from `start` on, where `line` starts, counted from 0, with the full parser.
+fn read_fully(source: &Arc<Source>, text: &str, (start, line): (usize, u32), reading: &mut Reading) {
+    let (mut start, mut line) = (start, line);
     loop {
         let mut parser = Parser::new(text, start, line);
         let failed = loop {
@@ -113,8 +147,8 @@ fn read_fully(source: &Arc<Source>, chunk: &Chunk, reading: &mut Reading) {
         let Some(next) = next_document(text.as_bytes(), parser.offset().max(start + 1)) else {
             return;
         };
-        let lines =
-            text.as_bytes().get(start..next).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
+        let skipped = text.as_bytes().get(start..next).unwrap_or_default();
+        let lines = skipped.iter().filter(|byte| **byte == b'\n').count();
         line = line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
         start = next;
     }
@@ -167,3 +201,6 @@ fn next_document(bytes: &[u8], from: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests;
+
+/// shim
+pub fn write(value: &Value) -> String { crate::json::to_pretty(value) }

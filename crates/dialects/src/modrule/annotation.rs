@@ -36,7 +36,7 @@ pub(super) fn patch_along(before: &Value, after: Value, operations: &[Operation]
 }
 
 /// Returns `value` with the keys of every object in alphabetical order, as Go writes them.
-fn sorted(value: &Value) -> Value {
+pub(super) fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
         Value::Object(map) => map.sorted().into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect::<Map>().into(),

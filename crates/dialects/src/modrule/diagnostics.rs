@@ -39,4 +39,5 @@ codes! {
     SHADOWED_TEST "KW-M026" Warning "a test that is never looked at";
     NO_VALUE "KW-M027" Warning "an operation without a value";
     IGNORED_NAMESPACE_REGEX "KW-M028" Warning "targetNamespaceRegex outside the cluster namespace";
+    UNQUOTED_TEXT "KW-M029" Warning "a number or boolean where text is wanted";
 }

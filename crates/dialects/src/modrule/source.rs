@@ -1,20 +1,20 @@
 //! A ModRule as it is written, every field with its place.
 
 use kubewright_engine::{Diagnostic, Operation};
-use kubewright_value::{Document, Step};
+use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
 use crate::fields::{FieldCodes, Fields, Placed, Reader, child};
 
 /// The document.
-pub(super) struct Source<'d> {
-    pub(super) name: Placed<&'d str>,
-    pub(super) namespace: Option<&'d str>,
+pub(super) struct Source {
+    pub(super) name: Placed<Text>,
+    pub(super) namespace: Option<Text>,
     pub(super) rule_type: Option<RuleType>,
-    pub(super) criteria: Vec<SourceCriterion<'d>>,
-    pub(super) operations: Vec<SourceOperation<'d>>,
-    pub(super) reject_message: Option<Placed<&'d str>>,
-    pub(super) target_namespace_regex: Option<Placed<&'d str>>,
+    pub(super) criteria: Vec<SourceCriterion>,
+    pub(super) operations: Vec<SourceOperation>,
+    pub(super) reject_message: Option<Placed<Text>>,
+    pub(super) target_namespace_regex: Option<Placed<Text>>,
     pub(super) admission_operations: Vec<Operation>,
     pub(super) tier: i32,
 }
@@ -27,12 +27,12 @@ pub(super) enum RuleType {
 }
 
 /// One item of `match`.
-pub(super) struct SourceCriterion<'d> {
+pub(super) struct SourceCriterion {
     pub(super) path: Vec<Step>,
-    pub(super) select: Placed<&'d str>,
-    pub(super) match_value: Option<Placed<&'d str>>,
-    pub(super) match_values: Vec<Placed<&'d str>>,
-    pub(super) match_regex: Option<Placed<&'d str>>,
+    pub(super) select: Placed<Text>,
+    pub(super) match_value: Option<Placed<Text>>,
+    pub(super) match_values: Vec<Placed<Text>>,
+    pub(super) match_regex: Option<Placed<Text>>,
     pub(super) match_for: MatchFor,
     pub(super) is_negated: bool,
 }
@@ -47,12 +47,12 @@ pub enum MatchFor {
 }
 
 /// One item of `patch`.
-pub(super) struct SourceOperation<'d> {
+pub(super) struct SourceOperation {
     pub(super) path_in_rule: Vec<Step>,
     pub(super) op: Op,
-    pub(super) select: Option<Placed<&'d str>>,
-    pub(super) path: Placed<&'d str>,
-    pub(super) value: Option<Placed<&'d str>>,
+    pub(super) select: Option<Placed<Text>>,
+    pub(super) path: Placed<Text>,
+    pub(super) value: Option<Placed<Text>>,
 }
 
 /// What an operation does.
@@ -63,16 +63,22 @@ pub(super) enum Op {
     Remove,
 }
 
+/// What can be wrong with any field.
+pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
+    unknown: &code::UNKNOWN_FIELD,
+    wrong_type: &code::WRONG_TYPE,
+    missing: &code::MISSING_FIELD,
+    unquoted: &code::UNQUOTED_TEXT,
+};
+
 /// Reads `document`; what cannot be read is reported and left out.
-pub(super) fn read(document: &Document) -> (Option<Source<'_>>, Vec<Diagnostic>) {
-    let codes =
-        FieldCodes { unknown: &code::UNKNOWN_FIELD, wrong_type: &code::WRONG_TYPE, missing: &code::MISSING_FIELD };
-    let mut reader = Reader::new(document, codes);
+pub(super) fn read(document: &Document) -> (Option<Source>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(document, FIELD_CODES);
     let source = read_document(&mut reader);
     (source, reader.diagnostics)
 }
 
-fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source<'d>> {
+fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source> {
     let root = reader.root()?;
     reader.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
     let metadata = reader.required_object(&root, "metadata");
@@ -101,7 +107,7 @@ fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source<'d>> {
 
 fn rule_type<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<RuleType> {
     let text = reader.required_string(spec, "type")?;
-    match text.value {
+    match text.value.as_str() {
         "Patch" => Some(RuleType::Patch),
         "Reject" => Some(RuleType::Reject),
         other => {
@@ -111,7 +117,7 @@ fn rule_type<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<RuleType>
     }
 }
 
-fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriterion<'d>> {
+fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriterion> {
     let key = match (reader.any(spec, "match"), reader.any(spec, "matches")) {
         (None, Some(found)) => {
             let location = reader.document.locate_key(&found.path);
@@ -147,11 +153,11 @@ fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriteri
 }
 
 /// Reads one criterion.
-pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceCriterion<'d>> {
+pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceCriterion> {
     reader.only(item, &["select", "matchValue", "matchValues", "matchRegex", "matchFor", "negate"]);
     let match_for = match reader.string(item, "matchFor") {
         None => MatchFor::Any,
-        Some(text) => match text.value {
+        Some(text) => match text.value.as_str() {
             "" | "Any" => MatchFor::Any,
             "All" => MatchFor::All,
             other => {
@@ -168,18 +174,18 @@ pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Optio
     Some(SourceCriterion { path: item.path.clone(), select, match_value, match_values, match_regex, match_for, is_negated })
 }
 
-fn operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceOperation<'d>> {
+fn operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceOperation> {
     let items = reader.objects(spec, "patch").unwrap_or_default();
     items.iter().filter_map(|item| operation(reader, item)).collect()
 }
 
-fn operation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceOperation<'d>> {
+fn operation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceOperation> {
     reader.only(item, &["op", "select", "path", "value"]);
     let select = reader.string(item, "select");
     let value = reader.string(item, "value");
     let path = reader.required_string(item, "path");
     let op = reader.required_string(item, "op")?;
-    let op = match op.value {
+    let op = match op.value.as_str() {
         "add" => Op::Add,
         "replace" => Op::Replace,
         "remove" => Op::Remove,
@@ -194,7 +200,7 @@ fn operation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceOpe
 fn admission_operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Operation> {
     let mut operations = Vec::new();
     for text in reader.strings(spec, "admissionOperations").unwrap_or_default() {
-        match Operation::named(text.value) {
+        match Operation::named(&text.value) {
             Some(operation) if operation != Operation::Connect => operations.push(operation),
             _ => {
                 let message = format!("unknown admission operation `{}`", text.value);
@@ -222,7 +228,7 @@ fn tier<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> i32 {
 }
 
 /// Reports what does not belong to a rule of this type.
-fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source<'d>) {
+fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source) {
     match source.rule_type {
         Some(RuleType::Patch) => {
             if reader.any(spec, "patch").and_then(|patch| patch.value.as_array()).is_none_or(<[_]>::is_empty) {

@@ -1,7 +1,7 @@
 //! The `value` of an operation: text, a template, then YAML.
 
 use kubewright_engine::EvalError;
-use kubewright_lang::gotemplate::{Context, Inputs, Template, TemplateError};
+use kubewright_lang::gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
 use kubewright_lang::jsonpath::Selected;
 use kubewright_value::{Budget, Text, Value, yaml};
 
@@ -28,7 +28,7 @@ impl PatchValue {
         let keys = selected.map(|item| item.keys.iter().map(Value::from).collect()).unwrap_or_default();
         let context = Context::new()
             .json("Target", around.target.clone())
-            .json("Namespace", around.namespace.clone().into())
+            .json("Namespace", around.namespace.clone())
             .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
             .native("SelectKeyParts", Value::array(keys));
         let text = template.render(&context, around.inputs, budget).map_err(|error| template_error(&error))?;
@@ -38,12 +38,16 @@ impl PatchValue {
 
 /// Returns the text of a Reject rule's message.
 pub(super) fn message(template: &Template, around: &Surroundings<'_>, budget: &mut Budget) -> Result<String, TemplateError> {
-    let context = Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone().into());
+    let context = Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone());
     template.render(&context, around.inputs, budget)
 }
 
 fn template_error(error: &TemplateError) -> EvalError {
-    EvalError::new(format!("template line {}: {}", error.position, error.message))
+    let message = format!("template line {}: {}", error.position, error.message);
+    match error.kind {
+        ErrorKind::Limit => EvalError::limit(message),
+        _ => EvalError::new(message),
+    }
 }
 
 fn shorten(text: &str) -> String {

@@ -40,7 +40,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
         id: RuleId { dialect: "test", policy: "p".into(), rule: words[0].into() },
         scope: Scope {
             kinds: if named(words[2]) { KindScope::Named(words[2].split(',').map(Text::from).collect()) } else { KindScope::Any },
-            namespaces: if named(words[1]) { NamespaceScope::Named(words[1].into()) } else { NamespaceScope::Any },
+            namespaces: if named(words[1]) { NamespaceScope::Named(vec![words[1].into()]) } else { NamespaceScope::Any },
             ..Scope::default()
         },
         phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },

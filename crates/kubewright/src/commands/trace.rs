@@ -72,8 +72,13 @@ fn reason(rule: &Rule, request: &Request) -> String {
         return format!("it is not about the operation {}", request.operation);
     }
     match &scope.namespaces {
-        NamespaceScope::Named(name) if name.is_empty() => "it is about objects without a namespace only".to_owned(),
-        NamespaceScope::Named(name) => format!("it is about namespace `{name}` only"),
+        NamespaceScope::Named(names) => {
+            let names: Vec<String> = names
+                .iter()
+                .map(|name| if name.is_empty() { "objects without a namespace".to_owned() } else { format!("namespace `{name}`") })
+                .collect();
+            format!("it is about {} only", names.join(" and "))
+        }
         NamespaceScope::Any => "it is about other objects".to_owned(),
     }
 }

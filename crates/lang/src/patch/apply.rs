@@ -4,8 +4,11 @@
 //! has changed nothing. For those before it the old root is kept, which costs
 //! nothing but a reference count.
 
-use kubewright_value::{Budget, Exhausted, Kind, Map, Text, Value};
+use kubewright_value::{Budget, Kind, Map, Text, Value};
 
+use super::charge::{charge, shifting};
+use super::failure::{Failure, bad_index, not_a_container, out_of_range};
+use super::walk::{find, part_mut};
 use super::{Operation, Options, PatchError, PatchErrorKind, Pointer, index};
 
 /// Applies `operations` in order, all or none.
@@ -31,35 +34,6 @@ pub fn apply(
     Ok(())
 }
 
-/// Why one operation fails, before it is known which one it is.
-struct Failure {
-    kind: PatchErrorKind,
-    reason: String,
-}
-
-impl Failure {
-    fn new(kind: PatchErrorKind, reason: impl Into<String>) -> Self {
-        Self { kind, reason: reason.into() }
-    }
-
-    fn at(self, place: usize, operation: &Operation) -> PatchError {
-        let path = operation.path().to_string();
-        let message = match operation {
-            Operation::Move { from, .. } | Operation::Copy { from, .. } => {
-                format!("cannot {} `{from}` to `{path}`: {}", operation.name(), self.reason)
-            }
-            _ => format!("cannot {} `{path}`: {}", operation.name(), self.reason),
-        };
-        PatchError { operation: place, path, kind: self.kind, message }
-    }
-}
-
-impl From<Exhausted> for Failure {
-    fn from(exhausted: Exhausted) -> Self {
-        Self::new(PatchErrorKind::Limit, exhausted.to_string())
-    }
-}
-
 fn apply_one(
     document: &mut Value,
     operation: &Operation,
@@ -78,11 +52,7 @@ fn apply_one(
             Ok(())
         }
         Operation::Remove { path } => match find(document, path.tokens(), options) {
-            Err(failure)
-                if options.ignore_missing_removes && is_absence(&failure, path, document, options) =>
-            {
-                Ok(())
-            }
+            Err(_) if options.ignore_missing_removes && could_be_there(document, path, options) => Ok(()),
             Err(failure) => Err(failure),
             Ok(_) => remove(document, path.tokens(), options, budget),
         },
@@ -307,118 +277,14 @@ fn set_root(document: &mut Value, value: Value, options: &Options) -> Result<(),
     Ok(())
 }
 
-/// Returns the value at `tokens`.
-fn find<'a>(document: &'a Value, tokens: &[Text], options: &Options) -> Result<&'a Value, Failure> {
-    tokens.iter().try_fold(document, |here, token| match here {
-        Value::Object(map) => map.get(token).ok_or_else(|| missing(token)),
-        Value::Array(items) => {
-            let place = place_of(token, items.len(), options)?;
-            items.get(place).ok_or_else(|| out_of_range(token, items.len()))
-        }
-        scalar => Err(not_a_container(token, scalar.kind())),
-    })
-}
-
-/// Returns the part of `here` for editing.
-fn part_mut<'a>(here: &'a mut Value, token: &Text, options: &Options) -> Result<&'a mut Value, Failure> {
-    let kind = here.kind();
-    match here {
-        Value::Object(_) => {
-            here.as_object_mut().and_then(|map| map.get_mut(token)).ok_or_else(|| missing(token))
-        }
-        Value::Array(items) => {
-            let len = items.len();
-            let place = place_of(token, len, options)?;
-            let items = here.as_array_mut();
-            items.and_then(|items| items.get_mut(place)).ok_or_else(|| out_of_range(token, len))
-        }
-        _ => Err(not_a_container(token, kind)),
-    }
-}
-
-fn place_of(token: &Text, len: usize, options: &Options) -> Result<usize, Failure> {
-    if token == "-" {
-        return Err(Failure::new(PatchErrorKind::OutOfRange, "`-` is the place after the last item"));
-    }
-    let index = index::parse(token, options).ok_or_else(|| bad_index(token))?;
-    index::existing(index, len, options).ok_or_else(|| out_of_range(token, len))
-}
-
-/// Returns whether a removal that found nothing may be ignored: whatever is missing, but
-/// not a last segment that could never name an item of the list that is there.
-fn is_absence(failure: &Failure, path: &Pointer, document: &Value, options: &Options) -> bool {
-    if failure.kind == PatchErrorKind::Limit {
-        return false;
-    }
+/// Returns whether `path` only happens to name nothing: its last segment may not be one
+/// that no item of the list before it could ever have.
+fn could_be_there(document: &Value, path: &Pointer, options: &Options) -> bool {
     let Some((last, parents)) = path.tokens().split_last() else { return true };
     match find(document, parents, options) {
         Ok(Value::Array(_)) => {
-            index::parse(last, options).is_some_and(|i| i >= 0 || options.negative_indices)
+            index::parse(last, options).is_some_and(|index| index >= 0 || options.negative_indices)
         }
         _ => true,
     }
-}
-
-/// Charges for `value` at `path`: its size, and the levels that it reaches down to.
-fn charge(path: &Pointer, value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
-    let levels = path.tokens().len();
-    let mut entered = 0;
-    let mut charged = Ok(());
-    while entered < levels && charged.is_ok() {
-        charged = budget.enter();
-        entered += usize::from(charged.is_ok());
-    }
-    if charged.is_ok() {
-        charged = charge_value(value, budget);
-    }
-    for _ in 0..entered {
-        budget.leave();
-    }
-    charged
-}
-
-fn charge_value(value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
-    match value {
-        Value::String(text) => budget.produce(size_of::<Value>() + text.len()),
-        Value::Array(items) => charge_parts(items.iter(), items.len(), budget),
-        Value::Object(map) => charge_parts(map.values(), map.len(), budget),
-        _ => budget.produce(size_of::<Value>()),
-    }
-}
-
-fn charge_parts<'a>(
-    parts: impl Iterator<Item = &'a Value>,
-    count: usize,
-    budget: &mut Budget,
-) -> Result<(), Exhausted> {
-    budget.step(count as u64)?;
-    budget.produce(size_of::<Value>())?;
-    budget.enter()?;
-    let charged = parts.into_iter().try_for_each(|part| charge_value(part, budget));
-    budget.leave();
-    charged
-}
-
-/// Returns the steps that moving `count` items costs.
-fn shifting(count: usize) -> u64 {
-    count as u64 / 16
-}
-
-fn missing(token: &Text) -> Failure {
-    Failure::new(PatchErrorKind::Missing, format!("there is no key `{token}`"))
-}
-
-fn out_of_range(token: &Text, len: usize) -> Failure {
-    Failure::new(
-        PatchErrorKind::OutOfRange,
-        format!("index `{token}` is out of range in a list of length {len}"),
-    )
-}
-
-fn bad_index(token: &Text) -> Failure {
-    Failure::new(PatchErrorKind::BadIndex, format!("`{token}` is no index of a list"))
-}
-
-fn not_a_container(token: &Text, kind: Kind) -> Failure {
-    Failure::new(PatchErrorKind::NotAContainer, format!("a value of type {kind} has no part `{token}`"))
 }

@@ -68,26 +68,43 @@ fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Undecoda
     }
 }
 
+/// What one look at a text tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Survey {
+    /// All characters are of one byte.
+    pub(super) is_ascii: bool,
+    /// Lines end with `\n` and nothing else.
+    pub(super) has_plain_breaks: bool,
+}
+
 /// Refuses the control characters that no YAML may hold; `line` is the first one's number, counted from 0.
-pub(super) fn check_characters(text: &str, line: u32) -> Result<(), Failed> {
-    // One pass without branches tells that ordinary text has none.
-    let is_suspect = |byte: &u8| (*byte < 0x20) & (*byte != b'\n') & (*byte != b'\r') & (*byte != b'\t');
-    let suspects =
-        |bytes: &[u8]| bytes.iter().fold(false, |found, byte| found | is_suspect(byte) | (*byte > 0x7e));
+pub(super) fn survey(text: &str, line: u32) -> Result<Survey, Failed> {
+    let mut survey = Survey { is_ascii: true, has_plain_breaks: true };
     let mut from = 0;
     for block in text.as_bytes().chunks(4096) {
-        if suspects(block) {
+        // One pass without branches tells that ordinary text has nothing special.
+        let is_special = |byte: u8| ((byte < 0x20) & (byte != b'\n')) | (byte > 0x7e);
+        if block.iter().fold(false, |found, byte| found | is_special(*byte)) {
             let (start, end) = (boundary(text, from), boundary(text, from + block.len()));
-            if let Some((at, character)) = find_control(text.get(start..end).unwrap_or_default()) {
-                let mut position = position_of(text, start + at);
-                position.line = position.line.saturating_add(line);
-                let message = format!("control character 0x{:02x}", u32::from(character));
-                return Err(Box::new(YamlError { kind: ProblemKind::ControlCharacter, message, position }));
+            for (at, character) in text.get(start..end).unwrap_or_default().char_indices() {
+                survey.is_ascii &= character.is_ascii();
+                survey.has_plain_breaks &= !matches!(character, '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+                if is_control(character) {
+                    return Err(control_character(text, start + at, line));
+                }
             }
         }
         from += block.len();
     }
-    Ok(())
+    Ok(survey)
+}
+
+fn control_character(text: &str, at: usize, line: u32) -> Failed {
+    let character = text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or('\0');
+    let mut position = position_of(text, at);
+    position.line = position.line.saturating_add(line);
+    let message = format!("control character 0x{:02x}", u32::from(character));
+    Box::new(YamlError { kind: ProblemKind::ControlCharacter, message, position })
 }
 
 /// Returns where the character that `at` is in starts.
@@ -95,12 +112,10 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..4).filter_map(|back| at.checked_sub(back)).find(|at| text.is_char_boundary(*at)).unwrap_or(at)
 }
 
-fn find_control(text: &str) -> Option<(usize, char)> {
-    text.char_indices().find(|(_, character)| {
-        matches!(character,
-            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}'
-            | '\u{fffe}' | '\u{ffff}')
-    })
+fn is_control(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}'
+        | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Decodes base 64; what is not UTF-8 in it becomes replacement characters, as in Go's JSON.

@@ -41,6 +41,9 @@ pub(super) struct Scanner<'a> {
 struct Candidate {
     possible: bool,
     required: bool,
+    // Whether its token waits to see if it is a key. A quirk of the original: it does not after an empty
+    // flow collection, so that `[]: a` is an empty list with something behind it.
+    waits: bool,
     token: usize,
     mark: Mark,
 }
@@ -98,7 +101,8 @@ impl<'a> Scanner<'a> {
         while !self.ended {
             if !self.ready.is_empty() {
                 let taken = self.taken;
-                let Some(at) = self.keys.iter().rposition(|key| key.possible && key.token == taken) else {
+                let Some(at) = self.keys.iter().rposition(|key| key.waits && key.possible && key.token == taken)
+                else {
                     return Ok(());
                 };
                 if !self.is_valid(at)? {
@@ -207,7 +211,8 @@ impl<'a> Scanner<'a> {
 
     fn flow_start(&mut self, kind: Kind<'a>) -> Result<(), Failed> {
         self.save_key()?;
-        self.keys.push(Candidate::default());
+        let token = self.taken + self.ready.len();
+        self.keys.push(Candidate { token, ..Candidate::default() });
         self.key_allowed = true;
         self.take(kind, 1);
         Ok(())
@@ -216,7 +221,10 @@ impl<'a> Scanner<'a> {
     fn flow_end(&mut self, kind: Kind<'a>) -> Result<(), Failed> {
         self.forget_key()?;
         if self.in_flow() {
-            self.keys.pop();
+            let token = self.keys.pop().map(|key| key.token);
+            if let Some(outer) = self.keys.last_mut().filter(|outer| Some(outer.token) == token) {
+                outer.waits = false;
+            }
         }
         self.key_allowed = false;
         self.take(kind, 1);
@@ -260,9 +268,10 @@ impl<'a> Scanner<'a> {
         let last = self.keys.len().saturating_sub(1);
         if self.is_valid(last)? {
             let Candidate { token, mark, .. } = self.keys.get(last).copied().unwrap_or_default();
-            let place = token.saturating_sub(self.taken).min(self.ready.len());
-            self.ready.insert(place, Token { kind: Kind::Key, start: mark, end: mark });
-            self.roll(mark, Some(place), Kind::BlockMappingStart);
+            let place = token.checked_sub(self.taken);
+            let end = self.ready.len();
+            self.ready.insert(place.unwrap_or(end).min(end), Token { kind: Kind::Key, start: mark, end: mark });
+            self.roll(mark, place, Kind::BlockMappingStart);
             self.set_impossible(last);
             self.key_allowed = false;
         } else {
@@ -284,8 +293,8 @@ impl<'a> Scanner<'a> {
         if !self.in_flow() && self.indent < column {
             self.indents.push(self.indent);
             self.indent = column;
-            let place = place.unwrap_or(self.ready.len());
-            self.ready.insert(place, Token { kind, start: mark, end: mark });
+            let end = self.ready.len();
+            self.ready.insert(place.unwrap_or(end).min(end), Token { kind, start: mark, end: mark });
         }
     }
 
@@ -309,7 +318,7 @@ impl<'a> Scanner<'a> {
         let token = self.taken + self.ready.len();
         self.forget_key()?;
         if let Some(last) = self.keys.last_mut() {
-            *last = Candidate { possible: true, required, token, mark: self.mark };
+            *last = Candidate { possible: true, required, waits: true, token, mark: self.mark };
         }
         Ok(())
     }

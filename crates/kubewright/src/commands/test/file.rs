@@ -203,8 +203,8 @@ impl Reader<'_> {
         }
         let texts: Option<Vec<String>> =
             value.as_array().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
+        let message = format!("`{field}` is a list of texts, this is of type {}", value.kind());
         texts.unwrap_or_else(|| {
-            let message = format!("`{field}` is a list of texts, this is of type {}", value.kind());
             self.wrong(field, message);
             Vec::new()
         })

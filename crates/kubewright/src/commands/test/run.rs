@@ -8,7 +8,7 @@ use kubewright_dialects::Options;
 use kubewright_engine::{
     ClosedWorld, Decision, Diagnostic, Engine, Operation, Request, Rule, RuleId, Settings, Status, nearest,
 };
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::file::{Case, TestFile};
 use super::judge;

@@ -1,0 +1,86 @@
+//! The suites, one file a folder of the corpus.
+//!
+//! A suite that a folder does not have is not run; a case of an unknown shape fails.
+
+mod jsonpatch;
+mod modrule;
+
+use std::path::{Path, PathBuf};
+
+use kubewright_value::{Value, json};
+
+/// What came of one suite.
+pub(crate) struct SuiteResult {
+    pub(crate) name: String,
+    pub(crate) cases: Vec<CaseResult>,
+    /// How many cases do not count, because the original is wrong or varies there.
+    pub(crate) uncounted: usize,
+}
+
+/// What came of one case.
+pub(crate) struct CaseResult {
+    pub(crate) name: String,
+    /// Why it failed.
+    pub(crate) failure: Option<String>,
+}
+
+/// Runs the suites of `corpus` whose names start with `prefix`.
+pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+    if !corpus.is_dir() {
+        return Err(format!("{} is not a folder", corpus.display()));
+    }
+    let mut results = Vec::new();
+    for (folder, run) in [("modrule", modrule::run as fn(&str, &Value) -> SuiteResult), ("jsonpatch", jsonpatch::run)] {
+        for file in json_files(&corpus.join(folder))? {
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = format!("{folder}/{stem}");
+            if name.starts_with(prefix) {
+                results.push(run(&name, &read(&file)?));
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| format!("{}: {error}", folder.display()))?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read(file: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    json::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Passes when both are equal.
+fn equal(actual: &Value, expected: &Value) -> Result<(), String> {
+    if is_equal(actual, expected) { Ok(()) } else { Err(format!("expected {expected}, got {actual}")) }
+}
+
+/// The originals hold numbers as doubles, so a large integer in the corpus may have lost digits that we keep.
+fn is_equal(actual: &Value, expected: &Value) -> bool {
+    match (actual, expected) {
+        (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() - b.as_f64()).abs() < f64::EPSILON,
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_equal(a, b)))
+        }
+        _ => actual == expected,
+    }
+}
+
+fn text<'v>(case: &'v Value, key: &str) -> &'v str {
+    case.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'v>(case: &'v Value, key: &str) -> &'v [Value] {
+    case.get(key).and_then(Value::as_array).unwrap_or_default()
+}

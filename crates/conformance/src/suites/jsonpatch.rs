@@ -1,0 +1,34 @@
+//! `jsonpatch`: RFC 6902, as `[{comment, doc, patch, expected or error}]`.
+
+use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_value::{Budget, Value};
+
+use super::{CaseResult, SuiteResult, equal, text};
+
+pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
+    let cases = suite.as_array().unwrap_or_default();
+    let is_disabled = |case: &&Value| case.get("disabled").and_then(Value::as_bool) == Some(true);
+    let results = cases.iter().enumerate().filter(|(_, case)| !is_disabled(case)).map(|(i, case)| {
+        let name = match text(case, "comment") {
+            "" => format!("case {i}"),
+            comment => format!("{i}: {comment}"),
+        };
+        CaseResult { name, failure: one(case).err() }
+    });
+    SuiteResult { name: name.to_owned(), cases: results.collect(), uncounted: cases.iter().filter(is_disabled).count() }
+}
+
+fn one(case: &Value) -> Result<(), String> {
+    let mut document = case.get("doc").cloned().unwrap_or_default();
+    let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
+    let applied = operations.and_then(|operations| {
+        patch::apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default())
+    });
+    match (applied, case.get("error"), case.get("expected")) {
+        (Err(_), Some(_), _) => Ok(()),
+        (Err(error), None, _) => Err(format!("unexpected error: {error}")),
+        (Ok(()), Some(error), _) => Err(format!("expected the error {error}, got {document}")),
+        (Ok(()), None, Some(expected)) => equal(&document, expected),
+        (Ok(()), None, None) => Ok(()),
+    }
+}

@@ -1,0 +1,181 @@
+//! Cases about the languages inside a rule.
+
+use kubewright_dialects::modrule::{PathTemplate, expand_shorthand};
+use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_lang::jsonpath::{Expression, Found, Key, Language, Select};
+use kubewright_lang::patch::{self, Operation};
+use kubewright_lang::textdiff;
+use kubewright_value::{Budget, Map, Number, Value, yaml as yaml_reader};
+
+use super::super::{equal, list, text};
+use super::shared;
+
+/// Placeholders in a path. A placeholder without a key is an error here and a marker in the corpus.
+pub(super) fn path(_: &Value, case: &Value) -> Result<(), String> {
+    let keys = keys_of(text(case, "selectKey"));
+    let shown: Vec<Value> = keys.iter().map(Value::from).collect();
+    equal(&Value::array(shown), case.at(&["expected", "keyParts"]).unwrap_or(&Value::Null))?;
+    let wanted = case.at(&["expected", "path"]).and_then(Value::as_str).unwrap_or_default();
+    let template = PathTemplate::parse(text(case, "pathTemplate")).map_err(|error| error.to_string())?;
+    match template.fill(&keys) {
+        Ok(path) => equal(&path.to_string().into(), &wanted.into()),
+        Err(_) if wanted.contains("#(BADINDEX)") => Ok(()),
+        Err(number) => Err(format!("placeholder {number} has no key")),
+    }
+}
+
+/// Reads `$["0"]["x"]`.
+fn keys_of(select_key: &str) -> Vec<Key> {
+    let parts = select_key.split("[\"").skip(1).map(|part| part.trim_end_matches("\"]"));
+    parts.map(|part| part.parse().map_or_else(|_| Key::Name(part.into()), Key::Index)).collect()
+}
+
+/// Unified text diffs.
+pub(super) fn diff(_: &Value, case: &Value) -> Result<(), String> {
+    let diff = textdiff::unified(text(case, "a"), text(case, "b"), 3);
+    equal(&diff.into(), case.at(&["expected", "diff"]).unwrap_or(&Value::Null))
+}
+
+/// The `.#N` shorthand.
+pub(super) fn shorthand(_: &Value, case: &Value) -> Result<(), String> {
+    equal(&expand_shorthand(text(case, "input")).into(), case.at(&["expected", "output"]).unwrap_or(&Value::Null))
+}
+
+/// Templates.
+pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
+    let expected = case.get("expected").ok_or("no expectation")?;
+    let parsed = Template::parse("t", &expand_shorthand(text(case, "template")), &Functions::rules());
+    let template = match (parsed, expected.get("parseError")) {
+        (Err(_), Some(_)) => return Ok(()),
+        (Ok(_), Some(_)) => return Err("expected a parse error".to_owned()),
+        (Err(error), None) => return Err(format!("unexpected parse error: {}", error.message)),
+        (Ok(template), None) => template,
+    };
+    let mut context = Context::new();
+    for (name, value) in shared(suite, case, "context").as_object().into_iter().flat_map(Map::iter) {
+        context = if name == "SelectKeyParts" { context.native(name.clone(), value.clone()) } else { context.json(name.clone(), value.clone()) };
+    }
+    let rendered = template.render(&context, &Inputs::default(), &mut Budget::default());
+    match (rendered, expected.get("error")) {
+        (Err(_), Some(_)) => Ok(()),
+        (Ok(output), Some(_)) => Err(format!("expected an error, got {output:?}")),
+        (Err(error), None) => Err(format!("unexpected error: {}", error.message)),
+        (Ok(output), None) => equal(&output.into(), expected.get("output").unwrap_or(&Value::Null)),
+    }
+}
+
+/// Values of operations.
+pub(super) fn yaml(_: &Value, case: &Value) -> Result<(), String> {
+    let expected = case.get("expected").ok_or("no expectation")?;
+    match (yaml_reader::parse(text(case, "text")), expected.get("error")) {
+        (Err(_), Some(_)) => Ok(()),
+        (Ok(value), Some(_)) => Err(format!("expected an error, got {value}")),
+        (Err(error), None) => Err(format!("unexpected error: {}", error.message)),
+        (Ok(value), None) => equal(&value, expected.get("json").unwrap_or(&Value::Null)),
+    }
+}
+
+/// JSON Patch as ModRules apply it.
+pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
+    let expected = case.get("expected").ok_or("no expectation")?;
+    let mut document = case.get("input").cloned().unwrap_or_default();
+    let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
+    let applied = operations.and_then(|operations| {
+        patch::apply(&mut document, &operations, &kubewright_dialects::modrule::PATCH_OPTIONS, &mut Budget::default())
+    });
+    match (applied, expected.get("error")) {
+        (Err(_), Some(_)) => Ok(()),
+        (Ok(()), Some(_)) => Err(format!("expected an error, got {document}")),
+        (Err(error), None) => Err(format!("unexpected error: {error}")),
+        (Ok(()), None) => equal(&document, expected.get("result").unwrap_or(&Value::Null)),
+    }
+}
+
+/// What a patch selects, with the keys it captures.
+pub(super) fn select(suite: &Value, case: &Value) -> Result<(), String> {
+    let select = Select::parse(text(case, "select")).map_err(|error| error.message)?;
+    let items = select.evaluate(shared(suite, case, "input"), &mut Budget::default()).map_err(|error| error.message)?;
+    let mut found: Vec<Value> = items
+        .iter()
+        .map(|item| {
+            let keys: Vec<Value> = item.keys.iter().map(Value::from).collect();
+            Map::from([("keyParts", Value::array(keys)), ("value", item.value.clone())]).into()
+        })
+        .collect();
+    let wanted = list(case.get("expected").unwrap_or(&Value::Null), "items");
+    let mut wanted: Vec<Value> = wanted
+        .iter()
+        .map(|item| Map::from([("keyParts", item.get("keyParts").cloned().unwrap_or_default()), ("value", item.get("value").cloned().unwrap_or_default())]).into())
+        .collect();
+    found.sort();
+    wanted.sort();
+    equal(&Value::array(found), &Value::array(wanted))
+}
+
+/// Expressions.
+pub(super) fn expression(suite: &Value, case: &Value) -> Result<(), String> {
+    let expected = case.get("expected").ok_or("no expectation")?;
+    let language = match text(case, "language") {
+        "jsonpath" => Language::Paths,
+        "placeholder" => Language::Placeholders,
+        _ => Language::Full,
+    };
+    let parsed = Expression::parse_as(text(case, "expression"), language);
+    let wants_error = expected.get("error").is_some();
+    let expression = match (parsed, expected.get("parseError")) {
+        (Err(_), Some(_)) => return Ok(()),
+        (Ok(_), Some(_)) => return Err("expected a parse error".to_owned()),
+        // What the original only notices when an object arrives is refused when the rule is loaded.
+        (Err(_), None) if wants_error => return Ok(()),
+        (Err(error), None) => return Err(format!("unexpected parse error: {}", error.message)),
+        (Ok(expression), None) => expression,
+    };
+    match expression.evaluate(shared(suite, case, "input"), &mut Budget::default()) {
+        Err(_) if wants_error => Ok(()),
+        Err(error) => Err(format!("unexpected error: {}", error.message)),
+        Ok(found) if wants_error => Err(format!("expected an error, got {}", shown(&found))),
+        Ok(found) => {
+            let is_unordered = case.get("unordered").and_then(Value::as_bool) == Some(true);
+            let wanted = expected.get("value").unwrap_or(&Value::Null);
+            // A Go type that JSON does not have is recorded with its text.
+            let wanted = if wanted.get("$type").is_some() { wanted.get("text").unwrap_or(wanted) } else { wanted };
+            compare(&shown(&found), wanted, is_unordered)
+        }
+    }
+}
+
+fn compare(found: &Value, wanted: &Value, is_unordered: bool) -> Result<(), String> {
+    match (found, wanted) {
+        (Value::Array(found), Value::Array(wanted)) if is_unordered => {
+            let sorted = |items: &[Value]| {
+                let mut items = items.to_vec();
+                items.sort();
+                Value::array(items)
+            };
+            equal(&sorted(found), &sorted(wanted))
+        }
+        _ => equal(found, wanted),
+    }
+}
+
+/// Returns a result in the corpus's notation, which has marks for what JSON cannot say.
+fn shown(found: &Found) -> Value {
+    let undefined = || Value::object(Map::from([("$undefined", true.into())]));
+    match found {
+        Found::Undefined => undefined(),
+        Found::One(value) => marked(value),
+        Found::Many(items) => Value::array(items.iter().map(|item| item.as_ref().map_or_else(undefined, marked)).collect()),
+    }
+}
+
+fn marked(value: &Value) -> Value {
+    match value {
+        Value::Number(Number::Float(float)) if !float.is_finite() => {
+            let name = if float.is_nan() { "NaN" } else if *float > 0.0 { "+Inf" } else { "-Inf" };
+            Map::from([("$number", name.into())]).into()
+        }
+        Value::Array(items) => Value::array(items.iter().map(marked).collect()),
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), marked(value))).collect::<Map>().into(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,163 @@
+//! What must not happen between the crates. `ARCHITECTURE.md` says why.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kubewright_value::{Value, json};
+
+/// Each crate may depend on those before it, never on those after it.
+const LAYERS: &[&[&str]] = &[
+    &["kubewright-value"],
+    &["kubewright-lang"],
+    &["kubewright-engine"],
+    &["kubewright-dialects", "kubewright-cluster"],
+    &["kubewright"],
+    &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],
+];
+
+/// The crates that only compute, and the words by which they would reach outside.
+const PURE: &[&str] = &["value", "lang", "engine", "dialects"];
+const OUTSIDE: &[&str] = &[
+    "std::fs", "std::net", "std::env", "std::process", "std::time::Instant", "std::time::SystemTime", "SystemTime::now", "Instant::now",
+    "std::thread", "tokio::", "std::io::stdin", "std::io::stdout", "println!", "eprintln!", "OsRng", "thread_rng", "getrandom",
+];
+
+/// The words that name a dialect, and where they may stand.
+const DIALECT_WORDS: &[&str] = &["modrule", "kubemod", "kyverno", "kubepattern", "openchoreo"];
+
+const PERMISSIVE: &[&str] =
+    &["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD", "Unlicense", "Unicode-3.0", "CC0-1.0", "BSL-1.0", "MIT-0"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn sources(folder: &Path, into: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("text");
+            into.push((path, text));
+        }
+    }
+}
+
+fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    sources(&root().join("crates").join(name).join("src"), &mut found);
+    assert!(!found.is_empty(), "no sources of {name}");
+    found
+}
+
+fn metadata(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    json::parse(&String::from_utf8(output.stdout).expect("text")).expect("JSON")
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[test]
+fn no_crate_depends_upwards() {
+    let layer = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
+    let metadata = metadata(&["--no-deps"]);
+    let packages = metadata.get("packages").and_then(Value::as_array).expect("packages");
+    let mut wrong = Vec::new();
+    for package in packages {
+        let name = text(package, "name");
+        let own = layer(name).unwrap_or_else(|| panic!("{name} has no layer: put it into LAYERS"));
+        for dependency in package.get("dependencies").and_then(Value::as_array).expect("dependencies") {
+            let dependency = text(dependency, "name");
+            if layer(dependency).is_some_and(|other| other >= own) {
+                wrong.push(format!("{name} depends on {dependency}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn pure_crates_do_not_reach_outside() {
+    let mut wrong = Vec::new();
+    for name in PURE {
+        for (path, content) in sources_of(name) {
+            if path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests") {
+                continue;
+            }
+            let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+            for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+                for word in OUTSIDE.iter().filter(|word| line.contains(**word)) {
+                    wrong.push(format!("{}:{}: {word}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_dialect_is_named_only_in_its_folder() {
+    let mut wrong = Vec::new();
+    for name in ["value", "lang", "engine"] {
+        for (path, content) in sources_of(name) {
+            let lower = content.to_lowercase();
+            wrong.extend(DIALECT_WORDS.iter().filter(|word| lower.contains(**word)).map(|word| format!("{}: {word}", path.display())));
+        }
+    }
+    let home = |path: &Path| DIALECT_WORDS.iter().any(|word| path.to_string_lossy().contains(&format!("dialects/src/{word}")));
+    for (path, content) in sources_of("dialects").into_iter().filter(|(path, _)| !home(path)) {
+        let is_seam = path.ends_with("dialects/src/lib.rs");
+        let lower = content.to_lowercase();
+        let named = DIALECT_WORDS.iter().filter(|word| lower.contains(**word)).count();
+        if named > 0 && !is_seam {
+            wrong.push(format!("{} names a dialect", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn dependencies_have_permissive_licences() {
+    let metadata = metadata(&[]);
+    let mut wrong = BTreeMap::new();
+    for package in metadata.get("packages").and_then(Value::as_array).expect("packages") {
+        let licence = text(package, "license");
+        // Every alternative of an `OR` may be chosen; all parts of an `AND` must be fine.
+        let is_fine = licence.replace(['(', ')'], "").replace('/', " OR ").split(" OR ").any(|choice| {
+            choice.split(" AND ").all(|part| PERMISSIVE.contains(&part.trim()))
+        });
+        if !is_fine {
+            wrong.insert(text(package, "name").to_owned(), licence.to_owned());
+        }
+    }
+    assert!(wrong.is_empty(), "not permissive: {wrong:#?}");
+}
+
+#[test]
+fn no_file_is_named_or_marked_against_the_style() {
+    let mut wrong = Vec::new();
+    for name in ["value", "lang", "engine", "dialects", "kubewright", "conformance"] {
+        for (path, content) in sources_of(name) {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if ["mod.rs", "utils.rs", "helpers.rs", "common.rs", "misc.rs"].contains(&file.as_str()) {
+                wrong.push(format!("{} is not a name", path.display()));
+            }
+            let marks = ["todo", "unimplemented"].iter().any(|word| content.contains(&format!("{word}!(")));
+            if marks || content.contains(concat!("#[", "ignore")) {
+                wrong.push(format!("{} has a stub or an ignored test", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

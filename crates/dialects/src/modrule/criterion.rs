@@ -1,0 +1,212 @@
+//! One item of `match`: what is selected, and what it is compared with.
+//!
+//! The order of the questions is KubeMod's: nothing selected is "no"; a single boolean is the answer itself;
+//! anything else is a list of texts of which any or all must pass one test.
+
+use std::ops::ControlFlow;
+
+use kubewright_engine::{EvalError, TraceNode, Verdict};
+use kubewright_lang::goregex::Regex;
+use kubewright_lang::jsonpath::{self, EvalErrorKind, Expression, Item, Select};
+use kubewright_value::{Budget, Location, Step, Text, Value};
+
+use super::source::MatchFor;
+
+/// A compiled criterion.
+#[derive(Debug)]
+pub struct Criterion {
+    pub(super) text: String,
+    pub(super) select: Expression,
+    /// The same expression, when it is a bare path: finds where in the object a value stands.
+    pub(super) path: Option<Select>,
+    pub(super) test: Test,
+    pub(super) match_for: MatchFor,
+    pub(super) is_negated: bool,
+    pub(super) location: Location,
+}
+
+/// What each selected value is compared with. The first one that the rule names decides alone.
+#[derive(Debug)]
+pub(super) enum Test {
+    /// Being there is enough.
+    Present,
+    Equals(Text),
+    OneOf(Vec<Text>),
+    Matches(Regex),
+}
+
+/// What a criterion found.
+#[derive(Debug)]
+pub struct Finding<'v> {
+    /// Whether the criterion is met.
+    pub is_met: bool,
+    /// Why the select could not be evaluated, which counts as selecting nothing.
+    pub error: Option<String>,
+    /// What was selected.
+    pub found: Item<'v>,
+}
+
+impl Criterion {
+    /// Returns whether `view` meets the criterion, and what was found.
+    ///
+    /// # Errors
+    /// When the budget is used up.
+    pub fn look<'v>(&'v self, view: &'v Value, budget: &mut Budget) -> Result<Finding<'v>, EvalError> {
+        match self.select.evaluate_ref(view, budget) {
+            Ok(found) => Ok(Finding { is_met: self.judge(&found) != self.is_negated, error: None, found }),
+            Err(error) if error.kind == EvalErrorKind::Limit => Err(EvalError::limit(error.message).at(self.location.clone())),
+            Err(error) => Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: Item::Undefined }),
+        }
+    }
+
+    fn judge(&self, found: &Item<'_>) -> bool {
+        match (found, found.as_value()) {
+            (Item::Many(items), _) => self.judge_list(items.iter().map(Member::Item)),
+            (_, None | Some(Value::Null)) => false,
+            (_, Some(Value::Bool(answer))) => *answer,
+            (_, Some(Value::Array(items))) => self.judge_list(items.iter().map(Member::Value)),
+            (_, Some(value)) => self.test.passes(value),
+        }
+    }
+
+    fn judge_list<'v>(&self, members: impl Iterator<Item = Member<'v>>) -> bool {
+        let (mut any, mut all, mut is_empty) = (false, true, true);
+        for member in members {
+            // An undefined member cannot pass, and does not make the list non-empty.
+            let passes = match member {
+                Member::Item(Item::Undefined) => false,
+                Member::Item(Item::Many(_)) => member.to_value().is_some_and(|value| self.test.passes(&value)),
+                Member::Item(item) => item.as_value().is_some_and(|value| self.test.passes(value)),
+                Member::Value(value) => self.test.passes(value),
+            };
+            is_empty &= matches!(member, Member::Item(Item::Undefined));
+            any |= passes;
+            all &= passes;
+        }
+        !is_empty
+            && match self.match_for {
+                MatchFor::Any => any,
+                MatchFor::All => all,
+            }
+    }
+
+    /// Returns the place in the object that made a met criterion met, as well as it can be told.
+    pub(super) fn place(&self, view: &Value, budget: &mut Budget) -> Option<Vec<Step>> {
+        if let Some(steps) = self.select.plain_path() {
+            return Some(steps.to_vec());
+        }
+        let items = self.path.as_ref()?.evaluate(view, budget).ok()?;
+        let decisive = items.into_iter().find(|item| self.test.passes(&item.value) != self.is_negated)?;
+        Some(decisive.path)
+    }
+
+    /// Returns the line of a trace for a finding.
+    pub(super) fn describe(&self, finding: &Finding<'_>) -> TraceNode {
+        let found = match &finding.error {
+            Some(error) => format!("error: {error}"),
+            None => show(&finding.found),
+        };
+        let verdict = match (&finding.error, finding.is_met) {
+            (Some(_), false) => Verdict::Error,
+            (_, true) => Verdict::Yes,
+            (_, false) => Verdict::No,
+        };
+        TraceNode {
+            what: self.text.clone(),
+            found,
+            wanted: self.wanted(finding),
+            verdict,
+            location: Some(self.location.clone()),
+            children: Vec::new(),
+        }
+    }
+
+    fn wanted(&self, finding: &Finding<'_>) -> String {
+        let not = if self.is_negated { "not " } else { "" };
+        let is_boolean = matches!(finding.found.as_value(), Some(Value::Bool(_)));
+        match &self.test {
+            _ if is_boolean => format!("is {not}true"),
+            Test::Present => format!("is {not}there"),
+            test => {
+                let which = match self.match_for {
+                    MatchFor::Any => "any",
+                    MatchFor::All => "every one",
+                };
+                format!("{not}{which} {test}")
+            }
+        }
+    }
+}
+
+impl Test {
+    /// Returns whether one selected value passes. A number passes in either of its two spellings,
+    /// because KubeMod's users had to write `1e+06` and meant `1000000`.
+    fn passes(&self, value: &Value) -> bool {
+        let spelled = |test: &dyn Fn(&str) -> bool| match value {
+            Value::String(text) => test(text),
+            _ => test(&jsonpath::text(value)) || test(&jsonpath::text_go(value)),
+        };
+        match self {
+            Self::Present => true,
+            Self::Equals(wanted) => spelled(&|text| text == wanted),
+            Self::OneOf(wanted) => spelled(&|text| wanted.iter().any(|wanted| wanted == text)),
+            Self::Matches(regex) => spelled(&|text| regex.is_match(text)),
+        }
+    }
+}
+
+impl std::fmt::Display for Test {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Present => f.write_str("is there"),
+            Self::Equals(wanted) => write!(f, "equals {wanted:?}"),
+            Self::OneOf(wanted) => write!(f, "is one of {wanted:?}"),
+            Self::Matches(regex) => write!(f, "matches /{}/", regex.as_str()),
+        }
+    }
+}
+
+/// One of several selected values.
+enum Member<'v> {
+    Item(&'v Item<'v>),
+    Value(&'v Value),
+}
+
+impl Member<'_> {
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            Self::Item(item) => (*item).clone().into_value(),
+            Self::Value(value) => Some((*value).clone()),
+        }
+    }
+}
+
+fn show(found: &Item<'_>) -> String {
+    match found {
+        Item::Undefined => "undefined".to_owned(),
+        Item::Many(items) if items.is_empty() => "nothing".to_owned(),
+        Item::Many(items) => {
+            let mut shown: Vec<String> = items.iter().take(5).map(show).collect();
+            if items.len() > 5 {
+                shown.push(format!("… {} more", items.len() - 5));
+            }
+            shown.join(", ")
+        }
+        item => item.as_value().map_or_else(String::new, TraceNode::show),
+    }
+}
+
+/// Looks at the criteria one after the other until one is not met.
+pub(super) fn all_met(criteria: &[Criterion], view: &Value, budget: &mut Budget, mut say: impl FnMut(&Criterion, &Finding<'_>)) -> Result<bool, EvalError> {
+    let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
+        Ok(finding) => {
+            say(criterion, &finding);
+            if finding.is_met { ControlFlow::Continue(()) } else { ControlFlow::Break(Ok(false)) }
+        }
+        Err(error) => ControlFlow::Break(Err(error)),
+    });
+    match met {
+        ControlFlow::Continue(()) => Ok(true),
+        ControlFlow::Break(answer) => answer,
+    }
+}

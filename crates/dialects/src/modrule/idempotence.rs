@@ -1,0 +1,80 @@
+//! Whether a rule changes its own result again.
+//!
+//! Kubernetes sends an object through admission every time it changes, so a rule that appends each time
+//! grows the object for ever. This is found by trying: an object is made up that meets the criteria,
+//! as far as they can be met by setting fields, and the rule is applied to it twice.
+
+use kubewright_engine::{ClosedWorld, Diagnostic, Evaluation, KindScope, NamespaceScope, Operation, Request, Tracer};
+use kubewright_lang::patch::{self, Options, Pointer};
+use kubewright_value::{Budget, Map, Step, Text, Value};
+
+use super::compile::Header;
+use super::criterion::{Criterion, Test};
+use super::diagnostics::NOT_IDEMPOTENT;
+use super::evaluate::{Action, Rule, twice};
+
+/// Returns a warning when a second application changes what the first one made.
+pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
+    if !matches!(rule.action, Action::Patch(_)) {
+        return None;
+    }
+    let object = sample(header, rule)?;
+    let operation = Operation::ALL.into_iter().find(|operation| header.scope.operations.contains(*operation))?;
+    let mut request = Request::for_object(object, operation, "sample");
+    if let NamespaceScope::Named(names) = &header.scope.namespaces {
+        request.namespace = names.first().cloned().unwrap_or_default();
+    }
+    let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::default(), Tracer::off());
+    let object = request.object.clone();
+    let mut evaluation =
+        Evaluation { request: &request, object: &object, world: &world, budget: &mut budget, tracer: &mut tracer };
+    let (once, twice) = twice(rule, &mut evaluation).ok()??;
+    let change = patch::diff(&once, &twice);
+    let first = change.first()?;
+    let message = format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());
+    Some(
+        Diagnostic::new(&NOT_IDEMPOTENT, message, header.location.clone())
+            .help("add a negated criterion that holds once the rule has run"),
+    )
+}
+
+/// Returns an object that should meet the criteria.
+fn sample(header: &Header, rule: &Rule) -> Option<Value> {
+    let kind = match &header.scope.kinds {
+        KindScope::Any => Text::new("Sample"),
+        KindScope::Named(kinds) => kinds.first()?.clone(),
+    };
+    let metadata = Map::from([("name", "sample".into())]);
+    let mut object = Value::object(Map::from([("apiVersion", "v1".into()), ("kind", kind.into()), ("metadata", metadata.into())]));
+    for criterion in rule.criteria.iter().filter(|criterion| !criterion.is_negated) {
+        for (path, value) in wishes(criterion) {
+            set(&mut object, &path, value);
+        }
+    }
+    Some(object)
+}
+
+/// Returns what must stand where for the criterion to be met.
+fn wishes(criterion: &Criterion) -> Vec<(Vec<Step>, Value)> {
+    let mut wishes = criterion.select.pinned();
+    if let Some(path) = criterion.select.plain_path() {
+        let value = match &criterion.test {
+            Test::Present => Some(Text::new("sample")),
+            Test::Equals(text) => Some(text.clone()),
+            Test::OneOf(texts) => texts.first().cloned(),
+            Test::Matches(regex) => {
+                let plain: String = regex.as_str().chars().filter(|c| !"^$\\()*+?".contains(*c)).collect();
+                regex.is_match(&plain).then(|| plain.into())
+            }
+        };
+        wishes.extend(value.map(|value| (path.to_vec(), value.into())));
+    }
+    wishes
+}
+
+fn set(object: &mut Value, path: &[Step], value: Value) {
+    let operation = patch::Operation::Add { path: Pointer::from_steps(path), value };
+    let options = Options { create_parents: true, ..Options::rfc6902() };
+    // A wish that cannot be granted leaves the sample as it is; then the rule just does not apply to it.
+    let _ = patch::apply(object, &[operation], &options, &mut Budget::default());
+}

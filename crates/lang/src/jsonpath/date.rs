@@ -1,0 +1,175 @@
+//! Dates in the layouts that `date()` knows, as Go prints a time.
+//!
+//! There is no clock and no time zone here: what names no zone is UTC. A date is only
+//! good for comparing, and dates in one zone compare as their texts do.
+
+/// Returns `text` as `2020-01-31 12:30:00 +0000 UTC`, if it is a date.
+pub(super) fn parse(text: &str) -> Option<String> {
+    let time = iso(text).or_else(|| spelled(text)).or_else(|| kitchen(text))?;
+    time.is_valid().then(|| time.print())
+}
+
+#[derive(Debug, Default)]
+struct Time {
+    year: u32,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+    /// The digits after the point of the second.
+    fraction: String,
+    zone: Zone,
+}
+
+#[derive(Debug, Default)]
+enum Zone {
+    #[default]
+    Utc,
+    /// Such as `+0200`.
+    Offset(String),
+    /// An abbreviation, whose offset nobody knows.
+    Named(String),
+}
+
+impl Time {
+    fn is_valid(&self) -> bool {
+        let days = match self.month {
+            2 if self.year.is_multiple_of(4)
+                && (!self.year.is_multiple_of(100) || self.year.is_multiple_of(400)) =>
+            {
+                29
+            }
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => 0,
+        };
+        (1..=days).contains(&self.day) && self.hour < 24 && self.minute < 60 && self.second < 60
+    }
+
+    fn print(&self) -> String {
+        let Self { year, month, day, hour, minute, second, .. } = self;
+        let fraction = self.fraction.get(..9).unwrap_or(&self.fraction).trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        let zone = match &self.zone {
+            Zone::Utc => "+0000 UTC".to_owned(),
+            Zone::Offset(offset) => format!("{offset} {offset}"),
+            Zone::Named(name) => format!("+0000 {name}"),
+        };
+        format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}{point}{fraction} {zone}")
+    }
+}
+
+/// Reads `2006-01-02`, with a time after `T` or a space and a zone after that.
+fn iso(text: &str) -> Option<Time> {
+    let mut rest = text;
+    let mut time = Time { year: number(&mut rest, 4)?, ..Time::default() };
+    take(&mut rest, "-")?;
+    time.month = number(&mut rest, 2)?;
+    take(&mut rest, "-")?;
+    time.day = number(&mut rest, 2)?;
+    if rest.is_empty() {
+        return Some(time);
+    }
+    let has_t = take(&mut rest, "T").is_some();
+    if !has_t {
+        take(&mut rest, " ")?;
+    }
+    time.hour = number(&mut rest, 2)?;
+    let has_minute = take(&mut rest, ":").is_some();
+    if has_minute {
+        time.minute = number(&mut rest, 2)?;
+        if take(&mut rest, ":").is_some() {
+            clock_second(&mut time, &mut rest)?;
+        }
+    }
+    match (has_t, rest) {
+        // With a `T` there is a zone; with a space there may be one after the seconds.
+        (true, rest) => time.zone = zone(rest)?,
+        (false, "") if has_minute => {}
+        (false, rest) => time.zone = zone(rest).filter(|_| rest.contains(':'))?,
+    }
+    Some(time)
+}
+
+fn clock_second(time: &mut Time, rest: &mut &str) -> Option<()> {
+    time.second = number(rest, 2)?;
+    if take(rest, ".").is_some() || take(rest, ",").is_some() {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (digits, tail) = rest.split_at_checked(end)?;
+        (!digits.is_empty()).then_some(())?;
+        digits.clone_into(&mut time.fraction);
+        *rest = tail;
+    }
+    Some(())
+}
+
+/// Reads `Z`, `+02:00` or `+0200`.
+fn zone(text: &str) -> Option<Zone> {
+    if text == "Z" {
+        return Some(Zone::Utc);
+    }
+    let mut rest = text.strip_prefix(['+', '-'])?;
+    let hour = number(&mut rest, 2)?;
+    let _ = take(&mut rest, ":");
+    let minute = number(&mut rest, 2)?;
+    (rest.is_empty() && hour <= 24 && minute < 60).then_some(())?;
+    let sign = text.get(..1)?;
+    Some(if hour == 0 && minute == 0 {
+        Zone::Utc
+    } else {
+        Zone::Offset(format!("{sign}{hour:02}{minute:02}"))
+    })
+}
+
+/// Reads `Mon Jan _2 15:04:05 2006`, with a zone before the year or without.
+fn spelled(text: &str) -> Option<Time> {
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (day_name, month, day, clock, zone_name, mut year) = match *words.as_slice() {
+        [name, month, day, clock, year] => (name, month, day, clock, None, year),
+        [name, month, day, clock, zone, year] => (name, month, day, clock, Some(zone), year),
+        _ => return None,
+    };
+    DAYS.iter().find(|name| name.eq_ignore_ascii_case(day_name))?;
+    let month = MONTHS.iter().zip(1..).find(|(name, _)| name.eq_ignore_ascii_case(month))?.1;
+    let mut time = Time { month, day: day.parse().ok()?, year: number(&mut year, 4)?, ..Time::default() };
+    let mut rest = clock;
+    time.hour = number(&mut rest, 2)?;
+    take(&mut rest, ":")?;
+    time.minute = number(&mut rest, 2)?;
+    take(&mut rest, ":")?;
+    clock_second(&mut time, &mut rest)?;
+    time.zone = match zone_name {
+        None | Some("UTC") => Zone::Utc,
+        Some(name) if name.bytes().all(|c| c.is_ascii_uppercase()) => Zone::Named(name.to_owned()),
+        Some(offset) => zone(offset)?,
+    };
+    (rest.is_empty() && year.is_empty()).then_some(time)
+}
+
+/// Reads `3:04PM`, a time of no particular day.
+fn kitchen(text: &str) -> Option<Time> {
+    let afternoon = text.ends_with("PM");
+    let clock = text.strip_suffix("PM").or_else(|| text.strip_suffix("AM"))?;
+    let (hour, mut minute) = clock.split_once(':')?;
+    let mut hour: u32 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
+    hour = hour % 12 + if afternoon { 12 } else { 0 };
+    let time = Time { month: 1, day: 1, hour, minute: number(&mut minute, 2)?, ..Time::default() };
+    minute.is_empty().then_some(time)
+}
+
+fn number(rest: &mut &str, length: usize) -> Option<u32> {
+    let (digits, tail) = rest.split_at_checked(length)?;
+    digits.bytes().all(|c| c.is_ascii_digit()).then_some(())?;
+    *rest = tail;
+    digits.parse().ok()
+}
+
+fn take(rest: &mut &str, text: &str) -> Option<()> {
+    *rest = rest.strip_prefix(text)?;
+    Some(())
+}

@@ -1,0 +1,110 @@
+//! The results of evaluating, borrowed from the object where they can be.
+
+use std::borrow::Cow;
+
+use kubewright_value::Value;
+
+use super::fault::What;
+use super::render;
+
+/// What an expression found, borrowed where possible.
+#[derive(Debug, Clone)]
+pub enum Item<'a> {
+    /// Nothing. Not the same as `null`.
+    Undefined,
+    /// A part of the object, or a literal of the expression.
+    Ref(&'a Value),
+    /// A value that was computed.
+    Own(Value),
+    /// What a path with wildcards or a list literal found. Only a list literal has undefined members.
+    Many(Vec<Item<'a>>),
+}
+
+/// What an expression found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing. Not the same as `null`.
+    Undefined,
+    /// One value, which may be an array.
+    One(Value),
+    /// What a path with wildcards or a list literal found; `None` is an undefined member.
+    Many(Vec<Option<Value>>),
+}
+
+impl Item<'_> {
+    /// Returns the value, if there is exactly one.
+    #[must_use]
+    pub fn as_value(&self) -> Option<&Value> {
+        match self {
+            Self::Ref(value) => Some(value),
+            Self::Own(value) => Some(value),
+            Self::Undefined | Self::Many(_) => None,
+        }
+    }
+
+    /// Returns whether this is nothing.
+    #[must_use]
+    pub fn is_undefined(&self) -> bool {
+        matches!(self, Self::Undefined)
+    }
+
+    /// Returns the item as one value: a list for many, with `null` for undefined members.
+    #[must_use]
+    pub fn into_value(self) -> Option<Value> {
+        match self {
+            Self::Undefined => None,
+            Self::Ref(value) => Some(value.clone()),
+            Self::Own(value) => Some(value),
+            Self::Many(items) => Some(Value::array(
+                items.into_iter().map(|item| item.into_value().unwrap_or_default()).collect(),
+            )),
+        }
+    }
+
+    /// Returns the item on its own.
+    #[must_use]
+    pub fn into_found(self) -> Found {
+        match self {
+            Self::Undefined => Found::Undefined,
+            Self::Ref(value) => Found::One(value.clone()),
+            Self::Own(value) => Found::One(value),
+            Self::Many(items) => Found::Many(items.into_iter().map(Item::into_value).collect()),
+        }
+    }
+
+    pub(super) fn what(&self) -> What {
+        match self {
+            Self::Undefined => What::Undefined,
+            Self::Ref(value) => What::Value(value.kind()),
+            Self::Own(value) => What::Value(value.kind()),
+            Self::Many(_) => What::Value(kubewright_value::Kind::Array),
+        }
+    }
+
+    /// Returns the item as text; undefined is empty.
+    pub(super) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Undefined => Cow::Borrowed(""),
+            Self::Ref(value) => render::text(value),
+            Self::Own(value) => render::text(value),
+            Self::Many(items) => {
+                let parts: Vec<_> = items.iter().map(Item::text).collect();
+                Cow::Owned(format!("[{}]", parts.join(" ")))
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Returns the found values one by one: the items of an array or list, or the one value.
+    /// `None` is an undefined member of a list literal.
+    pub fn members(&self) -> impl Iterator<Item = Option<&Value>> {
+        let (array, one, many): (&[Value], Option<&Value>, &[Option<Value>]) = match self {
+            Self::Undefined => (&[], None, &[]),
+            Self::One(Value::Array(items)) => (items, None, &[]),
+            Self::One(value) => (&[], Some(value), &[]),
+            Self::Many(items) => (&[], None, items),
+        };
+        array.iter().chain(one).map(Some).chain(many.iter().map(Option::as_ref))
+    }
+}

@@ -1,0 +1,210 @@
+//! The operators on two values, and the rules by which their sides are converted.
+//!
+//! Order and `+` try, in turn: two numbers, two strings, both as numbers, both as text.
+//! Equality converts only when exactly one side is a string. Whatever is compared
+//! with undefined, the answer is no. Integers stay exact as long as they fit.
+
+use std::cmp::Ordering;
+
+use kubewright_value::{Number, Value};
+
+use super::ast::{Infix, Prefix};
+use super::convert;
+use super::fault::{FaultKind, What};
+use super::item::Item;
+
+type Answer = Result<Value, FaultKind>;
+
+/// Applies a prefix operator.
+pub(super) fn prefix(operator: Prefix, item: &Item<'_>) -> Answer {
+    if operator == Prefix::Not {
+        let truth = item.as_value().and_then(Value::as_bool);
+        return truth.map(|truth| Value::Bool(!truth)).ok_or(FaultKind::NotBoolean(item.what()));
+    }
+    let number = match item {
+        Item::Undefined => Number::Float(f64::NAN),
+        item => item.as_value().and_then(convert::number).ok_or(FaultKind::NotNumber(item.what()))?,
+    };
+    Ok(Value::Number(match operator {
+        Prefix::Complement => Number::Int(!convert::integer(number)),
+        _ => negated(number),
+    }))
+}
+
+/// Applies an operator that looks at both sides. `=~` and its like are not among them.
+pub(super) fn infix(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
+    match operator {
+        Infix::Equal => Ok(Value::Bool(is_defined(left, right) && is_equal(left, right))),
+        Infix::NotEqual => Ok(Value::Bool(is_defined(left, right) && !is_equal(left, right))),
+        Infix::Less | Infix::LessEqual | Infix::Greater | Infix::GreaterEqual => order(operator, left, right),
+        Infix::In => contains(left, right),
+        Infix::Add => add(left, right),
+        _ => arithmetic(operator, left, right),
+    }
+}
+
+fn is_defined(left: &Item<'_>, right: &Item<'_>) -> bool {
+    !left.is_undefined() && !right.is_undefined()
+}
+
+fn is_equal(left: &Item<'_>, right: &Item<'_>) -> bool {
+    match (left.as_value(), right.as_value()) {
+        (Some(Value::Number(a)), Some(Value::Number(b))) => is_same_number(*a, *b),
+        (Some(Value::Number(number)), Some(Value::String(text)))
+        | (Some(Value::String(text)), Some(Value::Number(number))) => {
+            convert::number_from_text(text).is_some_and(|spelled| is_same_number(*number, spelled))
+        }
+        (Some(a), Some(b)) => a == b,
+        _ => is_deeply_equal(left, right),
+    }
+}
+
+fn is_same_number(a: Number, b: Number) -> bool {
+    // To the order of numbers NaN equals itself, to the language it does not.
+    !a.as_f64().is_nan() && a == b
+}
+
+/// Compares without any conversion. A list with an undefined member equals nothing.
+fn is_deeply_equal(left: &Item<'_>, right: &Item<'_>) -> bool {
+    match (left, right) {
+        (Item::Undefined, _) | (_, Item::Undefined) => false,
+        (Item::Many(a), Item::Many(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_deeply_equal(a, b))
+        }
+        (Item::Many(many), other) | (other, Item::Many(many)) => {
+            let Some(items) = other.as_value().and_then(Value::as_array) else { return false };
+            many.len() == items.len()
+                && many.iter().zip(items).all(|(a, b)| is_deeply_equal(a, &Item::Ref(b)))
+        }
+        (a, b) => a.as_value() == b.as_value(),
+    }
+}
+
+/// Searches the right side for the left, without any conversion.
+fn contains(left: &Item<'_>, right: &Item<'_>) -> Answer {
+    let found = match right {
+        Item::Many(items) => items.iter().any(|item| is_deeply_equal(left, item)),
+        item => match item.as_value() {
+            Some(Value::Array(items)) => items.iter().any(|item| is_deeply_equal(left, &Item::Ref(item))),
+            _ => return Err(FaultKind::NotList(right.what())),
+        },
+    };
+    Ok(Value::Bool(found))
+}
+
+fn order(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
+    if is_null(left) || is_null(right) {
+        return Err(FaultKind::NotComparable(operator, left.what(), right.what()));
+    }
+    if !is_defined(left, right) {
+        return Ok(Value::Bool(false));
+    }
+    let ordering = match (left.as_value(), right.as_value()) {
+        (Some(Value::String(a)), Some(Value::String(b))) => Some(a.cmp(b)),
+        (a, b) => match (a.and_then(convert::number), b.and_then(convert::number)) {
+            (Some(a), Some(b)) if a.as_f64().is_nan() || b.as_f64().is_nan() => None,
+            (Some(a), Some(b)) => Some(a.cmp(&b)),
+            _ => Some(left.text().cmp(&right.text())),
+        },
+    };
+    Ok(Value::Bool(ordering.is_some_and(|ordering| match operator {
+        Infix::Less => ordering == Ordering::Less,
+        Infix::LessEqual => ordering != Ordering::Greater,
+        Infix::Greater => ordering == Ordering::Greater,
+        _ => ordering != Ordering::Less,
+    })))
+}
+
+fn is_null(item: &Item<'_>) -> bool {
+    item.as_value().is_some_and(Value::is_null)
+}
+
+fn add(left: &Item<'_>, right: &Item<'_>) -> Answer {
+    let both_text =
+        matches!((left.as_value(), right.as_value()), (Some(Value::String(_)), Some(Value::String(_))));
+    if !both_text && let (Some(a), Some(b)) = (operand(left), operand(right)) {
+        return Ok(Value::Number(calculate(Infix::Add, a, b)));
+    }
+    if is_null(left) || is_null(right) {
+        return Err(FaultKind::NotComparable(Infix::Add, left.what(), right.what()));
+    }
+    Ok(Value::from(format!("{}{}", left.text(), right.text())))
+}
+
+fn arithmetic(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
+    match (operand(left), operand(right)) {
+        (Some(a), Some(b)) => Ok(Value::Number(calculate(operator, a, b))),
+        _ => Err(FaultKind::NotComparable(operator, left.what(), right.what())),
+    }
+}
+
+/// Returns the number an operator calculates with; undefined is NaN.
+fn operand(item: &Item<'_>) -> Option<Number> {
+    match item.what() {
+        What::Undefined => Some(Number::Float(f64::NAN)),
+        What::Value(_) => item.as_value().and_then(convert::number),
+    }
+}
+
+fn calculate(operator: Infix, a: Number, b: Number) -> Number {
+    if let Some(exact) = calculate_exactly(operator, a, b) {
+        return exact;
+    }
+    let (x, y) = (a.as_f64(), b.as_f64());
+    Number::Float(match operator {
+        Infix::Add => x + y,
+        Infix::Subtract => x - y,
+        Infix::Multiply => x * y,
+        Infix::Divide => x / y,
+        Infix::Remainder => x % y,
+        _ => x.powf(y),
+    })
+}
+
+/// Calculates with integers, if both are and the result is one that fits.
+fn calculate_exactly(operator: Infix, a: Number, b: Number) -> Option<Number> {
+    if let Some(bits) = calculate_bits(operator, a, b) {
+        return Some(Number::Int(bits));
+    }
+    let (a, b) = (wide(a)?, wide(b)?);
+    let result = match operator {
+        Infix::Add => a.checked_add(b)?,
+        Infix::Subtract => a.checked_sub(b)?,
+        Infix::Multiply => a.checked_mul(b)?,
+        Infix::Divide if a.checked_rem(b)? == 0 => a.checked_div(b)?,
+        Infix::Remainder => a.checked_rem(b)?,
+        Infix::Power => a.checked_pow(u32::try_from(b).ok()?)?,
+        _ => return None,
+    };
+    narrow(result)
+}
+
+fn calculate_bits(operator: Infix, a: Number, b: Number) -> Option<i64> {
+    let (a, b) = (convert::integer(a), convert::integer(b));
+    Some(match operator {
+        Infix::BitXor => a ^ b,
+        Infix::BitAnd => a & b,
+        Infix::BitOr => a | b,
+        Infix::ShiftLeft => u32::try_from(b).ok().and_then(|b| a.checked_shl(b)).unwrap_or(0),
+        Infix::ShiftRight => a >> u32::try_from(b).unwrap_or(63).min(63),
+        _ => return None,
+    })
+}
+
+fn negated(number: Number) -> Number {
+    let exact = wide(number).and_then(|integer| narrow(-integer));
+    exact.unwrap_or_else(|| Number::Float(-number.as_f64()))
+}
+
+fn wide(number: Number) -> Option<i128> {
+    match number.normalized() {
+        Number::Int(integer) => Some(i128::from(integer)),
+        Number::UInt(integer) => Some(i128::from(integer)),
+        Number::Float(_) => None,
+    }
+}
+
+fn narrow(integer: i128) -> Option<Number> {
+    let signed = i64::try_from(integer).map(Number::Int);
+    signed.or_else(|_| u64::try_from(integer).map(Number::from)).ok()
+}
