@@ -2,6 +2,8 @@
 
 mod apply;
 mod completions;
+mod demo;
+mod eval;
 mod explain;
 mod lint;
 mod man;
@@ -25,6 +27,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Test(arguments) => test::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
-        _ => Err(Failure::usage("not yet")),
+        Command::Eval(arguments) => eval::run(&arguments, color),
+        Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

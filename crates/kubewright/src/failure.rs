@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::output::Paint;
+use crate::output::{Paint, visible};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +40,18 @@ pub(crate) enum Failure {
         message: String,
         /// The remedy; may be empty.
         help: String,
+    },
+    /// An expression cannot be read, or has no result.
+    #[error("{message}")]
+    Expression {
+        /// What is wrong.
+        message: String,
+        /// The expression.
+        expression: String,
+        /// The place in it.
+        position: Position,
+        /// How many characters it is about.
+        length: u32,
     },
     /// A file could not be written.
     #[error("cannot write `{}`: {error}", path.display())]
@@ -80,11 +93,16 @@ impl Failure {
         {
             return ExitCode::SUCCESS;
         }
-        eprintln!("{} {self}", paint.red("error:"));
-        if let Self::Usage { help, .. } = self
-            && !help.is_empty()
-        {
-            eprintln!("  = help: {help}");
+        eprintln!("{} {}", paint.red("error:"), visible(&self.to_string()));
+        match self {
+            Self::Usage { help, .. } if !help.is_empty() => eprintln!("  = help: {help}"),
+            Self::Expression { expression, position, length, .. } => {
+                let line = expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
+                let indent = " ".repeat(position.column.saturating_sub(1) as usize);
+                eprintln!("  {}", visible(line));
+                eprintln!("  {indent}{}", paint.red(&"^".repeat((*length).max(1) as usize)));
+            }
+            _ => {}
         }
         Exit::BadInput.into()
     }

@@ -12,6 +12,7 @@ mod scalar;
 mod scanner;
 mod split;
 mod token;
+mod writer;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use thiserror::Error;
 
 pub use encoding::decode;
 pub use split::{Chunk, split};
+pub use writer::write;
 
 use crate::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Value};
 use parser::{Parsed, Parser};
@@ -52,6 +54,9 @@ type Failed = Box<YamlError>;
 /// # Errors
 /// When the document is not YAML or breaks a limit.
 pub fn parse(text: &str) -> Result<Value, YamlError> {
+    if let Some(value) = fast::scalar(text) {
+        return Ok(value);
+    }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     first_document(text, true).map_err(|failed| *failed)
 }
@@ -201,6 +206,3 @@ fn next_document(bytes: &[u8], from: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests;
-
-/// shim
-pub fn write(value: &Value) -> String { crate::json::to_pretty(value) }

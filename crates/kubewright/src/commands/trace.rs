@@ -19,12 +19,7 @@ use crate::session::{Session, complain, no_objects};
 pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
     let mut session = Session::open(&arguments.rules, &arguments.objects)?;
     let question = session.question(Needs { all_outcomes: true, trace: true, ..Needs::default() });
-    let mut writer = Writer {
-        out: standard_output(),
-        paint: color.paint_output(),
-        format: arguments.output,
-        is_first: true,
-    };
+    let mut writer = Writer::new(color.paint_output(), arguments.output);
     let (mut objects, mut has_violations) = (0, false);
     let problems = load::stream(
         &session.inputs,
@@ -85,13 +80,18 @@ fn reason(rule: &Rule, request: &Request) -> String {
 
 /// Writes traces in the chosen format.
 pub(super) struct Writer {
-    pub(super) out: Target,
-    pub(super) paint: Paint,
-    pub(super) format: TraceFormat,
-    pub(super) is_first: bool,
+    out: Target,
+    paint: Paint,
+    format: TraceFormat,
+    is_first: bool,
 }
 
 impl Writer {
+    /// Returns a writer to standard output.
+    pub(super) fn new(paint: Paint, format: TraceFormat) -> Self {
+        Self { out: standard_output(), paint, format, is_first: true }
+    }
+
     /// Writes what the rules did to one object.
     pub(super) fn object(&mut self, report: &ObjectReport, outside: &[Outside]) -> io::Result<()> {
         for row in &report.outcomes {
@@ -103,6 +103,7 @@ impl Writer {
         for outside in outside {
             match self.format {
                 TraceFormat::Tree => {
+                    self.is_first = false;
                     let head = format!("{}  on {}", visible(&outside.rule), visible(&report.subject));
                     writeln!(self.out, "{head}     {}", self.paint.dim(&format!("out of scope: {}", outside.reason)))?;
                 }
@@ -114,6 +115,9 @@ impl Writer {
 
     fn tree(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
         let paint = self.paint;
+        if !std::mem::take(&mut self.is_first) {
+            writeln!(self.out)?;
+        }
         let rule = paint.bold(&visible(&row.rule.to_string()));
         let end = match row.status {
             Status::Skip => paint.dim("did not apply"),

@@ -67,14 +67,13 @@ fn object(report: &ObjectReport) -> Value {
 
 fn outcome(row: &OutcomeRow, report: &ObjectReport) -> Value {
     let rule_place = place(row.rule_location.as_ref());
-    Map::from([
+    let mut outcome = Map::from([
         ("rule", Value::from(row.rule.to_string())),
         ("dialect", row.rule.dialect.into()),
         ("policy", row.rule.policy.clone().into()),
         ("name", row.rule.rule.clone().into()),
         ("status", row.status.name().into()),
         ("message", row.message.as_str().into()),
-        ("denial", row.denial.as_deref().into()),
         ("path", row.path.as_str().into()),
         ("ruleFile", rule_place.0),
         ("ruleLine", rule_place.1),
@@ -82,8 +81,11 @@ fn outcome(row: &OutcomeRow, report: &ObjectReport) -> Value {
         ("file", report.location.file.clone().into()),
         ("line", u64::from(row.position.line).into()),
         ("patch", operations(&row.patch)),
-    ])
-    .into()
+    ]);
+    if let Some(denial) = &row.denial {
+        outcome.insert("denial".into(), denial.as_str().into());
+    }
+    outcome.into()
 }
 
 /// Returns the file, line and column of a place; null where there is none.

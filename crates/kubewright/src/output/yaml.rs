@@ -36,5 +36,5 @@ impl Show for Yaml {
 
 /// Returns a value as YAML in block style; ends with a line break.
 pub(crate) fn text(value: &Value) -> String {
-    format!("{}\n", kubewright_value::json::to_pretty(value))
+    kubewright_value::yaml::write(value)
 }

@@ -47,6 +47,32 @@ pub(super) fn read<const PLACES: bool>(text: &str, start: usize, line: u32, is_a
     Some(Read { value, positions: reader.positions })
 }
 
+/// Reads a text that is one simple scalar: a word, a number, a text of harmless characters.
+pub(super) fn scalar(text: &str) -> Option<Value> {
+    let bytes = text.as_bytes();
+    match bytes {
+        [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'_', ..] | [b'-', b'0'..=b'9', ..] => {}
+        [b'"', inner @ .., b'"'] => {
+            let is_harmless = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+            let inner = inner.iter().all(is_harmless).then(|| text.get(1..bytes.len() - 1)).flatten()?;
+            return Some(Value::String(Text::new(inner)));
+        }
+        _ => return None,
+    }
+    let mut before = 0;
+    for byte in bytes {
+        let is_word =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'+' | b'=' | b',');
+        // A colon ends a key only when a blank follows it.
+        if !(is_word || (*byte == b' ' && before != b':') || (*byte == b':' && before != b':')) {
+            return None;
+        }
+        before = *byte;
+    }
+    let text = if before == b' ' { text.trim_end_matches(' ') } else { text };
+    if before == b':' || text.ends_with(':') { None } else { resolve(text).value(text) }
+}
+
 /// INVARIANT: every method that returns nothing gives up for good.
 struct Reader<'a, const PLACES: bool> {
     text: &'a str,

@@ -101,7 +101,8 @@ impl<'a> Scanner<'a> {
         while !self.ended {
             if !self.ready.is_empty() {
                 let taken = self.taken;
-                let Some(at) = self.keys.iter().rposition(|key| key.waits && key.possible && key.token == taken)
+                let Some(at) =
+                    self.keys.iter().rposition(|key| key.waits && key.possible && key.token == taken)
                 else {
                     return Ok(());
                 };
@@ -270,7 +271,8 @@ impl<'a> Scanner<'a> {
             let Candidate { token, mark, .. } = self.keys.get(last).copied().unwrap_or_default();
             let place = token.checked_sub(self.taken);
             let end = self.ready.len();
-            self.ready.insert(place.unwrap_or(end).min(end), Token { kind: Kind::Key, start: mark, end: mark });
+            self.ready
+                .insert(place.unwrap_or(end).min(end), Token { kind: Kind::Key, start: mark, end: mark });
             self.roll(mark, place, Kind::BlockMappingStart);
             self.set_impossible(last);
             self.key_allowed = false;

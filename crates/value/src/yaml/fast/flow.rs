@@ -96,8 +96,21 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
         let start = self.at;
         loop {
             match self.byte() {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'/' | b'+' | b'.' | b'=' | b'$' | b'(' | b')' => {}
-                b'-' if !matches!(self.byte_at(self.at + 1), b' ' | b'\n' | b'\t' | b',' | b']' | b'}' | 0) => {}
+                b'a'..=b'z'
+                | b'A'..=b'Z'
+                | b'0'..=b'9'
+                | b'_'
+                | b'/'
+                | b'+'
+                | b'.'
+                | b'='
+                | b'$'
+                | b'('
+                | b')' => {}
+                b'-' if !matches!(
+                    self.byte_at(self.at + 1),
+                    b' ' | b'\n' | b'\t' | b',' | b']' | b'}' | 0
+                ) => {}
                 b'*' | b'%' | b'@' | b'!' | b'&' | b'<' | b'>' | b'~' | b'^' if self.at > start => {}
                 b',' | b']' | b'}' if self.at > start => return Some(self.slice(start, self.at)),
                 b':' if self.at > start => match self.byte_at(self.at + 1) {

@@ -26,8 +26,8 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
         let start = self.at;
         match self.byte() {
             b'-' if !matches!(self.byte_at(start + 1), b' ' | b'\n' | b'\t' | 0) => {}
-            b'-' | b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>'
-            | b'\'' | b'"' | b'%' | b'@' | b'`' | b'\t' => return None,
+            b'-' | b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|'
+            | b'>' | b'\'' | b'"' | b'%' | b'@' | b'`' | b'\t' => return None,
             _ => {}
         }
         loop {

@@ -1,0 +1,4 @@
+//! What the measurements are made of: a clock of CPU time, fair rounds, and texts made by code.
+
+pub mod clock;
+pub mod texts;

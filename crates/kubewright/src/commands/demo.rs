@@ -1,0 +1,97 @@
+//! `demo`: the main job on examples that are part of the binary.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use kubewright_engine::{ClosedWorld, Engine, Operation};
+use kubewright_value::{Document, Source, yaml};
+
+use super::trace::{Writer, outside};
+use crate::arguments::{Demo, RuleOptions, TraceFormat};
+use crate::failure::{Exit, Failure};
+use crate::output::{ColorChoice, Ending, Manner, Needs, Output, Show as _, standard_output};
+use crate::review::{self, Counts, Question};
+use crate::rules;
+
+/// The examples: where they are saved, and what they hold.
+const RULES: (&str, &str) = ("rules/shop.yaml", include_str!("demo/rules.yaml"));
+const MANIFESTS: (&str, &str) = ("manifests/shop.yaml", include_str!("demo/manifests.yaml"));
+/// The rule and the object whose trace is shown.
+const TRACED: (&str, &str) = ("read-only-root", "orders");
+
+/// Runs the command.
+///
+/// # Errors
+/// When output cannot be written.
+pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure> {
+    if let Some(folder) = &arguments.save {
+        return save(folder);
+    }
+    let started = Instant::now();
+    let options = rules::dialect_options(&RuleOptions::default(), None);
+    let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(RULES));
+    let engine = Engine::new(loaded.rules);
+    let needs = Needs { all_outcomes: true, objects: true, trace: true, ..Needs::default() };
+    let question = Question {
+        engine: &engine,
+        world: &ClosedWorld::default(),
+        operation: Operation::Create,
+        namespace: "default",
+        user: review::user(None, &[]),
+        needs,
+    };
+    say("$ kubewright apply rules -r manifests --diff\n", color)?;
+    let mut table = Output::TABLE.open(color, Manner { is_quiet: false, has_differences: true })?;
+    let mut counts = Counts::default();
+    let objects = documents(MANIFESTS);
+    for document in &objects {
+        let report = question.review(document);
+        counts += report.counts;
+        table.object(&report)?;
+    }
+    table.finish(&Ending {
+        rules: engine.rules(),
+        diagnostics: &loaded.diagnostics,
+        objects: objects.len(),
+        counts,
+        elapsed: started.elapsed(),
+    })?;
+    say(&format!("\n$ kubewright trace rules -r manifests --rule {}\n", TRACED.0), color)?;
+    let mut writer = Writer::new(color.paint_output(), TraceFormat::Tree);
+    for document in &objects {
+        let mut report = question.review(document);
+        report.outcomes.retain(|row| row.rule.rule == TRACED.0);
+        writer.object(&report, &outside(&question, document))?;
+    }
+    writer.finish()?;
+    say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
+    Ok(Exit::Clean)
+}
+
+fn documents((name, text): (&str, &str)) -> Vec<Document> {
+    yaml::read(&Source::new(name, text)).documents
+}
+
+fn say(line: &str, color: ColorChoice) -> Result<(), Failure> {
+    let mut out = standard_output();
+    writeln!(out, "{}", color.paint_output().dim(line))?;
+    out.flush()?;
+    Ok(())
+}
+
+fn save(folder: &Path) -> Result<Exit, Failure> {
+    for (name, text) in [RULES, MANIFESTS] {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Failure::writing(parent))?;
+        }
+        fs::write(&path, text).map_err(Failure::writing(&path))?;
+    }
+    let shown = folder.display();
+    let mut out = standard_output();
+    writeln!(out, "saved; now try\n  kubewright apply {shown}/rules -r {shown}/manifests --diff")?;
+    out.flush()?;
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,179 @@
+//! Values to YAML text, in block style as `kubectl` prints it, keys in their own order.
+//!
+//! A string is quoted exactly when a reader of YAML 1.1 would otherwise take it for something else.
+
+use super::scalar::{Scalar, resolve};
+use crate::Value;
+
+/// How long a key may be before it needs `?`; readers stop looking for its `:` after 1024 characters.
+const LONGEST_KEY: usize = 1000;
+
+/// Returns `value` as one YAML document with a final line break. Reading it gives an equal value.
+#[must_use]
+pub fn write(value: &Value) -> String {
+    let mut out = String::new();
+    match value {
+        Value::Object(map) if !map.is_empty() => block(&mut out, value, 0),
+        Value::Array(items) if !items.is_empty() => block(&mut out, value, 0),
+        _ => scalar(&mut out, value, 0),
+    }
+    out
+}
+
+/// Writes a collection that is not empty, its first line where the cursor is, the others at `column`.
+fn block(out: &mut String, value: &Value, column: usize) {
+    let mut is_first = true;
+    let mut start_line = |out: &mut String| {
+        if !std::mem::take(&mut is_first) {
+            spaces(out, column);
+        }
+    };
+    match value {
+        Value::Array(items) => {
+            for item in items.iter() {
+                start_line(out);
+                out.push_str("- ");
+                if is_block(item) {
+                    block(out, item, column + 2);
+                } else {
+                    scalar(out, item, column);
+                }
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map.iter() {
+                start_line(out);
+                self::key(out, key, column);
+                below(out, item, column);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes the value of a key: on its line if it is a scalar, under it if not.
+fn below(out: &mut String, value: &Value, column: usize) {
+    if !is_block(value) {
+        out.push(' ');
+        return scalar(out, value, column);
+    }
+    out.push('\n');
+    // The dashes of a list stand under the key itself.
+    let column = if matches!(value, Value::Array(_)) { column } else { column + 2 };
+    spaces(out, column);
+    block(out, value, column);
+}
+
+fn is_block(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        _ => false,
+    }
+}
+
+fn key(out: &mut String, key: &str, column: usize) {
+    let start = out.len();
+    string(out, key);
+    if out.len() - start > LONGEST_KEY {
+        out.insert_str(start, "? ");
+        out.push('\n');
+        spaces(out, column);
+    }
+    out.push(':');
+}
+
+/// Writes a scalar or an empty collection and ends the line; the lines of a block are deeper than `column`.
+fn scalar(out: &mut String, value: &Value, column: usize) {
+    match value {
+        Value::Array(_) => out.push_str("[]"),
+        Value::Object(_) => out.push_str("{}"),
+        Value::String(text) if fits_block(text) => return literal(out, text, column + 2),
+        Value::String(text) => string(out, text),
+        other => crate::json::write(out, other),
+    }
+    out.push('\n');
+}
+
+/// Writes `text` on this line, quoted if it must be.
+fn string(out: &mut String, text: &str) {
+    if !text.chars().all(is_printable) {
+        double_quoted(out, text);
+    } else if resolve(text) != Scalar::Text || text == "<<" {
+        // Printable, but without quotes a number or a word with a meaning.
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else if is_plain(text) {
+        out.push_str(text);
+    } else {
+        out.push('\'');
+        out.push_str(&text.replace('\'', "''"));
+        out.push('\'');
+    }
+}
+
+/// Returns whether `text`, which is printable and means itself, can stand without quotes.
+fn is_plain(text: &str) -> bool {
+    let mut start = text.bytes();
+    let starts_well = match start.next() {
+        None => false,
+        Some(b'-' | b'?' | b':') => start.next().is_some_and(|byte| byte != b' '),
+        Some(byte) => !b" ,[]{}#&*!|>'\"%@`".contains(&byte),
+    };
+    starts_well
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.starts_with("---")
+        && !text.starts_with("...")
+}
+
+fn is_printable(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Returns whether `text` has several lines that a `|` block can hold as they are.
+fn fits_block(text: &str) -> bool {
+    text.contains('\n')
+        && !text.starts_with([' ', '\n', '\t'])
+        && text.chars().all(|character| is_printable(character) || matches!(character, '\n' | '\t'))
+}
+
+fn literal(out: &mut String, text: &str, column: usize) {
+    let body = text.strip_suffix('\n');
+    out.push_str(match body {
+        None => "|-",
+        Some(body) if body.ends_with('\n') => "|+",
+        Some(_) => "|",
+    });
+    for line in body.unwrap_or(text).split('\n') {
+        out.push('\n');
+        if !line.is_empty() {
+            spaces(out, column);
+            out.push_str(line);
+        }
+    }
+    out.push('\n');
+}
+
+fn double_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            plain if is_printable(plain) => out.push(plain),
+            other => out.push_str(&format!("\\u{:04x}", u32::from(other))),
+        }
+    }
+    out.push('"');
+}
+
+fn spaces(out: &mut String, count: usize) {
+    out.extend(std::iter::repeat_n(' ', count));
+}

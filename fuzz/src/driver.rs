@@ -1,0 +1,82 @@
+//! Runs one target: makes inputs, catches panics, watches the time.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::mutate::mutate;
+use crate::random::Random;
+use crate::targets::Target;
+
+/// An input that takes longer is a failure.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// How many failures of one target are reported before it stops.
+const MANY: u32 = 5;
+
+/// How many inputs are kept to mutate further, beside the seeds.
+const KEPT: usize = 2000;
+
+/// Tries mutations of the seeds for `time` and returns how many failed.
+pub(crate) fn run(target: &Target, time: Duration, seed: u64) -> u32 {
+    let mut random = Random::new(seed);
+    let mut known: Vec<Vec<u8>> = target.seeds.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let seeds = known.len();
+    let mut failures = 0;
+    for input in known.clone() {
+        failures += u32::from(!try_one(target, &input));
+    }
+    let start = Instant::now();
+    let mut tried: u64 = 0;
+    while failures < MANY && start.elapsed() < time {
+        let input = mutate(&mut random, &known, target.words);
+        failures += u32::from(!try_one(target, &input));
+        tried += 1;
+        // Some mutations are kept, so that inputs wander away from the seeds.
+        if random.below(50) == 0 {
+            if known.len() < seeds + KEPT {
+                known.push(input);
+            } else {
+                let place = seeds + random.below(KEPT);
+                if let Some(old) = known.get_mut(place) {
+                    *old = input;
+                }
+            }
+        }
+    }
+    let rate = tried as f64 / start.elapsed().as_secs_f64();
+    println!("{:<12} {tried:>10} inputs {rate:>9.0}/s  {failures} failures (seed {seed})", target.name);
+    failures
+}
+
+/// Tries one input and returns whether it passed; reports it if not.
+pub(crate) fn try_one(target: &Target, input: &[u8]) -> bool {
+    let start = Instant::now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
+    let took = start.elapsed();
+    let what = match outcome {
+        Err(_) => "panicked".to_owned(),
+        Ok(()) if took > SLOW => format!("took {} ms", took.as_millis()),
+        Ok(()) => return true,
+    };
+    let artifact = save(target.name, input);
+    println!("{}: {what} on {:?}", target.name, String::from_utf8_lossy(input));
+    println!("{}: written to {}", target.name, artifact.display());
+    false
+}
+
+fn save(name: &str, input: &[u8]) -> PathBuf {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/artifacts"));
+    let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let path = folder.join(format!("{name}-{hash:016x}"));
+    let written = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::File::create(&path))
+        .and_then(|mut file| file.write_all(input));
+    if let Err(error) = written {
+        eprintln!("cannot write {}: {error}", path.display());
+    }
+    path
+}

@@ -1,0 +1,20 @@
+//! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
+
+mod json;
+mod yaml;
+mod yaml_write;
+
+/// One thing to throw inputs at.
+pub(crate) struct Target {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// Panics when something is wrong; returns in all other cases, also for invalid inputs.
+    pub(crate) run: fn(&[u8]),
+    /// What mutation starts from.
+    pub(crate) seeds: &'static [&'static str],
+    /// Words of the language, inserted now and then.
+    pub(crate) words: &'static [&'static str],
+}
+
+/// All targets.
+pub(crate) const TARGETS: &[Target] = &[json::TARGET, yaml::TARGET, yaml_write::TARGET];

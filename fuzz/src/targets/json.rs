@@ -1,0 +1,60 @@
+//! JSON: both strengths of the reader agree, what is written reads back equal, positions fit the value.
+
+use kubewright_value::{Source, json};
+
+use super::Target;
+use super::yaml::size;
+
+pub(crate) const TARGET: Target = Target {
+    name: "json",
+    run,
+    seeds: &[
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"x":"y"}},"spec":{"containers":[{"name":"c","image":"nginx:1.2","ports":[{"containerPort":8080}]}]}}"#,
+        r#"[1,-2,0.5,1e3,1E-7,12345678901234567890,true,false,null,"a\n\u00e9\ud83d\ude00"]"#,
+        "{\n  \"a\": {\"a\": 1},\n  \"b\": [],\n  \"a\": 2\n}",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+    ],
+    words: &[
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"a\":",
+        "\"a\"",
+        "null",
+        "true",
+        "1e308",
+        "-0",
+        "0.1",
+        "\\u0000",
+        "\\ud800",
+        "\\udc00",
+        "1e999",
+        "9223372036854775808",
+        "[[[[[[[[",
+        "\"",
+        "\\",
+        "é",
+        "  ",
+    ],
+};
+
+fn run(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let parsed = json::parse(&text);
+    let read = json::read_with_warnings(&Source::new("fuzz", text.as_ref()));
+    assert_eq!(parsed.is_ok(), read.is_ok(), "parse and read disagree");
+    let (Ok(value), Ok((document, _))) = (parsed, read) else {
+        return;
+    };
+    assert_eq!(value, document.value, "parse and read give different values");
+    assert_eq!(document.positions.0.len(), size(&value), "positions do not fit the value");
+    // Not compared as values: a large double is written with its shortest digits, which read as an integer.
+    let compact = json::to_string(&value);
+    for written in [&compact, &json::to_pretty(&value)] {
+        let back = json::parse(written).map(|value| json::to_string(&value));
+        assert_eq!(back.as_ref(), Ok(&compact), "does not read back equal: {written}");
+    }
+}
