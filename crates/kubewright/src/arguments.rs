@@ -27,7 +27,14 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 
     /// When to use colours: auto, always or never; NO_COLOR is honoured
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
     pub(crate) color: ColorChoice,
 }
 
@@ -183,7 +190,9 @@ pub(crate) enum TestFormat {
 
 /// Checks rules without running them.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 no errors, 1 errors (or warnings with --deny-warnings), 2 unreadable input")]
+#[command(
+    after_help = "Exit codes: 0 no errors, 1 errors (or warnings with --deny-warnings), 2 unreadable input"
+)]
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,

@@ -97,7 +97,8 @@ impl Failure {
         match self {
             Self::Usage { help, .. } if !help.is_empty() => eprintln!("  = help: {help}"),
             Self::Expression { expression, position, length, .. } => {
-                let line = expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
+                let line =
+                    expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
                 let indent = " ".repeat(position.column.saturating_sub(1) as usize);
                 eprintln!("  {}", visible(line));
                 eprintln!("  {indent}{}", paint.red(&"^".repeat((*length).max(1) as usize)));

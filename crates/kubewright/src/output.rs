@@ -33,8 +33,8 @@ pub(crate) use junit::xml;
 pub(crate) use paint::{ColorChoice, Paint, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
 pub(crate) use snippet::{Tally, snippet};
-pub(crate) use target::{Format, Manner, Output, Target, standard_output};
 pub(crate) use table::time;
+pub(crate) use target::{Format, Manner, Output, Target, standard_output};
 pub(crate) use tree::tree;
 pub(crate) use yaml::text as yaml_text;
 

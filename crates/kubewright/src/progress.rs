@@ -48,7 +48,12 @@ impl Bar {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share is within 0 and 1")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share is within 0 and 1"
+)]
 fn line(progress: Progress, elapsed: Duration) -> String {
     let share = progress.share.clamp(0.001, 1.0);
     let done = (share * WIDTH as f64) as usize;

@@ -2,7 +2,9 @@
 
 use std::ops::AddAssign;
 
-use kubewright_engine::{Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, World};
+use kubewright_engine::{
+    Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, World,
+};
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Map, Position, Step, Text, Value};
 

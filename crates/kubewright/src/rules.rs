@@ -46,7 +46,10 @@ pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Fail
             return Err(unknown(name, rules.iter().map(|rule| &rule.id)));
         }
     }
-    Ok(rules.into_iter().filter(|rule| names.is_empty() || names.iter().any(|name| is_called(&rule.id, name))).collect())
+    Ok(rules
+        .into_iter()
+        .filter(|rule| names.is_empty() || names.iter().any(|name| is_called(&rule.id, name)))
+        .collect())
 }
 
 /// Returns whether `name` is the rule's full id, `policy/rule` or `rule`.
@@ -68,7 +71,11 @@ fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Fai
         Some(near) => failure.help(format!("did you mean `{near}`?")),
         None => {
             let known: Vec<String> = ids.take(10).map(|id| format!("`{id}`")).collect();
-            failure.help(if known.is_empty() { "no rule could be loaded".to_owned() } else { format!("the rules are {}", known.join(", ")) })
+            failure.help(if known.is_empty() {
+                "no rule could be loaded".to_owned()
+            } else {
+                format!("the rules are {}", known.join(", "))
+            })
         }
     }
 }
@@ -76,7 +83,10 @@ fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Fai
 /// Returns the options of the dialects. Clock and randomness are given only to rules that may use them.
 pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) -> Options {
     let is_pure = options.allowed_functions.is_empty();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|since| i128::try_from(since.as_nanos()).ok());
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i128::try_from(since.as_nanos()).ok());
     let defaults = Options::default();
     Options {
         cluster_rules_namespace: options

@@ -5,7 +5,9 @@ use std::time::Instant;
 use crate::arguments::Apply;
 use crate::failure::{Exit, Failure};
 use crate::load;
-use crate::output::{ColorChoice, Diff, Ending, Folder, Format, Manner, Needs, Output, Show, standard_output};
+use crate::output::{
+    ColorChoice, Diff, Ending, Folder, Format, Manner, Needs, Output, Show, standard_output,
+};
 use crate::progress::Bar;
 use crate::review::Counts;
 use crate::session::{Session, complain, no_objects};
@@ -60,9 +62,11 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
         outputs => outputs.to_vec(),
     };
     if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
-        return Err(Failure::usage("two outputs would go to standard output").help("name a file for one, as in `-o json=report.json`"));
+        return Err(Failure::usage("two outputs would go to standard output")
+            .help("name a file for one, as in `-o json=report.json`"));
     }
-    if arguments.diff && outputs.iter().any(|output| output.file.is_none() && output.format != Format::Table) {
+    if arguments.diff && outputs.iter().any(|output| output.file.is_none() && output.format != Format::Table)
+    {
         return Err(Failure::usage("--diff goes to standard output, which another output takes")
             .help("name a file for the other, as in `-o json=report.json`"));
     }
@@ -72,7 +76,8 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
 fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec<Box<dyn Show>>, Failure> {
     let mut shows = Vec::new();
     for output in outputs {
-        let manner = Manner { is_quiet: arguments.quiet, has_differences: arguments.diff && output.file.is_none() };
+        let manner =
+            Manner { is_quiet: arguments.quiet, has_differences: arguments.diff && output.file.is_none() };
         shows.push(output.open(color, manner)?);
     }
     if arguments.diff && outputs.iter().all(|output| output.file.is_some()) {
@@ -85,7 +90,8 @@ fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec
 }
 
 fn needs(arguments: &Apply, outputs: &[Output]) -> Needs {
-    let mut needs = Needs { objects: arguments.diff || arguments.output_objects.is_some(), ..Needs::default() };
+    let mut needs =
+        Needs { objects: arguments.diff || arguments.output_objects.is_some(), ..Needs::default() };
     outputs.iter().for_each(|output| output.add_needs(&mut needs));
     needs
 }

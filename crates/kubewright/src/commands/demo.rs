@@ -11,7 +11,7 @@ use kubewright_value::{Document, Source, yaml};
 use super::trace::{Writer, outside};
 use crate::arguments::{Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::output::{ColorChoice, Ending, Manner, Needs, Output, Show as _, standard_output};
+use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output};
 use crate::review::{self, Counts, Question};
 use crate::rules;
 

@@ -50,7 +50,8 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
 }
 
 fn values(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
-    let expression = Expression::parse(text).map_err(|error| failure(text, error.message, error.position, error.length))?;
+    let expression = Expression::parse(text)
+        .map_err(|error| failure(text, error.message, error.position, error.length))?;
     let found = expression
         .evaluate(root, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))?;
@@ -64,7 +65,8 @@ fn values(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
 
 /// Returns each value with what the wildcards before it captured.
 fn captured(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
-    let select = Select::parse(text).map_err(|error| failure(text, error.message, error.position, error.length))?;
+    let select =
+        Select::parse(text).map_err(|error| failure(text, error.message, error.position, error.length))?;
     let selected = select
         .evaluate(root, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))?;

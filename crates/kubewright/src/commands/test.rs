@@ -59,7 +59,12 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
 }
 
 /// Runs one test file; nothing when it cannot be read.
-fn test(input: &Input, arguments: &Test, coverage: &mut Coverage, problems: &mut Vec<Diagnostic>) -> Vec<FileResult> {
+fn test(
+    input: &Input,
+    arguments: &Test,
+    coverage: &mut Coverage,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<FileResult> {
     let folder = match input {
         Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
         Input::Standard => PathBuf::new(),

@@ -70,7 +70,13 @@ fn reason(rule: &Rule, request: &Request) -> String {
         NamespaceScope::Named(names) => {
             let names: Vec<String> = names
                 .iter()
-                .map(|name| if name.is_empty() { "objects without a namespace".to_owned() } else { format!("namespace `{name}`") })
+                .map(|name| {
+                    if name.is_empty() {
+                        "objects without a namespace".to_owned()
+                    } else {
+                        format!("namespace `{name}`")
+                    }
+                })
                 .collect();
             format!("it is about {} only", names.join(" and "))
         }
@@ -105,7 +111,11 @@ impl Writer {
                 TraceFormat::Tree => {
                     self.is_first = false;
                     let head = format!("{}  on {}", visible(&outside.rule), visible(&report.subject));
-                    writeln!(self.out, "{head}     {}", self.paint.dim(&format!("out of scope: {}", outside.reason)))?;
+                    writeln!(
+                        self.out,
+                        "{head}     {}",
+                        self.paint.dim(&format!("out of scope: {}", outside.reason))
+                    )?;
                 }
                 TraceFormat::Json => self.item(&untraced(outside, report))?,
             }

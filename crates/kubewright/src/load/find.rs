@@ -86,7 +86,9 @@ fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Vec<Input>, B
         Ok(data) if data.is_dir() => {
             let files = Walk::below(path).files(wanted);
             if files.is_empty() {
-                return Err(missing(format!("no files found: looked for {looked_for} in `{text}` and below")));
+                return Err(missing(format!(
+                    "no files found: looked for {looked_for} in `{text}` and below"
+                )));
             }
             Ok(files.into_iter().map(Input::File).collect())
         }
@@ -95,7 +97,8 @@ fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Vec<Input>, B
             let (folder, segments) = glob::split(text);
             let files = Walk::below(Path::new(folder)).files(&|file: &Path| {
                 let names = file.strip_prefix(folder).unwrap_or(file);
-                let names: Vec<_> = names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
+                let names: Vec<_> =
+                    names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
                 glob::matches(&segments, &names)
             });
             if files.is_empty() {
@@ -104,7 +107,8 @@ fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Vec<Input>, B
             Ok(files.into_iter().map(Input::File).collect())
         }
         Err(error) => {
-            let problem = codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {}", plain(&error)));
+            let problem =
+                codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {}", plain(&error)));
             Err(Box::new(match neighbour(path) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
@@ -128,8 +132,11 @@ fn neighbour(path: &Path) -> Option<String> {
         _ => Path::new("."),
     };
     let name = path.file_name()?.to_str()?;
-    let names: Vec<String> =
-        fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     let near = kubewright_engine::nearest(name, names.iter().map(String::as_str))?;
     Some(path.with_file_name(near).to_string_lossy().into_owned())
 }

@@ -35,7 +35,9 @@ fn open(document: Document, deeper: usize, objects: &mut Vec<Document>, problems
         return;
     }
     let message = match document.value.kind() {
-        kubewright_value::Kind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
+        kubewright_value::Kind::Object => {
+            "this document has no apiVersion and kind, so it is left out".to_owned()
+        }
         kind => format!("this document is of type {kind}, not a Kubernetes object, so it is left out"),
     };
     problems.push(Diagnostic::new(&NOT_AN_OBJECT, message, document.locate(&[])));
@@ -54,7 +56,11 @@ fn items(document: &Document) -> Option<Vec<Document>> {
                 let end = at + size(item);
                 let positions = document.positions.0.get(at..end).unwrap_or_default().to_vec();
                 at = end;
-                Document { value: item.clone(), source: Arc::clone(&document.source), positions: Positions(positions) }
+                Document {
+                    value: item.clone(),
+                    source: Arc::clone(&document.source),
+                    positions: Positions(positions),
+                }
             })
             .collect(),
     )

@@ -40,9 +40,14 @@ impl Show for Diff {
 pub(super) fn difference(report: &ObjectReport, paint: Paint) -> Option<String> {
     let (before, after) = report.objects.as_ref().filter(|(before, after)| before != after)?;
     let (before, after) = (yaml::text(before), yaml::text(after));
-    let rules: Vec<String> =
-        report.outcomes.iter().filter(|row| row.is_patched()).map(|row: &OutcomeRow| row.rule.to_string()).collect();
-    let mut text = paint.bold(&format!("--- {}  {}", visible(&report.location.file), visible(&report.subject)));
+    let rules: Vec<String> = report
+        .outcomes
+        .iter()
+        .filter(|row| row.is_patched())
+        .map(|row: &OutcomeRow| row.rule.to_string())
+        .collect();
+    let mut text =
+        paint.bold(&format!("--- {}  {}", visible(&report.location.file), visible(&report.subject)));
     text.push('\n');
     text.push_str(&paint.bold(&format!("+++ after {}", visible(&rules.join(", ")))));
     text.push('\n');
@@ -53,7 +58,8 @@ pub(super) fn difference(report: &ObjectReport, paint: Paint) -> Option<String> 
             let lines = if change.tag() == ChangeTag::Delete { &before } else { &after };
             parents(lines, change.old_index().or(change.new_index()).unwrap_or(0))
         });
-        let place = place.filter(|place| !place.is_empty()).map_or_else(String::new, |place| format!("{place} "));
+        let place =
+            place.filter(|place| !place.is_empty()).map_or_else(String::new, |place| format!("{place} "));
         text.push_str(&paint.cyan(&format!("@@ {place}@@")));
         text.push('\n');
         for change in changes {

@@ -29,7 +29,8 @@ impl Folder {
     fn name(&mut self, report: &ObjectReport) -> String {
         let kind = report.kind.to_lowercase();
         let parts = [kind.as_str(), &report.namespace, &report.name];
-        let parts: Vec<String> = parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
+        let parts: Vec<String> =
+            parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
         let stem: String = parts.join("-").chars().take(LONGEST).collect();
         let mut name = format!("{stem}.yaml");
         let mut number = 2;

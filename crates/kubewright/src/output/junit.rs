@@ -25,7 +25,9 @@ impl Junit {
 
     fn start(&mut self) -> io::Result<()> {
         if !std::mem::replace(&mut self.is_started, true) {
-            self.out.write_all(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n")?;
+            self.out.write_all(
+                b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n",
+            )?;
         }
         Ok(())
     }

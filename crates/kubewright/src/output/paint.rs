@@ -82,7 +82,8 @@ impl Paint {
 
 /// Returns `text` on one line with its control characters spelt out, so that an object cannot steer a terminal.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_harmful =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }

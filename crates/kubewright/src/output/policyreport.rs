@@ -31,7 +31,9 @@ impl Show for PolicyReport {
     }
 
     fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
-        for (place, (namespace, (counts, results))) in std::mem::take(&mut self.by_namespace).into_iter().enumerate() {
+        for (place, (namespace, (counts, results))) in
+            std::mem::take(&mut self.by_namespace).into_iter().enumerate()
+        {
             if place > 0 {
                 writeln!(self.out, "---")?;
             }
@@ -67,8 +69,10 @@ fn report(namespace: &Text, counts: Counts, results: Vec<Value>) -> Value {
 }
 
 fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
-    let mut resource =
-        Map::from([("apiVersion", Value::from(report.api_version.clone())), ("kind", report.kind.clone().into())]);
+    let mut resource = Map::from([
+        ("apiVersion", Value::from(report.api_version.clone())),
+        ("kind", report.kind.clone().into()),
+    ]);
     if !report.namespace.is_empty() {
         resource.insert("namespace".into(), report.namespace.clone().into());
     }

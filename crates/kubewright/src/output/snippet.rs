@@ -33,13 +33,22 @@ pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
             text.push_str(&format!("{gutter}┌ {}\n", visible(&location.source.name)));
         }
     } else {
-        text.push_str(&format!("{gutter}{} {}\n", paint.dim("┌"), paint.cyan(&visible(&location.to_string()))));
+        text.push_str(&format!(
+            "{gutter}{} {}\n",
+            paint.dim("┌"),
+            paint.cyan(&visible(&location.to_string()))
+        ));
         if let Some(line) = location.source.line(position.line) {
             let (line, before, covered) = window(line, position.column as usize, location.length as usize);
             let width = gutter.len();
             text.push_str(&format!("{}{line}\n", paint.dim(&format!("{number:>width$}│"))));
             let caret = format!("{} {}", "^".repeat(covered), visible(&diagnostic.label));
-            text.push_str(&format!("{gutter}{}{}{}\n", paint.dim("│"), " ".repeat(before), paint.red(caret.trim_end())));
+            text.push_str(&format!(
+                "{gutter}{}{}{}\n",
+                paint.dim("│"),
+                " ".repeat(before),
+                paint.red(caret.trim_end())
+            ));
         }
     }
     if !diagnostic.help.is_empty() {
@@ -53,12 +62,8 @@ fn window(line: &str, column: usize, length: usize) -> (String, usize, usize) {
     let at = column.saturating_sub(1);
     let start = if line.chars().count() > 3 * SHOWN { at.saturating_sub(SHOWN) } else { 0 };
     let limit = if line.chars().count() > 3 * SHOWN { 2 * SHOWN } else { usize::MAX };
-    let shown: String = line
-        .chars()
-        .skip(start)
-        .take(limit)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let shown: String =
+        line.chars().skip(start).take(limit).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let count = shown.chars().count();
     let before = (at - start).min(count);
     (shown, before, length.clamp(1, (count - before).max(1)))

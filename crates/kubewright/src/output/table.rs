@@ -57,7 +57,12 @@ impl Table {
         let width = place.chars().count();
         match row.path.as_str() {
             "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
-            path => writeln!(self.out, "        {}  {}", paint.cyan(&format!("{:width$}", visible(&place))), visible(path))?,
+            path => writeln!(
+                self.out,
+                "        {}  {}",
+                paint.cyan(&format!("{:width$}", visible(&place))),
+                visible(path)
+            )?,
         }
         match rule_place {
             Some(place) => writeln!(self.out, "        {}", paint.cyan(&visible(&place))),
@@ -101,15 +106,19 @@ impl Show for Table {
             self.file = Some(report.location.file.clone());
         }
         writeln!(self.out, "  {}", visible(&report.subject))?;
-        let mut rows: Vec<&OutcomeRow> =
-            report.outcomes.iter().filter(|row| is_wrong(row) || (row.is_patched() && !self.is_quiet)).collect();
+        let mut rows: Vec<&OutcomeRow> = report
+            .outcomes
+            .iter()
+            .filter(|row| is_wrong(row) || (row.is_patched() && !self.is_quiet))
+            .collect();
         rows.sort_by_key(|row| match row.status {
             Status::Fail => 0,
             Status::Error => 1,
             Status::Warn => 2,
             Status::Pass | Status::Skip => 3,
         });
-        let width = rows.iter().map(|row| row.rule.to_string().chars().count()).max().unwrap_or(0).min(WIDEST);
+        let width =
+            rows.iter().map(|row| row.rule.to_string().chars().count()).max().unwrap_or(0).min(WIDEST);
         for row in &rows {
             self.row(row, report, width)?;
         }
@@ -122,7 +131,12 @@ impl Show for Table {
             if self.file.is_some() {
                 writeln!(self.out)?;
             }
-            writeln!(self.out, "{}     {}", totals(ending.objects, ending.counts), self.paint.dim(&time(ending.elapsed)))?;
+            writeln!(
+                self.out,
+                "{}     {}",
+                totals(ending.objects, ending.counts),
+                self.paint.dim(&time(ending.elapsed))
+            )?;
         }
         self.out.flush()
     }
@@ -138,11 +152,18 @@ pub(super) fn totals(objects: usize, counts: Counts) -> String {
         (counts.skip, "skip"),
         (counts.patched, "patch"),
     ];
-    let sorts: Vec<_> =
-        sorts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{} {word}", grouped(*count))).collect();
+    let sorts: Vec<_> = sorts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{} {word}", grouped(*count)))
+        .collect();
     let outcomes = plural(counts.all(), "outcome");
     let objects = plural(objects, "object");
-    if sorts.is_empty() { format!("{objects}, {outcomes}") } else { format!("{objects}, {outcomes}: {}", sorts.join(", ")) }
+    if sorts.is_empty() {
+        format!("{objects}, {outcomes}")
+    } else {
+        format!("{objects}, {outcomes}: {}", sorts.join(", "))
+    }
 }
 
 /// Returns a time as a person wants to read it.

@@ -54,5 +54,10 @@ fn mark(verdict: Verdict, paint: Paint) -> String {
 }
 
 fn widest(nodes: &[&TraceNode], part: impl Fn(&TraceNode) -> &String) -> usize {
-    nodes.iter().map(|node| visible(part(node)).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+    nodes
+        .iter()
+        .map(|node| visible(part(node)).chars().count())
+        .filter(|width| *width <= WIDEST)
+        .max()
+        .unwrap_or(0)
 }

@@ -8,11 +8,30 @@ use crate::codes::{TEST_FIELD, TEST_KIND, TEST_MISSING, TEST_VALUE};
 const API_VERSION: &str = "kubewright.dev/v1alpha1";
 
 /// The fields of a test file.
-pub(super) const FIELDS: &[&str] =
-    &["apiVersion", "kind", "metadata", "rules", "resources", "world", "operation", "namespace", "user", "cases"];
+pub(super) const FIELDS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "metadata",
+    "rules",
+    "resources",
+    "world",
+    "operation",
+    "namespace",
+    "user",
+    "cases",
+];
 /// The fields of a case.
 pub(super) const CASE_FIELDS: &[&str] = &[
-    "name", "rule", "resource", "operation", "outcome", "message", "messageContains", "patched", "patch", "allowed",
+    "name",
+    "rule",
+    "resource",
+    "operation",
+    "outcome",
+    "message",
+    "messageContains",
+    "patched",
+    "patch",
+    "allowed",
     "rejection",
 ];
 /// The fields of a user.
@@ -59,7 +78,8 @@ pub(super) fn read(document: &Document) -> Result<TestFile, Vec<Diagnostic>> {
     let is_test = document.value.get("apiVersion").and_then(Value::as_str) == Some(API_VERSION)
         && document.value.get("kind").and_then(Value::as_str) == Some("Test");
     if !is_test {
-        let message = format!("this is not a test file: expected `apiVersion: {API_VERSION}` and `kind: Test`");
+        let message =
+            format!("this is not a test file: expected `apiVersion: {API_VERSION}` and `kind: Test`");
         return Err(vec![Diagnostic::new(&TEST_KIND, message, document.locate(&["kind".into()]))]);
     }
     let mut reader = Reader { document, path: Vec::new(), problems: Vec::new() };
@@ -149,7 +169,10 @@ impl Reader<'_> {
         match &case.patched {
             None | Some(Value::Object(_) | Value::String(_)) => {}
             Some(other) => {
-                self.wrong("patched", format!("`patched` is an object or a file name, this is of type {}", other.kind()));
+                self.wrong(
+                    "patched",
+                    format!("`patched` is an object or a file name, this is of type {}", other.kind()),
+                );
             }
         }
         if let Some(other) = case.patch.as_ref().filter(|patch| patch.as_array().is_none()) {
@@ -201,8 +224,9 @@ impl Reader<'_> {
         if let Some(text) = value.as_str() {
             return vec![text.to_owned()];
         }
-        let texts: Option<Vec<String>> =
-            value.as_array().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
+        let texts: Option<Vec<String>> = value
+            .as_array()
+            .and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
         let message = format!("`{field}` is a list of texts, this is of type {}", value.kind());
         texts.unwrap_or_else(|| {
             self.wrong(field, message);
@@ -241,8 +265,11 @@ impl Reader<'_> {
         for field in map.keys().filter(|field| !known.contains(&field.as_str())) {
             let mut path = self.path.clone();
             path.push(Step::Key(field.clone()));
-            let problem =
-                Diagnostic::new(&TEST_FIELD, format!("unknown field `{field}`"), self.document.locate_key(&path));
+            let problem = Diagnostic::new(
+                &TEST_FIELD,
+                format!("unknown field `{field}`"),
+                self.document.locate_key(&path),
+            );
             self.problems.push(problem.help(match nearest(field, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the fields here are {}", known.join(", ")),

@@ -70,11 +70,20 @@ impl Judged<'_> {
     /// Returns the worst outcome in one word.
     fn actual(&self) -> String {
         let is = |status| self.outcomes().any(|outcome| outcome.status == status);
-        let is_patched = self.outcomes().any(|outcome| outcome.status == Status::Pass && !outcome.patch.is_empty());
-        if let Some(status) = [Status::Error, Status::Fail, Status::Warn].into_iter().find(|status| is(*status)) {
+        let is_patched =
+            self.outcomes().any(|outcome| outcome.status == Status::Pass && !outcome.patch.is_empty());
+        if let Some(status) =
+            [Status::Error, Status::Fail, Status::Warn].into_iter().find(|status| is(*status))
+        {
             return status.to_string();
         }
-        let word = if is_patched { "patch" } else if is(Status::Pass) { "pass" } else { "skip" };
+        let word = if is_patched {
+            "patch"
+        } else if is(Status::Pass) {
+            "pass"
+        } else {
+            "skip"
+        };
         word.to_owned()
     }
 
@@ -86,7 +95,10 @@ impl Judged<'_> {
 
     fn messages_said(&self) -> impl Iterator<Item = &str> {
         let is_told = |outcome: &&Outcome| self.rule.is_some() || outcome.status != Status::Skip;
-        self.outcomes().filter(is_told).map(|outcome| outcome.message.as_str()).filter(|message| !message.is_empty())
+        self.outcomes()
+            .filter(is_told)
+            .map(|outcome| outcome.message.as_str())
+            .filter(|message| !message.is_empty())
     }
 
     fn messages(&self) -> Vec<String> {
@@ -115,7 +127,9 @@ impl Judged<'_> {
         if let Some(patched) = &self.case.patched {
             match self.expected_object(patched) {
                 Ok(expected) if expected == *self.after => {}
-                Ok(expected) => problems.push(differs("the object is not as expected", &expected, self.after)),
+                Ok(expected) => {
+                    problems.push(differs("the object is not as expected", &expected, self.after))
+                }
                 Err(problem) => problems.push(problem),
             }
         }
@@ -133,7 +147,8 @@ impl Judged<'_> {
     fn expected_object(&self, patched: &Value) -> Result<Value, String> {
         let Some(file) = patched.as_str() else { return Ok(patched.clone()) };
         let path = relative(self.folder, file);
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
         yaml::parse(&text).map_err(|error| format!("`{path}`: {error}"))
     }
 
@@ -168,7 +183,8 @@ impl Judged<'_> {
                 .filter(|text| !text.is_empty())
                 .collect();
             if !told.iter().any(|text| text.contains(part.as_str())) {
-                let told = if told.is_empty() { "nothing".to_owned() } else { format!("`{}`", told.join("`, `")) };
+                let told =
+                    if told.is_empty() { "nothing".to_owned() } else { format!("`{}`", told.join("`, `")) };
                 problems.push(format!("expected a rejection with `{part}` in it, got {told}"));
             }
         }

@@ -52,8 +52,14 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Loads what the file names, relative to its folder.
-    pub(super) fn new(file: &'a TestFile, folder: &'a Path, options: &RuleOptions, problems: &mut Vec<Diagnostic>) -> Self {
-        let here = |paths: &[String]| -> Vec<String> { paths.iter().map(|path| relative(folder, path)).collect() };
+    pub(super) fn new(
+        file: &'a TestFile,
+        folder: &'a Path,
+        options: &RuleOptions,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let here =
+            |paths: &[String]| -> Vec<String> { paths.iter().map(|path| relative(folder, path)).collect() };
         let found = load::find(&here(&file.rules));
         problems.extend(found.problems);
         let rule_documents = load::documents(&found.inputs, problems);
@@ -63,7 +69,8 @@ impl<'a> Bench<'a> {
         let found = load::find(&here(&file.resources));
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
-        let objects = documents.into_iter().flat_map(|document| load::objects_of(document, problems)).collect();
+        let objects =
+            documents.into_iter().flat_map(|document| load::objects_of(document, problems)).collect();
         let world = session::world(&here(&file.world), problems);
         let engine = Engine::new(loaded.rules);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();

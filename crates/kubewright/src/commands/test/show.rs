@@ -71,7 +71,11 @@ pub(super) fn table(files: &[FileResult], is_quiet: bool, elapsed: Duration, pai
     let (passed, failed) = count(files);
     if !is_quiet || failed > 0 {
         let passed = format!("{} passed", grouped(passed));
-        let failed = if failed == 0 { "0 failed".to_owned() } else { paint.red(&format!("{} failed", grouped(failed))) };
+        let failed = if failed == 0 {
+            "0 failed".to_owned()
+        } else {
+            paint.red(&format!("{} failed", grouped(failed)))
+        };
         writeln!(out, "\n{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
     }
     out.flush()
@@ -84,7 +88,13 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
         (kind, namespace) => format!("{kind} {namespace}/{}", result.resource),
     };
     writeln!(out, "    {}", paint.bold(&visible(&result.case)))?;
-    writeln!(out, "      {} on {}   {}", visible(&result.rule_text), visible(&subject), paint.cyan(&visible(&result.place)))?;
+    writeln!(
+        out,
+        "      {} on {}   {}",
+        visible(&result.rule_text),
+        visible(&subject),
+        paint.cyan(&visible(&result.place))
+    )?;
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }
@@ -134,15 +144,26 @@ pub(super) fn junit(files: &[FileResult]) -> io::Result<()> {
     for file in files {
         let (all, failed) = (file.results.len(), file.failed().count());
         let name = xml(&file.file);
-        writeln!(out, "  <testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">")?;
+        writeln!(
+            out,
+            "  <testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
+        )?;
         for result in &file.results {
-            let head =
-                format!("    <testcase name=\"{}\" classname=\"{}\"", xml(&result.case), xml(&result.rule_text));
+            let head = format!(
+                "    <testcase name=\"{}\" classname=\"{}\"",
+                xml(&result.case),
+                xml(&result.rule_text)
+            );
             if result.is_ok {
                 writeln!(out, "{head}/>")?;
             } else {
                 let first = result.message.lines().next().unwrap_or_default();
-                writeln!(out, "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>", xml(first), xml(&result.message))?;
+                writeln!(
+                    out,
+                    "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
+                    xml(first),
+                    xml(&result.message)
+                )?;
             }
         }
         writeln!(out, "  </testsuite>")?;

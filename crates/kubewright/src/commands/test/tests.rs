@@ -46,7 +46,8 @@ fn a_wrong_word_is_an_error_with_the_right_one() {
 
 /// Returns the fields that the schema allows at `path`.
 fn allowed(schema: &Value, path: &[&str]) -> Vec<String> {
-    let mut keys: Vec<String> = schema.at(path).unwrap().as_object().unwrap().keys().map(ToString::to_string).collect();
+    let mut keys: Vec<String> =
+        schema.at(path).unwrap().as_object().unwrap().keys().map(ToString::to_string).collect();
     keys.sort();
     keys
 }
