@@ -28,7 +28,7 @@ impl Bar {
 
     /// Shows how far the work has come, if it is time to.
     pub(crate) fn show(&mut self, progress: Progress) {
-        if !self.is_terminal || progress.objects % 64 != 0 {
+        if !self.is_terminal || !progress.objects.is_multiple_of(64) {
             return;
         }
         let elapsed = self.started.elapsed();

@@ -87,17 +87,15 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
         .duration_since(UNIX_EPOCH)
         .ok()
         .and_then(|since| i128::try_from(since.as_nanos()).ok());
-    let defaults = Options::default();
     Options {
         cluster_rules_namespace: options
             .cluster_rules_namespace
             .as_deref()
-            .map_or_else(|| defaults.cluster_rules_namespace.clone(), Into::into),
+            .map_or_else(|| Options::default().cluster_rules_namespace, Into::into),
         default_namespace: namespace.map(Into::into),
         allowed_functions: options.allowed_functions.clone(),
         now: if is_pure { None } else { now },
         random_seed: if is_pure { None } else { Some(seed()) },
-        ..defaults
     }
 }
 

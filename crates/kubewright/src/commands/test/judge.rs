@@ -128,7 +128,7 @@ impl Judged<'_> {
             match self.expected_object(patched) {
                 Ok(expected) if expected == *self.after => {}
                 Ok(expected) => {
-                    problems.push(differs("the object is not as expected", &expected, self.after))
+                    problems.push(differs("the object is not as expected", &expected, self.after));
                 }
                 Err(problem) => problems.push(problem),
             }

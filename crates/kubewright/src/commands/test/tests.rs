@@ -20,7 +20,7 @@ fn problems(cases: &str) -> Vec<String> {
 
 #[test]
 fn a_case_that_says_all_it_can_is_understood() {
-    let case = "- name: n\n  rule: r\n  resource: Pod/a/b\n  operation: UPDATE\n  outcome: patch\n  message: m\n  \
+    let case = "- name: text\n  rule: r\n  resource: Pod/a/b\n  operation: UPDATE\n  outcome: patch\n  message: m\n  \
                 messageContains: m\n  patched: {a: 1}\n  patch: []\n  allowed: false\n  rejection: no\n";
     assert_eq!(problems(&case.replace("rejection: no", "rejection: \"no\"")), Vec::<String>::new());
 }
