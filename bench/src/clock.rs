@@ -51,6 +51,18 @@ pub fn print_table(title: &str, bytes: usize, subjects: &[Subject<'_>], medians:
     }
 }
 
+/// Prints a table of nanoseconds, with each row's ratio to the last one.
+pub fn print_ratios(title: &str, subjects: &[Subject<'_>], medians: &[Duration]) {
+    println!("\n{title}\n");
+    println!("| work | ns | times the last row |");
+    println!("|---|---:|---:|");
+    let base = medians.last().map_or(0.0, Duration::as_secs_f64).max(1e-12);
+    for (subject, time) in subjects.iter().zip(medians) {
+        let seconds = time.as_secs_f64();
+        println!("| {} | {:.0} | {:.2} |", subject.name, seconds * 1e9, seconds / base);
+    }
+}
+
 /// Returns how often the work fits into a round, at least once.
 fn repeats(subject: &Subject<'_>) -> u32 {
     let start = Instant::now();

@@ -1,4 +1,5 @@
 //! What the measurements are made of: a clock of CPU time, fair rounds, and texts made by code.
 
 pub mod clock;
+pub mod rules;
 pub mod texts;

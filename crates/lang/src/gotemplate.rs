@@ -1,10 +1,116 @@
-//! shim
-use kubewright_value::*;
-#[derive(Debug,Clone,Default)] pub struct Functions; impl Functions { pub fn rules()->Self{Self} pub fn allow(self,_:&str)->Self{self} }
-#[derive(Debug,Clone,Default)] pub struct Inputs { pub now: Option<i128>, pub random_seed: Option<u64> }
-#[derive(Debug,Clone,Default)] pub struct Context; impl Context { pub fn new()->Self{Self} pub fn json(self,_:impl Into<Text>,_:impl Into<Value>)->Self{self} pub fn native(self,_:impl Into<Text>,_:impl Into<Value>)->Self{self}}
-#[derive(Debug,Clone,Copy,PartialEq)] pub enum ErrorKind {Parse,Execute,Limit}
-#[derive(Debug,Clone)] pub struct TemplateError { pub kind: ErrorKind, pub message:String, pub position: Position }
-pub struct Template(String);
-pub struct RootReads; impl RootReads { pub fn may_read(&self,_:&[&str])->bool{true} }
-impl Template { pub fn parse(_:&str,t:&str,_:&Functions)->Result<Self,TemplateError>{Ok(Self(t.into()))} pub fn literal(&self)->Option<&str>{(!self.0.contains("{{")).then_some(self.0.as_str())} pub fn root_reads(&self)->RootReads{RootReads} pub fn render(&self,_:&Context,_:&Inputs,_:&mut Budget)->Result<String,TemplateError>{Ok(self.0.clone())} }
+//! Go's `text/template` with Sprig's functions, over the shared value.
+//!
+//! Text is lexed, parsed and looked through once; a [`Template`] is then rendered any
+//! number of times, from several threads if need be. Behaviour is Go's, except that
+//! whole JSON numbers print without an exponent, and that functions whose answer
+//! depends on the clock, on chance or on the network are refused until allowed.
+
+mod ast;
+mod call;
+mod context;
+mod error;
+mod eval;
+mod float;
+mod functions;
+mod item;
+mod lex;
+mod literal;
+mod parse;
+mod print;
+mod printf;
+mod reads;
+mod run;
+mod time;
+mod truth;
+
+use kubewright_value::{Budget, Text};
+
+pub use context::{Context, Inputs};
+pub use error::{ErrorKind, TemplateError};
+pub use functions::Functions;
+pub use reads::RootReads;
+
+use ast::{Names, Node};
+use call::{Call, Regexes};
+use reads::Facts;
+use run::Run;
+
+/// A parsed template.
+#[derive(Debug)]
+pub struct Template {
+    name: Text,
+    text: Text,
+    trees: Vec<(Text, Vec<Node>)>,
+    names: Names,
+    facts: Facts,
+    regexes: Regexes,
+}
+
+impl Template {
+    /// Parses `text`; `name` appears in messages and is what `{{ template }}` calls it by.
+    ///
+    /// # Errors
+    /// When the text is no template, or calls a function that is unknown or refused.
+    pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, TemplateError> {
+        let parse::Parsed { trees, names } = parse::parse(name, text, functions)?;
+        let main = trees.iter().filter(|(n, _)| n == name);
+        let others = trees.iter().filter(|(n, _)| n != name);
+        let facts = reads::facts(main.chain(others).map(|(_, nodes)| nodes.as_slice()));
+        let regexes = facts.patterns.iter().map(|p| (p.clone(), call::compile(p))).collect();
+        Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, facts, regexes })
+    }
+
+    /// Renders the template with the fields of `context`.
+    ///
+    /// # Errors
+    /// When the template does not fit the values, or the budget is used up.
+    pub fn render(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+        budget: &mut Budget,
+    ) -> Result<String, TemplateError> {
+        let call = Call::new(budget, context, inputs, &self.regexes);
+        Run::new(self, call).execute().map_err(|error| *error)
+    }
+
+    /// Returns the text if it is the same for every context: there is no action in it.
+    #[must_use]
+    pub fn literal(&self) -> Option<&str> {
+        match self.tree(&self.name) {
+            Some([]) => Some(""),
+            Some([Node::Text(text)]) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the name it was parsed under.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the text it was parsed from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what a rendering may read of the context.
+    #[must_use]
+    pub fn root_reads(&self) -> &RootReads {
+        &self.facts.reads
+    }
+
+    /// Returns the functions it calls that had to be allowed by name.
+    pub fn unrepeatable(&self) -> impl Iterator<Item = &'static str> {
+        self.facts.unrepeatable.iter().copied()
+    }
+
+    fn tree(&self, name: &str) -> Option<&[Node]> {
+        self.trees.iter().find(|(n, _)| n == name).map(|(_, nodes)| nodes.as_slice())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use super::references::{REFERENCES, hidden_field};
 use super::source::{self, Op, RuleType, Source, SourceCriterion, SourceOperation};
 use super::value::PatchValue;
 use super::{ModRule, diagnostics as code, idempotence};
-use crate::fields::{Placed, Reader, within};
+use crate::fields::{Placed, Reader, child, within};
 
 /// Compiles `document`; a rule with an error is left out.
 pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
@@ -235,8 +235,11 @@ impl<'d> Compiler<'d> {
             return Some(PatchValue::Constant(Value::Null));
         }
         let Some(text) = source.value.as_ref() else {
-            self.report(&code::NO_VALUE, &source.path, "the operation has no value, so it sets null".to_owned(),
-                "add a `value`, or write value: 'null' if null is meant".to_owned());
+            // A value of the wrong type was reported when it was read.
+            if self.document.value.follow(&child(&source.path_in_rule, "value")).is_none_or(Value::is_null) {
+                self.report(&code::NO_VALUE, &source.path, "the operation has no value, so it sets null".to_owned(),
+                    "add a `value`, or write value: 'null' if null is meant".to_owned());
+            }
             return Some(PatchValue::Constant(Value::Null));
         };
         let expanded = expand_shorthand(&text.value);
@@ -268,7 +271,8 @@ impl<'d> Compiler<'d> {
             }
             Err(error) => {
                 let location = within(self.document, &place.path, error.position, 1);
-                self.diagnostics.push(Diagnostic::new(&code::BAD_TEMPLATE, error.message, location));
+                let help = if error.message.contains("refused") { "allow it with --allow-function, if the rule can live with a new result each time" } else { "" };
+                self.diagnostics.push(Diagnostic::new(&code::BAD_TEMPLATE, error.message, location).help(help));
                 None
             }
         }

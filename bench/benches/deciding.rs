@@ -1,0 +1,51 @@
+//! How long a decision takes, as a ratio to parsing the same object.
+//!
+//! `cargo bench -p kubewright-bench --bench deciding` prints Markdown tables. Times are CPU times of this thread; the
+//! subjects take turns, and the median counts.
+
+use kubewright_bench::clock::{Subject, medians, print_ratios};
+use kubewright_bench::rules::rules;
+use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_value::{Value, json};
+
+const DEPLOYMENT: &str = include_str!("../inputs/deployment.json");
+
+fn main() {
+    let object = json::parse(DEPLOYMENT).unwrap_or_default();
+    let request = Request::for_object(object, Operation::Create, "default");
+    let world = ClosedWorld::default();
+    let settings = Settings::default();
+    let engines: Vec<Engine> = [(5, 5), (5, 995), (5, 9995), (0, 10), (0, 10_000)].map(|(matching, others)| Engine::new(rules(matching, others))).into();
+    let decide = |engine: &Engine| {
+        let decision = engine.decide(&request, &world, &settings);
+        decision.patch(&request.object).len()
+    };
+    let changed = engines.first().map(decide).unwrap_or_default();
+    assert_eq!(changed, 7, "five annotations and two ports change");
+
+    let [few, thousand, ten_thousand, none_of_ten, none_of_many] = engines.as_slice() else { return };
+    let subjects = [
+        Subject::new("5 of 10 rules match and patch", || decide(few)),
+        Subject::new("5 of 1,000 rules match and patch", || decide(thousand)),
+        Subject::new("5 of 10,000 rules match and patch", || decide(ten_thousand)),
+        Subject::new("5 of 1,000, with parsing and the patch as text", || whole(thousand, &world)),
+        Subject::new("json::parse", || json::parse(DEPLOYMENT).map_or(0, |_| 1)),
+        Subject::new("serde_json into its Value", || serde_json::from_str::<serde_json::Value>(DEPLOYMENT).map_or(0, |_| 1)),
+    ];
+    print_ratios("One Deployment of 1 KB, decided", &subjects, &medians(&subjects, 7));
+
+    let subjects = [
+        Subject::new("10,000 rules that cannot match", || decide(none_of_many)),
+        Subject::new("10 rules that cannot match", || decide(none_of_ten)),
+    ];
+    print_ratios("Rules that cannot match", &subjects, &medians(&subjects, 7));
+}
+
+/// Bytes in, JSON Patch out.
+fn whole(engine: &Engine, world: &ClosedWorld) -> usize {
+    let object = json::parse(DEPLOYMENT).unwrap_or_default();
+    let request = Request::for_object(object, Operation::Create, "default");
+    let decision = engine.decide(&request, world, &Settings::default());
+    let patch: Vec<Value> = decision.patch(&request.object).iter().map(|operation| operation.to_value()).collect();
+    json::to_string(&Value::array(patch)).len()
+}

@@ -1,0 +1,73 @@
+//! ModRules made by code, for measuring decisions.
+
+use kubewright_dialects::{Loaded, Options, all, load};
+use kubewright_engine::Rule;
+use kubewright_value::{Source, yaml};
+
+/// Returns `matching` rules that patch the Deployment of [`crate::texts::deployment_json`], and `others` that are
+/// about other kinds, other namespaces or other operations in turn.
+///
+/// # Panics
+/// When one of them is not a rule, which would be a mistake in this file.
+#[must_use]
+pub fn rules(matching: usize, others: usize) -> Vec<Rule> {
+    let mut text = String::new();
+    (0..matching).for_each(|i| text.push_str(&matching_rule(i)));
+    (0..others).for_each(|i| text.push_str(&other_rule(i)));
+    let documents = yaml::read(&Source::new("rules", text)).documents;
+    let Loaded { rules, diagnostics } = load(&all(&Options::default()), &documents);
+    let errors: Vec<_> = diagnostics.iter().map(ToString::to_string).filter(|text| text.starts_with("error")).collect();
+    assert!(errors.is_empty() && rules.len() == matching + others, "{errors:#?}");
+    rules
+}
+
+/// Matches by kind and by a regular expression on images; sets an annotation from a template and a port through a select.
+fn matching_rule(i: usize) -> String {
+    format!(
+        r#"
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {{name: matching-{i}, namespace: shop}}
+spec:
+  type: Patch
+  match:
+    - {{select: $.kind, matchValue: Deployment}}
+    - {{select: '$.spec.template.spec.containers[*].image', matchRegex: '^(registry\.example\.com/)?[a-z/]+web:1\.\d+'}}
+  patch:
+    - op: add
+      path: /metadata/annotations/example.com~1rule-{i}
+      value: '{{{{ .Target.metadata.name }}}}-{{{{ .Namespace | upper }}}}'
+    - op: replace
+      select: '$.spec.template.spec.containers[? @.name =~ "web"].ports[? @.containerPort >= 80]'
+      path: /spec/template/spec/containers/#0/ports/#1/containerPort
+      value: '{}'
+"#,
+        9000 + i
+    )
+}
+
+/// Cannot match, for one of three reasons.
+fn other_rule(i: usize) -> String {
+    let (kind, namespace, operation) = match i % 3 {
+        0 => (["Service", "Ingress", "ConfigMap", "StatefulSet", "Job"][i / 3 % 5], "shop".to_owned(), "CREATE"),
+        1 => ("Deployment", format!("team-{i}"), "CREATE"),
+        _ => ("Deployment", "shop".to_owned(), "DELETE"),
+    };
+    format!(
+        r#"
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {{name: other-{i}, namespace: {namespace}}}
+spec:
+  type: Patch
+  admissionOperations: [{operation}]
+  match:
+    - {{select: $.kind, matchValue: {kind}}}
+    - {{select: '$.spec.template.spec.containers[*].image', matchRegex: 'other-{i}'}}
+  patch:
+    - {{op: add, path: /metadata/labels/x, value: y}}
+"#
+    )
+}

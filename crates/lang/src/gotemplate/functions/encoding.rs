@@ -1,0 +1,122 @@
+//! Base64, base32 and checksums.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha1::Digest as _;
+
+use super::super::item::Item;
+use super::super::literal::lossy;
+use super::arguments::text;
+use super::{Function, Type, function};
+
+pub(super) const TABLE: &[Function] = &[
+    function("b64enc", &[Type::Text], |_, a| Ok(Item::text(STANDARD.encode(text(a, 0).as_bytes())))),
+    function("b64dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base64_decode(text(a, 0)))))),
+    function("b32enc", &[Type::Text], |_, a| Ok(Item::text(base32_encode(text(a, 0).as_bytes())))),
+    function("b32dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base32_decode(text(a, 0)))))),
+    function("sha1sum", &[Type::Text], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(text(a, 0).as_bytes()))))),
+    function("sha256sum", &[Type::Text], |_, a| {
+        Ok(Item::text(hex(&sha2::Sha256::digest(text(a, 0).as_bytes()))))
+    }),
+    function("adler32sum", &[Type::Text], |_, a| Ok(Item::text(adler32(text(a, 0).as_bytes()).to_string()))),
+];
+
+/// Sprig gives the error's text as the result.
+fn decoded(result: Result<Vec<u8>, String>) -> String {
+    result.map_or_else(|message| message, |bytes| lossy(&bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    const MODULUS: u32 = 65_521;
+    let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % MODULUS;
+        (a, (b + a) % MODULUS)
+    });
+    (b << 16) | a
+}
+
+/// As Go decodes: line breaks are skipped, the error names the byte at fault.
+pub(super) fn base64_decode(text: &str) -> Result<Vec<u8>, String> {
+    decode_blocks(text, 4, 6, |byte| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    })
+    .map_err(|at| format!("illegal base64 data at input byte {at}"))
+}
+
+fn base32_decode(text: &str) -> Result<Vec<u8>, String> {
+    decode_blocks(text, 8, 5, |byte| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'2'..=b'7' => Some(byte - b'2' + 26),
+        _ => None,
+    })
+    .map_err(|at| format!("illegal base32 data at input byte {at}"))
+}
+
+/// Decodes blocks of `size` digits of `bits` bits, the last padded with `=`.
+fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>) -> Result<Vec<u8>, usize> {
+    let input: Vec<(usize, u8)> = text.bytes().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
+    let mut out = Vec::with_capacity(input.len() * bits as usize / 8);
+    let mut blocks = input.chunks(size).peekable();
+    while let Some(block) = blocks.next() {
+        let digits = block.iter().take_while(|(_, b)| *b != b'=').count();
+        let (used, padding) = block.split_at(digits);
+        let mut buffer = 0_u64;
+        for (at, byte) in used {
+            let value = digit(*byte).ok_or(*at)?;
+            buffer = (buffer << bits) | u64::from(value);
+        }
+        let whole = digits * bits as usize / 8;
+        let spare = digits * bits as usize % 8;
+        let position = padding.first().or(block.first()).map_or(text.len(), |(at, _)| *at);
+        if block.len() < size {
+            return Err(if padding.is_empty() { block_start(block, size, text.len()) } else { text.len() });
+        }
+        if let Some((at, _)) = padding.iter().find(|(_, b)| *b != b'=') {
+            return Err(*at);
+        }
+        if !padding.is_empty() && (spare >= bits as usize || digits < 2) {
+            return Err(position);
+        }
+        buffer >>= spare;
+        out.extend(buffer.to_be_bytes().iter().skip(8 - whole));
+        if !padding.is_empty() && blocks.peek().is_some() {
+            let next = blocks.peek().and_then(|b| b.first()).map_or(text.len(), |(at, _)| *at);
+            return Err(next);
+        }
+    }
+    Ok(out)
+}
+
+/// Go reports the start of an unfinished last block.
+fn block_start(block: &[(usize, u8)], size: usize, length: usize) -> usize {
+    if size == 4 { block.first().map_or(length, |(at, _)| *at) } else { length }
+}
+
+fn base32_encode(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut out = String::with_capacity(bytes.len().div_ceil(5) * 8);
+    for block in bytes.chunks(5) {
+        let buffer = (0..5).fold(0_u64, |sum, i| (sum << 8) | u64::from(block.get(i).copied().unwrap_or(0)));
+        let digits = (block.len() * 8).div_ceil(5);
+        for i in 0..8 {
+            let value = usize::try_from((buffer >> (35 - 5 * i)) & 31).unwrap_or(0);
+            let digit = ALPHABET.get(value).copied().unwrap_or(b'=');
+            out.push(if i < digits { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}

@@ -1,0 +1,189 @@
+//! Constraints on versions: `>= 1.2, < 2 || ~3.1`.
+//!
+//! A part that is left out or written `x` is open. Versions with a prerelease only
+//! fit constraints that name one.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Version, order_prerelease};
+
+/// Alternatives, each a list of constraints that must all hold.
+pub(super) struct Constraints {
+    alternatives: Vec<Vec<Constraint>>,
+}
+
+struct Constraint {
+    operator: String,
+    version: Version,
+    is_open: bool,
+    minor_is_open: bool,
+    patch_is_open: bool,
+}
+
+const VERSION: &str = r"v?([0-9|xX*]+)(\.[0-9|xX*]+)?(\.[0-9|xX*]+)?(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?";
+const OPERATORS: &str = r"=||!=|>|<|>=|=>|<=|=<|~|~>|\^";
+
+struct Patterns {
+    one: Regex,
+    find: Regex,
+    valid: Regex,
+    range: Regex,
+}
+
+static PATTERNS: LazyLock<Result<Patterns, regex::Error>> = LazyLock::new(|| {
+    Ok(Patterns {
+        one: Regex::new(&format!(r"^\s*({OPERATORS})\s*({VERSION})\s*$"))?,
+        find: Regex::new(&format!(r"({OPERATORS})\s*({VERSION})"))?,
+        valid: Regex::new(&format!(r"^(\s*({OPERATORS})\s*({VERSION})\s*\,?)+$"))?,
+        range: Regex::new(&format!(r"\s*({VERSION})\s+-\s+({VERSION})\s*"))?,
+    })
+});
+
+impl Constraints {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let patterns = PATTERNS.as_ref().map_err(ToString::to_string)?;
+        let text = without_ranges(patterns, text);
+        let alternatives = text.split("||").map(|part| all(patterns, part)).collect::<Result<_, _>>()?;
+        Ok(Self { alternatives })
+    }
+
+    pub(super) fn allows(&self, version: &Version) -> bool {
+        self.alternatives.iter().any(|all| all.iter().all(|one| one.allows(version)))
+    }
+}
+
+/// Rewrites `1.2 - 3.4` to `>= 1.2, <= 3.4`.
+fn without_ranges(patterns: &Patterns, text: &str) -> String {
+    let mut out = text.to_owned();
+    for found in patterns.range.captures_iter(text) {
+        let part = |group: usize| found.get(group).map_or("", |m| m.as_str());
+        out = out.replacen(part(0), &format!(">= {}, <= {}", part(1), part(11)), 1);
+    }
+    out
+}
+
+fn all(patterns: &Patterns, text: &str) -> Result<Vec<Constraint>, String> {
+    if !patterns.valid.is_match(text) {
+        return Err(format!("improper constraint: {text}"));
+    }
+    patterns.find.find_iter(text).map(|found| Constraint::parse(patterns, found.as_str())).collect()
+}
+
+impl Constraint {
+    fn parse(patterns: &Patterns, text: &str) -> Result<Self, String> {
+        let found = patterns.one.captures(text).ok_or_else(|| format!("improper constraint: {text}"))?;
+        let part = |group: usize| found.get(group).map_or("", |m| m.as_str());
+        let is_open = |part: &str| matches!(part.trim_start_matches('.'), "" | "x" | "X" | "*");
+        let (major, minor, patch, prerelease) = (part(3), part(4), part(5), part(6));
+        let mut constraint = Self {
+            operator: part(1).to_owned(),
+            version: Version::parse("0.0.0")?,
+            is_open: true,
+            minor_is_open: false,
+            patch_is_open: false,
+        };
+        let version = if is_open(major) {
+            "0.0.0".to_owned()
+        } else if is_open(minor) {
+            constraint.minor_is_open = true;
+            format!("{major}.0.0{prerelease}")
+        } else if is_open(patch) {
+            constraint.patch_is_open = true;
+            format!("{major}{minor}.0{prerelease}")
+        } else {
+            constraint.is_open = false;
+            part(2).to_owned()
+        };
+        constraint.version = Version::parse(&version).map_err(|_| "constraint Parser Error".to_owned())?;
+        Ok(constraint)
+    }
+
+    fn allows(&self, version: &Version) -> bool {
+        let own = &self.version;
+        let is_unwanted_prerelease = !version.prerelease.is_empty() && own.prerelease.is_empty();
+        if self.operator == "!=" {
+            return if self.is_open { !is_unwanted_prerelease && self.differs(version) } else { version.order(own).is_ne() };
+        }
+        if is_unwanted_prerelease {
+            return false;
+        }
+        match self.operator.as_str() {
+            ">" => self.is_below(version),
+            "<" => version.order(own).is_lt(),
+            ">=" | "=>" => version.order(own).is_ge(),
+            "<=" | "=<" if !self.is_open => version.order(own).is_le(),
+            "<=" | "=<" => {
+                let is_above = version.major > own.major
+                    || (version.major == own.major && version.minor > own.minor && !self.minor_is_open);
+                !is_above
+            }
+            "~" | "~>" => self.tilde(version),
+            "^" => self.caret(version),
+            _ if self.is_open => self.tilde(version),
+            _ => version.order(own).is_eq(),
+        }
+    }
+
+    fn differs(&self, version: &Version) -> bool {
+        let own = &self.version;
+        if own.major != version.major {
+            return true;
+        }
+        if self.minor_is_open {
+            return false;
+        }
+        if own.minor != version.minor {
+            return true;
+        }
+        if self.patch_is_open {
+            let has_prerelease = !version.prerelease.is_empty() || !own.prerelease.is_empty();
+            return has_prerelease && order_prerelease(&version.prerelease, &own.prerelease).is_ne();
+        }
+        if own.patch != version.patch {
+            return true;
+        }
+        version.order(own).is_ne()
+    }
+
+    fn is_below(&self, version: &Version) -> bool {
+        let own = &self.version;
+        if !self.is_open || (version.major == own.major && !self.minor_is_open && !self.patch_is_open) {
+            return version.order(own).is_gt();
+        }
+        if version.major != own.major {
+            return version.major > own.major;
+        }
+        !self.minor_is_open && version.minor > own.minor
+    }
+
+    fn tilde(&self, version: &Version) -> bool {
+        let own = &self.version;
+        if version.order(own).is_lt() {
+            return false;
+        }
+        let is_zero = (own.major, own.minor, own.patch) == (0, 0, 0);
+        if is_zero && !self.minor_is_open && !self.patch_is_open {
+            return true;
+        }
+        version.major == own.major && (version.minor == own.minor || self.minor_is_open)
+    }
+
+    fn caret(&self, version: &Version) -> bool {
+        let own = &self.version;
+        if version.order(own).is_lt() {
+            return false;
+        }
+        if own.major > 0 || self.minor_is_open {
+            return version.major == own.major;
+        }
+        if version.major > 0 {
+            return false;
+        }
+        if own.minor > 0 || self.patch_is_open {
+            return version.minor == own.minor;
+        }
+        version.patch == own.patch
+    }
+}

@@ -1,0 +1,3 @@
+//! Behaviour, mostly as data.
+
+use super::*;
