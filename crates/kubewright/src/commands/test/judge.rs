@@ -176,19 +176,22 @@ impl Judged<'_> {
             problems.push(format!("expected {}, got {}", allowed(expected), allowed(is_allowed)));
         }
         if let Some(part) = &self.case.rejection {
-            let told: Vec<&str> = self
-                .decision
-                .with_status(Status::Fail)
-                .flat_map(|outcome| [outcome.denial.as_deref().unwrap_or_default(), outcome.message.as_str()])
-                .filter(|text| !text.is_empty())
-                .collect();
-            if !told.iter().any(|text| text.contains(part.as_str())) {
-                let told =
-                    if told.is_empty() { "nothing".to_owned() } else { format!("`{}`", told.join("`, `")) };
+            let told = self.rejection();
+            let is_met = told.contains(part.as_str())
+                || self.decision.with_status(Status::Fail).any(|outcome| outcome.message.contains(part.as_str()));
+            if !is_met {
+                let told = if told.is_empty() { "none".to_owned() } else { format!("`{told}`") };
                 problems.push(format!("expected a rejection with `{part}` in it, got {told}"));
             }
         }
         problems
+    }
+
+    /// Returns what the requester is told: the words of all rules that refuse, joined as an admission answer joins them.
+    fn rejection(&self) -> String {
+        let words = self.decision.with_status(Status::Fail);
+        let words: Vec<&str> = words.map(|fail| fail.denial.as_deref().unwrap_or(&fail.message)).collect();
+        words.join(",")
     }
 }
 
