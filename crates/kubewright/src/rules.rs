@@ -29,6 +29,11 @@ pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&s
     let dialects = kubewright_dialects::all(&dialect_options(options, namespace));
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
+    let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
+    diagnostics.sort_by_cached_key(|diagnostic| {
+        let place = names.iter().position(|name| *name == diagnostic.location.source.name);
+        (place.unwrap_or(usize::MAX), diagnostic.location.position)
+    });
     if loaded.rules.is_empty() && diagnostics.is_empty() {
         let message = format!("no rules found in {}", listed(paths));
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message));

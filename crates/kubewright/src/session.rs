@@ -40,7 +40,11 @@ impl Session {
         }
         let loaded = rules::load(&rules.rules, &rules.options, objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
-        let engine = Engine::new(rules::only(loaded.rules, &objects.only)?);
+        let chosen = rules::only(loaded.rules, &objects.only).inspect_err(|_| {
+            // The rule that is missed may be among those that did not compile.
+            complain(&diagnostics, Paint::OFF);
+        })?;
+        let engine = Engine::new(chosen);
         let world = world(&objects.world, &mut diagnostics);
         let found = load::find(&objects.resources);
         diagnostics.extend(found.problems);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use kubewright_engine::Status;
+use kubewright_engine::{Diagnostic, Severity, Status};
 use kubewright_value::Text;
 
 use super::{Ending, Show, Target};
@@ -46,6 +46,30 @@ impl Junit {
         )?;
         self.out.write_all(self.cases.as_bytes())?;
         self.cases.clear();
+        writeln!(self.out, "  </testsuite>")
+    }
+
+    /// Writes a suite of what could not be read, so that a dashboard does not miss it.
+    fn diagnostics(&mut self, diagnostics: &[Diagnostic]) -> io::Result<()> {
+        let errors: Vec<_> = diagnostics.iter().filter(|each| each.severity() == Severity::Error).collect();
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let count = errors.len();
+        writeln!(
+            self.out,
+            "  <testsuite name=\"diagnostics\" tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\">"
+        )?;
+        for error in errors {
+            writeln!(
+                self.out,
+                "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
+                xml(&error.location.to_string()),
+                error.code.id,
+                xml(&error.message),
+                xml(&error.help)
+            )?;
+        }
         writeln!(self.out, "  </testsuite>")
     }
 
@@ -99,9 +123,10 @@ impl Show for Junit {
         Ok(())
     }
 
-    fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
+    fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
         self.start()?;
         self.close_suite()?;
+        self.diagnostics(ending.diagnostics)?;
         writeln!(self.out, "</testsuites>")?;
         self.out.flush()
     }

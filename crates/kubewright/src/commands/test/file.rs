@@ -144,7 +144,7 @@ impl Reader<'_> {
             self.problem(&TEST_VALUE, "outcome", format!("unknown outcome `{word}`"), help);
         }
         let resource = self.text("resource");
-        if resource.is_none() {
+        if self.value("resource").is_none() {
             self.missing("resource", "a case needs a `resource`");
         }
         let case = Case {

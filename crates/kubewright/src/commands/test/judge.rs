@@ -51,9 +51,8 @@ impl Judged<'_> {
         problems.extend(self.messages());
         problems.extend(self.objects());
         problems.extend(self.admission());
-        let expected = self.case.outcome.clone().or_else(|| self.case.allowed.map(allowed));
         CaseVerdict {
-            expected: expected.unwrap_or_default(),
+            expected: expected(self.case),
             actual: match (&self.case.outcome, self.case.allowed) {
                 (None, Some(_)) => allowed(self.decision.is_allowed),
                 _ => actual,
@@ -178,7 +177,10 @@ impl Judged<'_> {
         if let Some(part) = &self.case.rejection {
             let told = self.rejection();
             let is_met = told.contains(part.as_str())
-                || self.decision.with_status(Status::Fail).any(|outcome| outcome.message.contains(part.as_str()));
+                || self
+                    .decision
+                    .with_status(Status::Fail)
+                    .any(|outcome| outcome.message.contains(part.as_str()));
             if !is_met {
                 let told = if told.is_empty() { "none".to_owned() } else { format!("`{told}`") };
                 problems.push(format!("expected a rejection with `{part}` in it, got {told}"));
@@ -193,6 +195,21 @@ impl Judged<'_> {
         let words: Vec<&str> = words.map(|fail| fail.denial.as_deref().unwrap_or(&fail.message)).collect();
         words.join(",")
     }
+}
+
+/// Returns what the case expects, in one word where there is one.
+pub(super) fn expected(case: &Case) -> String {
+    if let Some(word) = case.outcome.clone().or_else(|| case.allowed.map(allowed)) {
+        return word;
+    }
+    let fields = [
+        ("message", case.message.is_some()),
+        ("messageContains", case.message_contains.is_some()),
+        ("patched", case.patched.is_some()),
+        ("patch", case.patch.is_some()),
+        ("rejection", case.rejection.is_some()),
+    ];
+    fields.iter().filter(|(_, is_given)| *is_given).map(|(field, _)| *field).collect::<Vec<_>>().join(", ")
 }
 
 fn allowed(is_allowed: bool) -> String {

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
@@ -22,6 +22,8 @@ use crate::session;
 #[derive(Debug, Default)]
 pub(super) struct CaseResult {
     pub(super) case: String,
+    /// Whether its author gave it a name.
+    pub(super) is_named: bool,
     pub(super) rule: Option<(RuleId, &'static str)>,
     pub(super) rule_text: String,
     pub(super) kind: Text,
@@ -117,6 +119,7 @@ impl<'a> Bench<'a> {
         }
         CaseResult {
             case: name(case),
+            is_named: case.name.is_some(),
             rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
             rule,
             kind: request.kind.kind,
@@ -245,8 +248,17 @@ impl<'a> Selector<'a> {
 
 /// Returns `path`, which is relative to `folder`, as it is from here.
 pub(super) fn relative(folder: &Path, path: &str) -> String {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    folder.join(path).to_string_lossy().into_owned()
+    let mut plain = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
 }
 
 fn name(case: &Case) -> String {
@@ -259,9 +271,10 @@ fn name(case: &Case) -> String {
 fn failed(case: &Case, message: String) -> CaseResult {
     CaseResult {
         case: name(case),
+        is_named: case.name.is_some(),
         rule_text: case.rule.clone().unwrap_or_else(|| "all rules".to_owned()),
         resource: case.resource.as_str().into(),
-        expected: case.outcome.clone().unwrap_or_default(),
+        expected: judge::expected(case),
         place: case.location.to_string(),
         message,
         ..CaseResult::default()

@@ -76,7 +76,10 @@ pub(super) fn table(files: &[FileResult], is_quiet: bool, elapsed: Duration, pai
         } else {
             paint.red(&format!("{} failed", grouped(failed)))
         };
-        writeln!(out, "\n{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
+        if !files.is_empty() {
+            writeln!(out)?;
+        }
+        writeln!(out, "{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
     }
     out.flush()
 }
@@ -87,14 +90,13 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
         (kind, "") => format!("{kind} {}", result.resource),
         (kind, namespace) => format!("{kind} {namespace}/{}", result.resource),
     };
-    writeln!(out, "    {}", paint.bold(&visible(&result.case)))?;
-    writeln!(
-        out,
-        "      {} on {}   {}",
-        visible(&result.rule_text),
-        visible(&subject),
-        paint.cyan(&visible(&result.place))
-    )?;
+    let head = format!("{} on {}", visible(&result.rule_text), visible(&subject));
+    let place = paint.cyan(&visible(&result.place));
+    if result.is_named {
+        writeln!(out, "    {}\n      {head}   {place}", paint.bold(&visible(&result.case)))?;
+    } else {
+        writeln!(out, "    {}   {place}", paint.bold(&head))?;
+    }
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }

@@ -66,3 +66,15 @@ fn the_schema_knows_exactly_the_fields_that_are_read() {
     let outcomes = schema.at(&["$defs", "case", "properties", "outcome", "enum"]).unwrap();
     assert_eq!(*outcomes, Value::from(file::OUTCOMES.to_vec()));
 }
+
+#[test]
+fn paths_are_relative_to_the_folder_of_the_test_file() {
+    let check = |folder: &str, path: &str, want: &str| {
+        assert_eq!(super::run::relative(std::path::Path::new(folder), path), want);
+    };
+    check("cases/a", "../../rules", "rules");
+    check("cases/a", "./rule.yaml", "cases/a/rule.yaml");
+    check("", "../x", "../x");
+    check("a", "..", ".");
+    check("a", "/abs/x", "/abs/x");
+}
