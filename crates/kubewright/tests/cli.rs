@@ -3,6 +3,8 @@
 //! A snapshot is a file in `tests/snapshots`. `UPDATE_SNAPSHOTS=1 cargo test -p kubewright --test cli`
 //! writes them anew; look at the difference before you keep it. Times are masked.
 
+#![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,11 @@
 //! `wgpolicyk8s.io/v1alpha2` reports: one for each namespace, one for objects without any.
+//!
+//! Rules that are not about an object are counted and have no row.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
+use kubewright_engine::Status;
 use kubewright_value::{Map, Text, Value};
 
 use super::{Ending, Show, Target, yaml};
@@ -12,7 +15,7 @@ use crate::review::{Counts, ObjectReport, OutcomeRow};
 pub(crate) struct PolicyReport {
     out: Target,
     // The empty name stands for objects without a namespace.
-    by_namespace: BTreeMap<Text, (Counts, Vec<Value>)>,
+    by_namespace: BTreeMap<Text, (Counts, String)>,
 }
 
 impl PolicyReport {
@@ -26,7 +29,10 @@ impl Show for PolicyReport {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let (counts, results) = self.by_namespace.entry(report.namespace.clone()).or_default();
         *counts += report.counts;
-        results.extend(report.outcomes.iter().map(|row| result(row, report)));
+        for row in report.outcomes.iter().filter(|row| row.status != Status::Skip) {
+            // As text at once, because that is a fraction of the value's size.
+            results.push_str(&yaml::text(&Value::array(vec![result(row, report)])));
+        }
         Ok(())
     }
 
@@ -37,13 +43,18 @@ impl Show for PolicyReport {
             if place > 0 {
                 writeln!(self.out, "---")?;
             }
-            self.out.write_all(yaml::text(&report(&namespace, counts, results)).as_bytes())?;
+            self.out.write_all(yaml::text(&head(&namespace, counts)).as_bytes())?;
+            match results.as_str() {
+                "" => writeln!(self.out, "results: []")?,
+                results => write!(self.out, "results:\n{results}")?,
+            }
         }
         self.out.flush()
     }
 }
 
-fn report(namespace: &Text, counts: Counts, results: Vec<Value>) -> Value {
+/// Returns a report without its results.
+fn head(namespace: &Text, counts: Counts) -> Value {
     let mut metadata = Map::from([("name", Value::from("kubewright"))]);
     let kind = if namespace.is_empty() {
         "ClusterPolicyReport"
@@ -63,7 +74,6 @@ fn report(namespace: &Text, counts: Counts, results: Vec<Value>) -> Value {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
         ("summary", summary.into()),
-        ("results", Value::array(results)),
     ])
     .into()
 }

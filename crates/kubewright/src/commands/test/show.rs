@@ -100,7 +100,7 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }
-    if let Some((rule, _)) = &result.rule {
+    if let Some((rule, _)) = result.rule.as_ref().filter(|_| !result.actual.is_empty()) {
         let hint = format!("try: kubewright trace {} --rule {rule}", file.trace);
         writeln!(out, "      {}", paint.dim(&visible(&hint)))?;
     }
