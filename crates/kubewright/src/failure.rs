@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::output::{Paint, visible};
+use crate::output::{Paint, tell, visible};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,15 +93,15 @@ impl Failure {
         {
             return ExitCode::SUCCESS;
         }
-        eprintln!("{} {}", paint.red("error:"), visible(&self.to_string()));
+        tell(format_args!("{} {}", paint.red("error:"), visible(&self.to_string())));
         match self {
-            Self::Usage { help, .. } if !help.is_empty() => eprintln!("  = help: {help}"),
+            Self::Usage { help, .. } if !help.is_empty() => tell(format_args!("  = help: {help}")),
             Self::Expression { expression, position, length, .. } => {
                 let line =
                     expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
                 let indent = " ".repeat(position.column.saturating_sub(1) as usize);
-                eprintln!("  {}", visible(line));
-                eprintln!("  {indent}{}", paint.red(&"^".repeat((*length).max(1) as usize)));
+                tell(format_args!("  {}", visible(line)));
+                tell(format_args!("  {indent}{}", paint.red(&"^".repeat((*length).max(1) as usize))));
             }
             _ => {}
         }

@@ -30,7 +30,7 @@ pub(crate) use folder::Folder;
 pub(crate) use github::diagnostics as github_diagnostics;
 pub(crate) use json::{diagnostic as json_diagnostic, place as json_place};
 pub(crate) use junit::xml;
-pub(crate) use paint::{ColorChoice, Paint, visible};
+pub(crate) use paint::{ColorChoice, Paint, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
 pub(crate) use snippet::{Tally, snippet};
 pub(crate) use table::time;

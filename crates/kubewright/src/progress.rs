@@ -36,16 +36,22 @@ impl Bar {
             return;
         }
         self.drawn = Some(Instant::now());
-        eprint!("\r{}\u{1b}[K", line(progress, elapsed));
-        let _ = std::io::stderr().flush();
+        draw(&line(progress, elapsed));
     }
 
     /// Removes the bar.
     pub(crate) fn clear(&mut self) {
         if self.drawn.take().is_some() {
-            eprint!("\r\u{1b}[K");
+            draw("");
         }
     }
+}
+
+/// Replaces what stands on the last line.
+fn draw(line: &str) {
+    let mut out = std::io::stderr();
+    let _ = write!(out, "\r{line}\u{1b}[K");
+    let _ = out.flush();
 }
 
 #[expect(

@@ -7,7 +7,7 @@ use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::load::{self, Input};
-use crate::output::{Needs, Paint, Tally, snippet};
+use crate::output::{Needs, Paint, Tally, snippet, tell};
 use crate::review::{self, Question};
 use crate::rules;
 
@@ -92,10 +92,10 @@ pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
 /// Lists what is wrong with the input on standard error; returns whether anything was left out because of it.
 pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
     for diagnostic in diagnostics.iter().take(SHOWN) {
-        eprintln!("{}", snippet(diagnostic, paint));
+        tell(snippet(diagnostic, paint));
     }
     if diagnostics.len() > SHOWN {
-        eprintln!("… and more: {} in all\n", Tally::of(diagnostics));
+        tell(format_args!("… and more: {} in all\n", Tally::of(diagnostics)));
     }
     diagnostics.iter().any(|diagnostic| diagnostic.severity() == Severity::Error)
 }

@@ -139,6 +139,17 @@ fn manifests_come_from_standard_input_and_patterns() {
 }
 
 #[test]
+fn rules_look_up_what_the_world_holds() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: piped}\n";
+    check_with(
+        "world",
+        "apply world/rule.yaml -r - --world world/namespaces.yaml --namespace shop --diff",
+        pod,
+    );
+    check_with("world-empty", "apply world/rule.yaml -r - --namespace shop", pod);
+}
+
+#[test]
 fn colours_are_used_only_when_asked_for() {
     check("color", "apply rules -r manifests/shop.yaml --diff --color always");
     let output = kubewright("apply rules -r manifests", "");
@@ -266,11 +277,20 @@ fn a_closed_pipe_ends_it_quietly() {
     let binary = env!("CARGO_BIN_EXE_kubewright");
     let output = Command::new("sh")
         .arg("-c")
-        .arg(format!("{binary} apply rules -r {} | head -n 1", file.display()))
+        .arg(format!("({binary} apply rules -r {0}; echo $? >&3) 3>&2 | head -n 1", file.display()))
         .current_dir(folder("fixtures"))
         .output()
         .expect("a shell");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "0\n");
+    // Nobody reads the complaints either.
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(format!("({binary} apply broken -r broken 2>&1; echo $? >&3) 3>&2 | true"))
+        .current_dir(folder("fixtures"))
+        .output()
+        .expect("a shell");
+    let code = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(["0\n", "2\n"].contains(&code.as_str()), "{code}");
 }
 
 #[cfg(unix)]

@@ -10,7 +10,7 @@ use crate::arguments::{Eval, Language, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load;
-use crate::output::{ColorChoice, standard_output};
+use crate::output::{ColorChoice, standard_output, tell};
 use crate::rules;
 use crate::session::complain;
 
@@ -43,7 +43,11 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
     }
     out.flush()?;
     if documents.len() > 1 {
-        eprintln!("note: `{}` holds {} documents; this is about the first", arguments.file, documents.len());
+        tell(format_args!(
+            "note: `{}` holds {} documents; this is about the first",
+            arguments.file,
+            documents.len()
+        ));
     }
     let is_incomplete = complain(&problems, color.paint_errors());
     Ok(if is_incomplete { Exit::BadInput } else { Exit::Clean })

@@ -1,22 +1,23 @@
-//! `test`: runs the cases of test files.
+//! `test`: runs the cases of test files. What is merely doubtful in a rule is for `lint` to say.
 
+mod coverage;
 mod file;
 mod judge;
 mod run;
 mod show;
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kubewright_engine::{Diagnostic, Rule};
+use kubewright_engine::{Diagnostic, Severity};
 
 use crate::arguments::{Test, TestFormat};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output};
 use crate::session::complain;
+use coverage::Coverage;
 use run::Bench;
 use show::FileResult;
 
@@ -42,13 +43,13 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     for input in &found.inputs {
         files.extend(test(input, arguments, &mut coverage, &mut problems));
     }
+    problems.retain(|problem| problem.severity() == Severity::Error);
+    let coverage = arguments.coverage.then_some(&coverage);
+    let elapsed = started.elapsed();
     match arguments.output {
-        TestFormat::Table => show::table(&files, arguments.quiet, started.elapsed(), color.paint_output())?,
-        TestFormat::Json => show::document(&files)?,
+        TestFormat::Table => show::table(&files, coverage, arguments.quiet, elapsed, color.paint_output())?,
+        TestFormat::Json => show::document(&files, coverage)?,
         TestFormat::Junit => show::junit(&files)?,
-    }
-    if arguments.coverage {
-        coverage.report();
     }
     let (_, failed) = show::count(&files);
     Ok(match (complain(&problems, color.paint_errors()), failed) {
@@ -98,30 +99,6 @@ fn test(
         results.push(FileResult { file: name, trace, results: cases });
     }
     results
-}
-
-/// Which rules were exercised, by name and place, over all files.
-#[derive(Debug, Default)]
-struct Coverage {
-    rules: BTreeMap<(String, String), bool>,
-}
-
-impl Coverage {
-    fn add(&mut self, rules: &[Rule], exercised: &[kubewright_engine::RuleId]) {
-        for rule in rules {
-            let known = self.rules.entry((rule.location.to_string(), rule.id.to_string())).or_default();
-            *known |= exercised.contains(&rule.id);
-        }
-    }
-
-    /// Lists the rules that no case exercised. Not a result, so on standard error.
-    fn report(&self) {
-        let missing: Vec<_> = self.rules.iter().filter(|(_, is_exercised)| !**is_exercised).collect();
-        eprintln!("{} of {} rules are exercised", self.rules.len() - missing.len(), self.rules.len());
-        for ((place, rule), _) in missing {
-            eprintln!("  not exercised: {rule}   {place}");
-        }
-    }
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl Folder {
 
 /// Returns `part` with everything replaced that could lead out of the folder.
 fn safe(part: &str) -> String {
-    part.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    part.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
 impl Show for Folder {

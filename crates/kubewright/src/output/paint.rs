@@ -1,7 +1,8 @@
 //! Colours for a terminal, and text that cannot harm one.
 
 use std::borrow::Cow;
-use std::io::IsTerminal as _;
+use std::fmt;
+use std::io::{IsTerminal as _, Write as _};
 
 use clap::ValueEnum;
 
@@ -78,6 +79,11 @@ impl Paint {
     fn with(self, code: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+/// Writes a line to standard error. That nobody reads it is no reason to fail.
+pub(crate) fn tell(line: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Returns `text` on one line with its control characters spelt out, so that an object cannot steer a terminal.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kubewright_value::{Map, Value, json};
 
+use super::coverage::Coverage;
 use super::run::CaseResult;
 use crate::output::{Paint, standard_output, time, visible, xml};
 use crate::review::{grouped, plural};
@@ -43,7 +44,13 @@ pub(super) fn count(files: &[FileResult]) -> (usize, usize) {
 }
 
 /// Writes the results for people.
-pub(super) fn table(files: &[FileResult], is_quiet: bool, elapsed: Duration, paint: Paint) -> io::Result<()> {
+pub(super) fn table(
+    files: &[FileResult],
+    coverage: Option<&Coverage>,
+    is_quiet: bool,
+    elapsed: Duration,
+    paint: Paint,
+) -> io::Result<()> {
     let mut out = standard_output();
     let is_long = files.len() > LISTED;
     let width = files.iter().map(|file| file.title().chars().count()).max().unwrap_or(0).min(60);
@@ -67,6 +74,25 @@ pub(super) fn table(files: &[FileResult], is_quiet: bool, elapsed: Duration, pai
     if unlisted > 0 && !is_quiet {
         let more = if unlisted < files.len() { "more file" } else { "file" };
         writeln!(out, "{} {}", paint.green("✓"), plural(unlisted, more))?;
+    }
+    if let Some(coverage) = coverage {
+        let missing = coverage.missing();
+        writeln!(
+            out,
+            "\n{} of {} exercised",
+            coverage.rules() - missing.len(),
+            plural(coverage.rules(), "rule")
+        )?;
+        let width = missing.iter().map(|(_, rule)| rule.chars().count()).max().unwrap_or(0);
+        for (place, rule) in missing {
+            writeln!(
+                out,
+                "  {} {:width$}  {}",
+                paint.yellow("·"),
+                visible(rule),
+                paint.cyan(&visible(place))
+            )?;
+        }
     }
     let (passed, failed) = count(files);
     if !is_quiet || failed > 0 {
@@ -108,12 +134,15 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
 }
 
 /// Writes the results as one JSON document.
-pub(super) fn document(files: &[FileResult]) -> io::Result<()> {
+pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io::Result<()> {
     let results: Vec<Value> =
         files.iter().flat_map(|file| file.results.iter().map(|result| item(result, &file.file))).collect();
     let (passed, failed) = count(files);
     let summary = Map::from([("passed", Value::from(passed)), ("failed", failed.into())]);
-    let document = Map::from([("results", Value::array(results)), ("summary", summary.into())]);
+    let mut document = Map::from([("results", Value::array(results)), ("summary", summary.into())]);
+    if let Some(coverage) = coverage {
+        document.insert("coverage".into(), coverage.to_value());
+    }
     let mut out = standard_output();
     writeln!(out, "{}", json::to_pretty(&document.into()))?;
     out.flush()
