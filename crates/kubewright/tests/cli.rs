@@ -68,12 +68,14 @@ fn check_with(name: &str, arguments: &str, input: &str) {
 
 /// Replaces times at the ends of lines, which come after five spaces.
 fn masked(text: &str) -> String {
+    let is_time = |text: &str| {
+        let text = text.trim_start_matches("\u{1b}[2m").trim_end_matches("\u{1b}[0m");
+        text.ends_with(" ms") || text.ends_with(" s")
+    };
     let mut lines: Vec<String> = text
         .split('\n')
         .map(|line| match line.rsplit_once("     ") {
-            Some((start, time)) if time.ends_with(" ms") || time.ends_with(" s") => {
-                format!("{start}     TIME")
-            }
+            Some((start, time)) if is_time(time) => format!("{start}     TIME"),
             _ => line.to_owned(),
         })
         .collect();
