@@ -28,7 +28,7 @@ use crate::review::{Counts, ObjectReport};
 pub(crate) use diff::Diff;
 pub(crate) use folder::Folder;
 pub(crate) use github::diagnostics as github_diagnostics;
-pub(crate) use json::{diagnostic as json_diagnostic, place as json_place};
+pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};
 pub(crate) use junit::xml;
 pub(crate) use paint::{ColorChoice, Paint, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
@@ -68,6 +68,8 @@ pub(crate) struct Needs {
     pub(crate) all_outcomes: bool,
     /// The JSON Patch of the whole decision.
     pub(crate) patch: bool,
+    /// The report as JSON.
+    pub(crate) json: bool,
     /// The object before and after.
     pub(crate) objects: bool,
     /// The tree of what was looked at.

@@ -8,7 +8,7 @@ use kubewright_engine::{
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Map, Position, Step, Text, Value};
 
-use crate::output::Needs;
+use crate::output::{Needs, json_object};
 
 /// What is asked about every object.
 pub(crate) struct Question<'a> {
@@ -49,6 +49,8 @@ pub(crate) struct ObjectReport {
     pub(crate) counts: Counts,
     /// What all rules together changed, when an output wants it.
     pub(crate) patch: Vec<patch::Operation>,
+    /// All of this as JSON, when an output wants it.
+    pub(crate) json: String,
     /// Before and after, when an output wants it.
     pub(crate) objects: Option<(Value, Value)>,
 }
@@ -129,7 +131,7 @@ impl Question<'_> {
         let patch = if self.needs.patch && counts.patched > 0 { decision.patch(before) } else { Vec::new() };
         let objects = self.needs.objects.then(|| (before.clone(), decision.object));
         let outcomes = decision.outcomes.into_iter();
-        ObjectReport {
+        let mut report = ObjectReport {
             location: Place {
                 file: Text::new(&document.source.name),
                 position: document.locate(&[]).position,
@@ -146,8 +148,13 @@ impl Question<'_> {
                 .collect(),
             counts,
             patch,
+            json: String::new(),
             objects,
+        };
+        if self.needs.json {
+            report.json = json_object(&report);
         }
+        report
     }
 }
 

@@ -1,4 +1,5 @@
-//! One JSON document with stable keys: see `docs/output.md`.
+//! One JSON document with stable keys: see `docs/output.md`. Each object stands on a line of its own, made by
+//! the thread that reviewed it, because there may be many.
 
 use std::io::{self, Write as _};
 
@@ -24,30 +25,25 @@ impl Json {
 
 impl Show for Json {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
-        let start = if std::mem::take(&mut self.is_first) { "{\n  \"objects\": [\n" } else { ",\n" };
-        write!(self.out, "{start}{}", indented(&object(report), 4))
+        let start = if std::mem::take(&mut self.is_first) { "{\n\"objects\": [\n" } else { ",\n" };
+        write!(self.out, "{start}{}", report.json)
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
-        let start = if self.is_first { "{\n  \"objects\": [" } else { "\n  " };
-        let diagnostics: Vec<Value> = ending.diagnostics.iter().map(diagnostic).collect();
-        let diagnostics = indented(&Value::array(diagnostics), 2);
-        let summary = indented(&summary(ending.objects, ending.counts), 2);
-        writeln!(
-            self.out,
-            "{start}],\n  \"diagnostics\": {},\n  \"summary\": {}\n}}",
-            diagnostics.trim_start(),
-            summary.trim_start()
-        )?;
+        let start = if self.is_first { "{\n\"objects\": [" } else { "\n" };
+        let diagnostics: Vec<String> =
+            ending.diagnostics.iter().map(|each| format!("\n{}", diagnostic(each))).collect();
+        let end = if diagnostics.is_empty() { "" } else { "\n" };
+        let diagnostics = diagnostics.join(",");
+        let summary = summary(ending.objects, ending.counts);
+        writeln!(self.out, "{start}],\n\"diagnostics\": [{diagnostics}{end}],\n\"summary\": {summary}\n}}")?;
         self.out.flush()
     }
 }
 
-/// Returns `value` on many lines, each `by` spaces to the right. JSON text has no line breaks within it.
-fn indented(value: &Value, by: usize) -> String {
-    let indent = " ".repeat(by);
-    let lines: Vec<_> = json::to_pretty(value).lines().map(|line| format!("{indent}{line}")).collect();
-    lines.join("\n")
+/// Returns an object as JSON on one line.
+pub(crate) fn object_text(report: &ObjectReport) -> String {
+    json::to_string(&object(report))
 }
 
 fn object(report: &ObjectReport) -> Value {

@@ -119,6 +119,7 @@ impl Output {
             Format::Json => {
                 needs.all_outcomes = true;
                 needs.patch = true;
+                needs.json = true;
             }
             Format::Junit | Format::PolicyReport => needs.all_outcomes = true,
             Format::Yaml => needs.objects = true,
