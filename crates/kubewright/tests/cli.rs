@@ -192,6 +192,12 @@ fn cases_hold_or_tell_why_not() {
 }
 
 #[test]
+fn the_test_files_of_the_project_hold() {
+    let output = kubewright("test ../../../../tests", "");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
 fn expressions_can_be_tried() {
     let object = r#"{"kind": "Pod", "metadata": {"namespace": "shop"}, "items": [{"n": 1}, {"n": 2}, {}]}"#;
     check_with("eval-jsonpath", "eval jsonpath '$.items[*].n' -f -", object);

@@ -84,6 +84,10 @@ fn say(line: &str, color: ColorChoice) -> Result<(), Failure> {
 fn save(folder: &Path) -> Result<Exit, Failure> {
     for (name, text) in [RULES, MANIFESTS] {
         let path = folder.join(name);
+        if fs::read(&path).is_ok_and(|known| known != text.as_bytes()) {
+            return Err(Failure::usage(format!("`{}` exists and would be lost", path.display()))
+                .help("name another folder"));
+        }
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Failure::writing(parent))?;
         }

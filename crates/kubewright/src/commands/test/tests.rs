@@ -67,6 +67,48 @@ fn the_schema_knows_exactly_the_fields_that_are_read() {
     assert_eq!(*outcomes, Value::from(file::OUTCOMES.to_vec()));
 }
 
+/// Returns whether `value` fits `schema`, for the words that our schema uses.
+fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
+    let list = |word: &str| schema.get(word).and_then(Value::as_array);
+    let text = |word: &str| schema.get(word).and_then(Value::as_str);
+    if let Some(name) = text("$ref") {
+        let name = name.strip_prefix("#/$defs/").unwrap();
+        return fits(value, root.at(&["$defs", name]).unwrap(), root);
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let has_known_fields = value.as_object().is_none_or(|map| {
+        map.iter().all(|(key, value)| match properties.and_then(|known| known.get(key)) {
+            Some(schema) => fits(value, schema, root),
+            None => schema.get("additionalProperties") != Some(&Value::Bool(false)),
+        })
+    });
+    text("type").is_none_or(|name| name == value.kind().name())
+        && schema.get("const").is_none_or(|only| only == value)
+        && list("enum").is_none_or(|words| words.contains(value))
+        && list("required")
+            .is_none_or(|keys| keys.iter().all(|key| value.get(key.as_str().unwrap()).is_some()))
+        && list("oneOf").is_none_or(|all| all.iter().filter(|one| fits(value, one, root)).count() == 1)
+        && list("anyOf").is_none_or(|all| all.iter().any(|one| fits(value, one, root)))
+        && schema.get("items").is_none_or(|items| {
+            value.as_array().is_none_or(|all| all.iter().all(|item| fits(item, items, root)))
+        })
+        && has_known_fields
+}
+
+#[test]
+fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
+    let schema = json::parse(super::SCHEMA).unwrap();
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = [here.join("../../tests"), here.join("tests/fixtures/cases")];
+    let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let found = crate::load::find_tests(&paths);
+    assert!(found.inputs.len() > 3);
+    for document in crate::load::documents(&found.inputs, &mut Vec::new()) {
+        let is_bad = document.source.name.contains("cases/bad");
+        assert_eq!(fits(&document.value, &schema, &schema), !is_bad, "{}", document.source.name);
+    }
+}
+
 #[test]
 fn paths_are_relative_to_the_folder_of_the_test_file() {
     let check = |folder: &str, path: &str, want: &str| {
