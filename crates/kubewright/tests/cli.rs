@@ -158,6 +158,17 @@ fn colours_are_used_only_when_asked_for() {
     assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b));
 }
 
+/// A rule with a doubtful field.
+const WARNED: &str = "\
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: warned, namespace: shop}
+spec:
+  type: Reject
+  match:
+    - {select: $.spec.replicas, matchValue: 7}
+";
+
 #[test]
 fn lint_shows_every_mistake_with_its_line() {
     for format in ["table", "json", "sarif", "github"] {
@@ -165,6 +176,9 @@ fn lint_shows_every_mistake_with_its_line() {
     }
     check("lint-clean", "lint rules/shop.yaml");
     check("lint-missing", "lint rules/shop.yaml nowhere.yaml");
+    check("lint-broken", "lint rules/shop.yaml broken");
+    check_with("lint-warning", "lint -", WARNED);
+    check_with("lint-deny-warnings", "lint - --deny-warnings -o github", WARNED);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Severity, reading_codes};
 use kubewright_value::{Map, Value, json};
 
 use crate::arguments::{Lint, LintFormat};
@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
         LintFormat::Github => output::github_diagnostics(standard_output(), &diagnostics)?,
     }
     crate::session::complain(&unreadable, color.paint_errors());
-    Ok(if !unreadable.is_empty() {
+    let is_broken = diagnostics.iter().any(is_not_text);
+    Ok(if is_broken || !unreadable.is_empty() {
         Exit::BadInput
     } else if tally.errors > 0 || (arguments.deny_warnings && tally.warnings > 0) {
         Exit::Violations
@@ -47,7 +48,12 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
 
 /// Returns whether this is about a file that could not be looked at at all.
 fn is_unreadable(diagnostic: &Diagnostic) -> bool {
-    [UNREADABLE.id, NOTHING_FOUND.id, "KW-Y002"].contains(&diagnostic.code.id)
+    [UNREADABLE.id, NOTHING_FOUND.id].contains(&diagnostic.code.id)
+}
+
+/// Returns whether this is about a text that could not be read, so that nobody knows what rules are in it.
+fn is_not_text(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity() == Severity::Error && reading_codes().contains(&diagnostic.code)
 }
 
 fn table(diagnostics: &[Diagnostic], closing: &str, is_quiet: bool, color: ColorChoice) -> io::Result<()> {
