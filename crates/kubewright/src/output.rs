@@ -32,7 +32,7 @@ pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object,
 pub(crate) use junit::xml;
 pub(crate) use paint::{ColorChoice, Paint, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
-pub(crate) use snippet::{Tally, snippet};
+pub(crate) use snippet::{Tally, snippet, window};
 pub(crate) use table::time;
 pub(crate) use target::{Format, Manner, Output, Target, standard_output};
 pub(crate) use tree::tree;

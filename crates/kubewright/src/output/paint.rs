@@ -103,9 +103,24 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelt.collect())
 }
 
+/// Returns `text` made visible, cut after `most` characters.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    let text = visible(text);
+    match text.char_indices().nth(most) {
+        None => text.into_owned(),
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(short("äöü", 3), "äöü");
+        assert_eq!(short("äöü", 2), "äö…");
+    }
 
     #[test]
     fn control_characters_are_spelt_out() {

@@ -2,7 +2,7 @@
 
 use kubewright_engine::{Diagnostic, Severity};
 
-use super::paint::{Paint, visible};
+use super::paint::{Paint, short, visible};
 use crate::review::plural;
 
 /// How much of a long line is shown on either side of the place.
@@ -42,7 +42,7 @@ pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
             let (line, before, covered) = window(line, position.column as usize, location.length as usize);
             let width = gutter.len();
             text.push_str(&format!("{}{line}\n", paint.dim(&format!("{number:>width$}│"))));
-            let caret = format!("{} {}", "^".repeat(covered), visible(&diagnostic.label));
+            let caret = format!("{} {}", "^".repeat(covered), short(&diagnostic.label, 2 * SHOWN));
             text.push_str(&format!(
                 "{gutter}{}{}{}\n",
                 paint.dim("│"),
@@ -58,7 +58,7 @@ pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
 }
 
 /// Returns the part of `line` around `column`, how many characters stand before the place, and how many it covers.
-fn window(line: &str, column: usize, length: usize) -> (String, usize, usize) {
+pub(crate) fn window(line: &str, column: usize, length: usize) -> (String, usize, usize) {
     let at = column.saturating_sub(1);
     let start = if line.chars().count() > 3 * SHOWN { at.saturating_sub(SHOWN) } else { 0 };
     let limit = if line.chars().count() > 3 * SHOWN { 2 * SHOWN } else { usize::MAX };

@@ -2,10 +2,12 @@
 
 use kubewright_engine::{TraceNode, Verdict};
 
-use super::paint::{Paint, visible};
+use super::paint::{Paint, short, visible};
 
 /// The widest column of the tree.
 const WIDEST: usize = 48;
+/// How much of a value is shown.
+const LONGEST: usize = 100;
 /// How deep a tree is shown.
 const DEEPEST: usize = 16;
 
@@ -23,12 +25,12 @@ pub(crate) fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         let mark = mark(node.verdict, paint);
         let mut line = format!("{indent}{mark} {:what$}", visible(&node.what));
         if !node.found.is_empty() {
-            line.push_str(&format!("  → {:found$}", visible(&node.found)));
+            line.push_str(&format!("  → {:found$}", short(&node.found, LONGEST)));
         } else if found > 0 && !node.wanted.is_empty() {
             line.push_str(&format!("    {:found$}", ""));
         }
         if !node.wanted.is_empty() {
-            line.push_str(&format!("  {}", visible(&node.wanted)));
+            line.push_str(&format!("  {}", short(&node.wanted, LONGEST)));
         }
         text.push_str(line.trim_end());
         text.push('\n');
