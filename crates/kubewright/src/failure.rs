@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::output::{Paint, tell, visible};
+use crate::output::{Paint, tell, visible, window};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,9 +99,9 @@ impl Failure {
             Self::Expression { expression, position, length, .. } => {
                 let line =
                     expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
-                let indent = " ".repeat(position.column.saturating_sub(1) as usize);
-                tell(format_args!("  {}", visible(line)));
-                tell(format_args!("  {indent}{}", paint.red(&"^".repeat((*length).max(1) as usize))));
+                let (line, before, covered) = window(line, position.column as usize, *length as usize);
+                tell(format_args!("  {}", visible(&line)));
+                tell(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
             }
             _ => {}
         }

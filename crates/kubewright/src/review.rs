@@ -66,6 +66,8 @@ pub(crate) struct OutcomeRow {
     pub(crate) message: String,
     /// The part of the object this is about, as a person writes it.
     pub(crate) path: String,
+    /// The name of the list item that the path goes through last; mostly a container.
+    pub(crate) item: Option<Text>,
     /// The place in the rule file.
     pub(crate) rule_location: Option<Location>,
     /// The place in the manifest.
@@ -171,6 +173,7 @@ impl OutcomeRow {
     fn new(outcome: Outcome, document: &Document) -> Self {
         Self {
             position: document.locate(&outcome.path).position,
+            item: item_name(&outcome.path, &document.value),
             path: path_text(&outcome.path),
             rule: outcome.rule,
             status: outcome.status,
@@ -243,6 +246,19 @@ pub(crate) fn user(name: Option<&str>, groups: &[String]) -> Value {
         user.insert("groups".into(), groups.iter().map(String::as_str).collect::<Vec<_>>().into());
     }
     user.into()
+}
+
+/// Returns the name of the last list item on the way along `path`.
+fn item_name(path: &[Step], object: &Value) -> Option<Text> {
+    let (mut value, mut name) = (object, None);
+    for step in path {
+        let Some(next) = value.follow(std::slice::from_ref(step)) else { break };
+        if let (Step::Index(_), Some(Value::String(found))) = (step, next.get("name")) {
+            name = Some(found.clone());
+        }
+        value = next;
+    }
+    name
 }
 
 /// Returns a path as a person writes it: `spec.containers[1].image`.

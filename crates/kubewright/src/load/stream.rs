@@ -20,6 +20,9 @@ const BATCH: usize = 32;
 /// How many finished batches may wait.
 const WAITING: usize = 64;
 
+/// Room for objects and rules that nest as deep as the readers allow.
+const STACK: usize = 16 << 20;
+
 /// How far the work has come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
@@ -46,7 +49,8 @@ pub(crate) fn stream<T: Send>(
         let (sender, receiver) = sync_channel(WAITING);
         for _ in 0..workers {
             let (queue, work, sender) = (&queue, &work, sender.clone());
-            scope.spawn(move || serve(queue, work, &sender));
+            let builder = thread::Builder::new().stack_size(STACK);
+            builder.spawn_scoped(scope, move || serve(queue, work, &sender))?;
         }
         drop(sender);
         in_order(&receiver, &mut take)

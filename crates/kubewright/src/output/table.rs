@@ -54,15 +54,13 @@ impl Table {
         }
         let place = format!("{}:{}", report.location.file, row.position.line);
         let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
-        let width = place.chars().count();
+        let item = row.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
         match row.path.as_str() {
             "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
-            path => writeln!(
-                self.out,
-                "        {}  {}",
-                paint.cyan(&format!("{:width$}", visible(&place))),
-                visible(path)
-            )?,
+            path => {
+                let path = format!("{path}{item}");
+                writeln!(self.out, "        {}  {}", paint.cyan(&visible(&place)), visible(&path))?;
+            }
         }
         match rule_place {
             Some(place) => writeln!(self.out, "        {}", paint.cyan(&visible(&place))),
