@@ -43,7 +43,8 @@ impl Engine {
     #[must_use]
     pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
         let candidates = self.index.candidates(request);
-        let mut walk = Walk { request, world, settings, object: request.object.clone(), outcomes: Vec::new(), queries: Vec::new() };
+        let outcomes = Vec::with_capacity(candidates.len());
+        let mut walk = Walk { request, world, settings, object: request.object.clone(), outcomes, queries: Vec::new() };
         let mut rest = candidates.as_slice();
         while let Some(first) = rest.first() {
             let together = rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
@@ -69,12 +70,12 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Runs the rules of one phase and tier.
     fn tier(&mut self, rules: &[&Rule]) {
-        let before = self.object.clone();
-        let matched: Vec<_> = rules.iter().filter_map(|rule| self.matched(rule, &before)).collect();
+        // Matched all together, before any of them changes the object.
+        let matched: Vec<_> = rules.iter().filter_map(|rule| self.matched(rule)).collect();
         for (rule, program, mut run, applies) in matched {
             match applies {
                 Ok(Applies::Yes) => {
-                    let effect = run.with(self, &self.object, |evaluation| program.evaluate(evaluation));
+                    let effect = run.evaluate(self, rule, program);
                     self.take_effect(rule, effect, run);
                 }
                 Ok(Applies::Clean) => self.record(rule, Status::Pass, String::new(), run),
@@ -84,23 +85,26 @@ impl Walk<'_> {
         }
     }
 
-    fn matched<'r>(&self, rule: &'r Rule, before: &Value) -> Option<(&'r Rule, &'r dyn RequestProgram, Run, Result<Applies, EvalError>)> {
+    fn matched<'r>(
+        &self,
+        rule: &'r Rule,
+    ) -> Option<(&'r Rule, &'r dyn RequestProgram, Run, Result<Applies, EvalError>)> {
         let Program::OnRequest(program) = &rule.program else { return None };
         let mut run = Run::new(self.settings);
-        let applies = run.with(self, before, |evaluation| program.applies(evaluation));
+        let mut evaluation = run.evaluation(self.request, self.world);
+        let applies = program.applies(&self.object, &mut evaluation);
         Some((rule, program.as_ref(), run, applies))
     }
 
     fn take_effect(&mut self, rule: &Rule, effect: Result<Effect, EvalError>, run: Run) {
         match effect {
-            Ok(Effect::Patch { object, operations }) if rule.phase == Phase::Patch => {
-                self.object = object;
+            Ok(Effect::Patch(operations)) if rule.phase == Phase::Patch => {
                 self.record(rule, Status::Pass, String::new(), run);
                 if let Some(outcome) = self.outcomes.last_mut() {
                     outcome.patch = operations;
                 }
             }
-            Ok(Effect::Patch { .. }) => self.fail(rule, EvalError::new("a judging rule cannot change the object"), run),
+            Ok(Effect::Patch(_)) => self.fail(rule, EvalError::new("a judging rule cannot change the object"), run),
             Ok(Effect::Pass) => self.record(rule, Status::Pass, String::new(), run),
             Ok(Effect::Fail { message, path, denial }) => {
                 self.record(rule, Status::Fail, message, run);
@@ -157,14 +161,17 @@ impl Run {
         Self { budget: Budget::new(settings.limits), tracer }
     }
 
-    fn with<T>(&mut self, walk: &Walk<'_>, object: &Value, step: impl FnOnce(&mut Evaluation<'_>) -> T) -> T {
-        step(&mut Evaluation {
-            request: walk.request,
-            object,
-            world: walk.world,
-            budget: &mut self.budget,
-            tracer: &mut self.tracer,
-        })
+    fn evaluation<'a>(&'a mut self, request: &'a Request, world: &'a dyn World) -> Evaluation<'a> {
+        Evaluation { request, world, budget: &mut self.budget, tracer: &mut self.tracer }
+    }
+
+    /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.
+    fn evaluate(&mut self, walk: &mut Walk<'_>, rule: &Rule, program: &dyn RequestProgram) -> Result<Effect, EvalError> {
+        let mut evaluation = self.evaluation(walk.request, walk.world);
+        match rule.phase {
+            Phase::Patch => program.evaluate(&mut walk.object, &mut evaluation),
+            Phase::Judge => program.evaluate(&mut walk.object.clone(), &mut evaluation),
+        }
     }
 
     fn into_trace(mut self, rule: &Rule, status: Status, message: &str) -> TraceNode {

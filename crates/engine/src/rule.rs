@@ -78,17 +78,17 @@ impl fmt::Debug for Program {
 
 /// A rule about one request.
 pub trait RequestProgram: Send + Sync {
-    /// Returns whether the rule is about this object, which is as it was when the tier began.
+    /// Returns whether the rule is about `object`, which is as it was when the tier began.
     ///
     /// # Errors
     /// When that cannot be decided.
-    fn applies(&self, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError>;
+    fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError>;
 
     /// Does what the rule does to an object it applies to, which rules of the same tier may have changed.
     ///
     /// # Errors
-    /// When it cannot; then nothing of it is kept.
-    fn evaluate(&self, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
+    /// When it cannot; then `object` is as it was.
+    fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
 }
 
 /// A rule about a set of objects.
@@ -104,8 +104,6 @@ pub trait SetProgram: Send + Sync {
 pub struct Evaluation<'a> {
     /// What is asked. Its `object` is the original one.
     pub request: &'a Request,
-    /// The object as changed so far.
-    pub object: &'a Value,
     /// What else exists.
     pub world: &'a dyn World,
     /// What may be spent.
@@ -128,13 +126,8 @@ pub enum Applies {
 /// What a rule does to an object it applies to.
 #[derive(Debug, Clone)]
 pub enum Effect {
-    /// The object should look like this; the operations are what the rule did.
-    Patch {
-        /// The object after the rule.
-        object: Value,
-        /// What the rule did.
-        operations: Vec<patch::Operation>,
-    },
+    /// The object was changed by these operations; without any, it was fine as it is.
+    Patch(Vec<patch::Operation>),
     /// The object is fine.
     Pass,
     /// The object is refused.

@@ -23,6 +23,7 @@ const SIZE_LIMIT: usize = 10 << 20;
 pub struct Regex {
     pattern: Box<str>,
     compiled: regex::Regex,
+    weight: u64,
     // INVARIANT: one entry for each group, group 0 first; `None` for a group without a name.
     names: Box<[Option<Box<str>>]>,
 }
@@ -63,7 +64,8 @@ pub fn compile_within(pattern: &str, size: usize) -> Result<Regex, RegexError> {
             },
             offset: 0,
         })?;
-    Ok(Regex { pattern: pattern.into(), compiled, names: translated.names.into() })
+    let weight = translated.weight;
+    Ok(Regex { pattern: pattern.into(), compiled, weight, names: translated.names.into() })
 }
 
 impl Regex {
@@ -108,6 +110,13 @@ impl Regex {
         let found = self.compiled.captures(text)?;
         // `regex` forgets a group that is repeated no times, so count by the names.
         Some((0..self.names.len()).map(|number| found.get(number).map(|group| group.as_str())).collect())
+    }
+
+    /// Returns how many steps of a budget searching `text` once should cost: in proportion
+    /// to the text, and for an expression with large repeat counts to those too.
+    #[must_use]
+    pub fn cost(&self, text: &str) -> u64 {
+        (text.len() as u64 / 8 + 1).saturating_mul(1 + self.weight / 128)
     }
 
     /// Returns the expression as the `regex` crate knows it. Its groups have no names.

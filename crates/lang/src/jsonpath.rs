@@ -14,6 +14,7 @@ mod date;
 mod eval;
 mod fault;
 mod item;
+mod lint;
 mod operators;
 mod parser;
 mod render;
@@ -24,6 +25,7 @@ use std::fmt;
 
 pub use item::{Found, Item};
 use kubewright_value::{Budget, Position, Step, Value};
+pub use lint::Lint;
 pub use render::{text, text_go};
 use thiserror::Error;
 pub use walk::Captured as Key;
@@ -170,8 +172,14 @@ impl Expression {
     /// value is true, and are often mistaken for asking whether it is there.
     #[must_use]
     pub fn presence_filters(&self) -> Vec<Position> {
-        let found = analyse::presence_filters(&self.root);
-        found.into_iter().map(|at| parser::position(&self.source, at as usize)).collect()
+        let presence = |(lint, position)| (lint == Lint::PresenceFilter).then_some(position);
+        self.lints().into_iter().filter_map(presence).collect()
+    }
+
+    /// Returns what in the expression hardly means what it seems to, and where.
+    #[must_use]
+    pub fn lints(&self) -> Vec<(Lint, Position)> {
+        placed(&self.source, lint::lints(&self.root))
     }
 
     /// Returns whether every result is a boolean.
@@ -228,8 +236,14 @@ impl Select {
     /// Returns the filters that consist of a path; see [`Expression::presence_filters`].
     #[must_use]
     pub fn presence_filters(&self) -> Vec<Position> {
-        let found = analyse::path_presence_filters(&self.path);
-        found.into_iter().map(|at| parser::position(&self.source, at as usize)).collect()
+        let presence = |(lint, position)| (lint == Lint::PresenceFilter).then_some(position);
+        self.lints().into_iter().filter_map(presence).collect()
+    }
+
+    /// Returns what in the path hardly means what it seems to, and where.
+    #[must_use]
+    pub fn lints(&self) -> Vec<(Lint, Position)> {
+        placed(&self.source, lint::path_lints(&self.path))
     }
 }
 
@@ -248,6 +262,10 @@ impl fmt::Debug for Select {
 /// `@` outside of a filter is null.
 fn scope(root: &Value) -> Scope<'_> {
     Scope { root, current: Some(&Value::Null), trail: None }
+}
+
+fn placed(source: &str, lints: Vec<(Lint, u32)>) -> Vec<(Lint, Position)> {
+    lints.into_iter().map(|(lint, at)| (lint, parser::position(source, at as usize))).collect()
 }
 
 fn located(source: &str, fault: &Fault) -> EvalError {

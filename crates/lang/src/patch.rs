@@ -13,7 +13,7 @@ mod operation;
 mod pointer;
 mod walk;
 
-pub use apply::apply;
+pub use apply::{apply, apply_each};
 pub use diff::diff;
 pub use operation::Operation;
 pub use pointer::{Pointer, PointerError};

@@ -20,3 +20,15 @@ pub use number::Number;
 pub use smol_str::SmolStr as Text;
 pub use source::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Step};
 pub use value::{Kind, Value};
+
+/// Returns the digits of `index` as text, without a detour through the heap.
+#[must_use]
+pub fn text_of(index: usize) -> Text {
+    use smol_str::ToSmolStr as _;
+    const DIGITS: &str = "0123456789";
+    // Most lists are short, and formatting is slow.
+    match DIGITS.get(index..index.saturating_add(1)) {
+        Some(digit) => Text::new_inline(digit),
+        None => index.to_smolstr(),
+    }
+}

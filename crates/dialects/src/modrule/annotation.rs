@@ -5,34 +5,35 @@
 //! here it changes only together with the object, and a patch that does not fit it leaves it as it is.
 
 use kubewright_lang::patch::{self, Operation, Options};
-use kubewright_value::{Budget, Map, Value, json};
+use kubewright_value::{Budget, Map, Text, Value, json};
 
 /// The annotation's name.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 const PLACE: [&str; 3] = ["metadata", "annotations", LAST_APPLIED];
 
-/// Returns `after` with the operations that led there applied inside its annotation as well.
-pub(super) fn patch_along(before: &Value, after: Value, operations: &[Operation], options: &Options, budget: &mut Budget) -> Value {
-    let Some(text) = after.at(&PLACE).and_then(Value::as_str) else { return after };
-    let is_touched = before.at(&PLACE).and_then(Value::as_str) != Some(text);
-    if is_touched || before == &after {
-        return after;
+/// Returns the text of the annotation.
+pub(super) fn text(object: &Value) -> Option<Text> {
+    match object.at(&PLACE) {
+        Some(Value::String(text)) => Some(text.clone()),
+        _ => None,
     }
-    let Ok(mut configuration) = json::parse(text) else { return after };
+}
+
+/// Applies `operations`, which have changed `object`, inside its annotation as well. `before` is the annotation's
+/// text before them; a rule that sets or removes the annotation itself has its way.
+pub(super) fn patch_along(object: &mut Value, before: &Text, operations: &[Operation], options: &Options, budget: &mut Budget) {
+    if text(object).as_ref() != Some(before) {
+        return;
+    }
+    let Ok(mut configuration) = json::parse(before) else { return };
     if patch::apply(&mut configuration, operations, options, budget).is_err() {
-        return after;
+        return;
     }
-    let rewritten = json::to_string(&sorted(&configuration));
-    let mut after = after;
-    let mut at = Some(&mut after);
-    for key in PLACE {
-        at = at.and_then(Value::as_object_mut).and_then(|map| map.get_mut(key));
+    let annotation = PLACE.iter().try_fold(object, |here, key| here.as_object_mut()?.get_mut(key));
+    if let Some(annotation) = annotation {
+        *annotation = json::to_string(&sorted(&configuration)).into();
     }
-    if let Some(annotation) = at {
-        *annotation = rewritten.into();
-    }
-    after
 }
 
 /// Returns `value` with the keys of every object in alphabetical order, as Go writes them.

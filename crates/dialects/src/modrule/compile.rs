@@ -202,7 +202,8 @@ impl<'d> Compiler<'d> {
         if let (Some(select), Some(highest)) = (&select, path.highest_placeholder()) {
             self.check_placeholder(select, highest, &source.path);
         }
-        Some(PatchOperation { op: source.op, select, path, value: value?, location: self.document.locate(&source.path_in_rule) })
+        let written_path = source.path.value.clone();
+        Some(PatchOperation { op: source.op, select, path, written_path, value: value?, location: self.document.locate(&source.path_in_rule) })
     }
 
     fn path(&mut self, source: &SourceOperation) -> Option<PathTemplate> {

@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Location, Text, Value};
 use super::annotation;
 use super::criterion::{Criterion, all_met};
 use super::path::PathTemplate;
-use super::references::{View, is_ignored};
+use super::references::{View, is_ignored, references};
 use super::source::Op;
 use super::value::{PatchValue, Surroundings, message};
 
@@ -46,6 +46,8 @@ pub(super) struct PatchOperation {
     pub(super) op: Op,
     pub(super) select: Option<Select>,
     pub(super) path: PathTemplate,
+    /// The path as it is written in the rule.
+    pub(super) written_path: Text,
     pub(super) value: PatchValue,
     pub(super) location: Location,
 }
@@ -63,14 +65,14 @@ pub const PATCH_OPTIONS: Options = Options {
 };
 
 impl RequestProgram for Rule {
-    fn applies(&self, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+    fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if !self.reach.includes(&evaluation.request.namespace) {
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace)));
         }
         if is_ignored(evaluation)? {
             return Ok(Applies::No("the namespace is labelled admission.kubemod.io/ignore".to_owned()));
         }
-        let view = View::new(evaluation, self.sees_references)?;
+        let view = View::new(object.clone(), self.references(object, evaluation)?);
         let mut looked = 0;
         let (budget, tracer) = (&mut *evaluation.budget, &mut *evaluation.tracer);
         let is_met = all_met(&self.criteria, &view.value, budget, |criterion, finding| {
@@ -88,37 +90,72 @@ impl RequestProgram for Rule {
         })
     }
 
-    fn evaluate(&self, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        let view = View::new(evaluation, self.sees_references)?;
+    fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        let references = self.references(object, evaluation)?;
         match &self.action {
-            Action::Patch(operations) => self.patch(operations, view, evaluation),
-            Action::Reject { message } => Ok(self.reject(message.as_ref(), &view, evaluation)),
+            Action::Patch(operations) => {
+                // Taken out and put back, so that nobody else holds what is edited.
+                let mut view = View::new(std::mem::take(object), references);
+                let patched = self.patch(operations, &mut view.value, evaluation);
+                *object = view.into_object();
+                Ok(self.patched(object, patched?, evaluation))
+            }
+            Action::Reject { message } => {
+                Ok(self.reject(message.as_ref(), &View::new(object.clone(), references), evaluation))
+            }
         }
     }
 }
 
+/// What a patch did to a view.
+struct Patched {
+    /// Everything that was done.
+    rendered: Vec<Operation>,
+    /// Which of it changed something.
+    changes: Vec<usize>,
+    /// The last-applied annotation before it.
+    annotation: Option<Text>,
+}
+
 impl Rule {
+    /// Returns the references that the rule can see.
+    fn references(&self, object: &Value, evaluation: &Evaluation<'_>) -> Result<Option<Value>, EvalError> {
+        self.sees_references.then(|| references(object, evaluation)).transpose()
+    }
+
     /// Renders all operations against the object as it is before the rule, then applies them as one.
-    fn patch(&self, operations: &[PatchOperation], mut view: View, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        let around = Surroundings { target: &view.value, namespace: &evaluation.request.namespace, inputs: &self.inputs };
+    fn patch(&self, operations: &[PatchOperation], view: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Patched, EvalError> {
         let mut rendered = Vec::with_capacity(operations.len());
-        let mut origins = Vec::with_capacity(operations.len());
+        let mut origins: Vec<&PatchOperation> = Vec::with_capacity(operations.len());
+        let around = Surroundings { target: view, namespace: &evaluation.request.namespace, inputs: &self.inputs };
         for operation in operations {
-            operation.render(&around, evaluation.budget, &mut rendered).map_err(|error| error.at(operation.location.clone()))?;
+            let place = || operation.location.clone();
+            operation.render(&around, evaluation.budget, &mut rendered).map_err(|error| error.at(place()))?;
+            if rendered.len() == origins.len() {
+                evaluation.tracer.say(|| operation.found_nothing());
+            }
             origins.resize(rendered.len(), operation);
         }
-        patch::apply(&mut view.value, &rendered, &PATCH_OPTIONS, evaluation.budget).map_err(|error| {
+        let annotation = annotation::text(view);
+        let mut changes = Vec::new();
+        patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number)).map_err(|error| {
             let failed = EvalError::new(error.to_string());
             origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
         })?;
-        for (operation, origin) in rendered.iter().zip(&origins) {
-            evaluation.tracer.say(|| done(operation, origin));
+        for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
+            evaluation.tracer.say(|| done(operation, origin, changes.contains(&number)));
         }
-        let before = evaluation.object;
-        let after = view.into_object(before);
-        let after = annotation::patch_along(before, after, &rendered, &PATCH_OPTIONS, evaluation.budget);
-        let operations = if &after == before { Vec::new() } else { rendered };
-        Ok(Effect::Patch { object: after, operations })
+        Ok(Patched { rendered, changes, annotation })
+    }
+
+    /// Patches the annotation along, and tells what really changed.
+    fn patched(&self, object: &mut Value, patched: Patched, evaluation: &mut Evaluation<'_>) -> Effect {
+        let Patched { rendered, changes, annotation } = patched;
+        if let (Some(text), false) = (&annotation, changes.is_empty()) {
+            annotation::patch_along(object, text, &rendered, &PATCH_OPTIONS, evaluation.budget);
+        }
+        let effective = rendered.into_iter().enumerate().filter(|(number, _)| changes.contains(number));
+        Effect::Patch(effective.map(|(_, operation)| operation).collect())
     }
 
     fn reject(&self, template: Option<&Template>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
@@ -142,6 +179,17 @@ impl Rule {
 }
 
 impl PatchOperation {
+    fn found_nothing(&self) -> TraceNode {
+        TraceNode {
+            what: format!("{} {}", self.op.name(), self.written_path),
+            found: "nothing".to_owned(),
+            wanted: "the select found nothing to do this for".to_owned(),
+            verdict: Verdict::NotLooked,
+            location: Some(self.location.clone()),
+            children: Vec::new(),
+        }
+    }
+
     /// Appends what this operation does: one operation, or one for each selected item.
     fn render(&self, around: &Surroundings<'_>, budget: &mut Budget, into: &mut Vec<Operation>) -> Result<(), EvalError> {
         let Some(select) = &self.select else {
@@ -198,7 +246,7 @@ fn not_looked_at(count: usize) -> TraceNode {
     TraceNode { what, found: String::new(), wanted: String::new(), verdict: Verdict::NotLooked, location: None, children: Vec::new() }
 }
 
-fn done(operation: &Operation, origin: &PatchOperation) -> TraceNode {
+fn done(operation: &Operation, origin: &PatchOperation, is_change: bool) -> TraceNode {
     let value = match operation {
         Operation::Add { value, .. } | Operation::Replace { value, .. } => TraceNode::show(value),
         _ => String::new(),
@@ -206,38 +254,23 @@ fn done(operation: &Operation, origin: &PatchOperation) -> TraceNode {
     TraceNode {
         what: format!("{} {}", operation.name(), operation.path()),
         found: value,
-        wanted: String::new(),
+        wanted: if is_change { String::new() } else { "is so already".to_owned() },
         verdict: Verdict::Done,
         location: Some(origin.location.clone()),
         children: Vec::new(),
     }
 }
 
-/// Returns what two applications of a rule that was already matched give, for the check that the second changes nothing.
-pub(super) fn twice(rule: &Rule, evaluation: &mut Evaluation<'_>) -> Result<Option<(Value, Value)>, EvalError> {
-    let once = match rule.applied(evaluation)? {
-        Some(once) => once,
-        None => return Ok(None),
-    };
-    let mut again = Evaluation {
-        request: evaluation.request,
-        object: &once,
-        world: evaluation.world,
-        budget: &mut *evaluation.budget,
-        tracer: &mut *evaluation.tracer,
-    };
-    let twice = rule.applied(&mut again)?.unwrap_or_else(|| once.clone());
-    Ok(Some((once, twice)))
-}
-
-impl Rule {
-    fn applied(&self, evaluation: &mut Evaluation<'_>) -> Result<Option<Value>, EvalError> {
-        if self.applies(evaluation)? != Applies::Yes {
-            return Ok(None);
-        }
-        match self.evaluate(evaluation)? {
-            Effect::Patch { object, .. } => Ok(Some(object)),
-            _ => Ok(None),
-        }
+/// Returns what two applications of a rule give, for the check that the second changes nothing.
+pub(super) fn twice(rule: &Rule, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Option<(Value, Value)>, EvalError> {
+    let mut once = object.clone();
+    if rule.applies(&once, evaluation)? != Applies::Yes {
+        return Ok(None);
     }
+    rule.evaluate(&mut once, evaluation)?;
+    let mut twice = once.clone();
+    if rule.applies(&twice, evaluation)? == Applies::Yes {
+        rule.evaluate(&mut twice, evaluation)?;
+    }
+    Ok(Some((once, twice)))
 }

@@ -26,9 +26,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     }
     let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::default(), Tracer::off());
     let object = request.object.clone();
-    let mut evaluation =
-        Evaluation { request: &request, object: &object, world: &world, budget: &mut budget, tracer: &mut tracer };
-    let (once, twice) = twice(rule, &mut evaluation).ok()??;
+    let mut evaluation = Evaluation { request: &request, world: &world, budget: &mut budget, tracer: &mut tracer };
+    let (once, twice) = twice(rule, &object, &mut evaluation).ok()??;
     let change = patch::diff(&once, &twice);
     let first = change.first()?;
     let message = format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());

@@ -5,7 +5,7 @@
 
 use kubewright_lang::jsonpath::Key;
 use kubewright_lang::patch::{Pointer, PointerError};
-use kubewright_value::Text;
+use kubewright_value::{Text, text_of};
 
 /// A path whose placeholders are not filled in yet.
 #[derive(Debug, Clone)]
@@ -56,7 +56,10 @@ impl PathTemplate {
         if let Some(pointer) = &self.fixed {
             return Ok(pointer.clone());
         }
-        let tokens = self.segments.iter().map(|segment| segment.fill(keys)).collect::<Result<_, _>>()?;
+        let mut tokens = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            tokens.push(segment.fill(keys)?);
+        }
         Ok(Pointer::from_tokens(tokens))
     }
 
@@ -95,17 +98,23 @@ impl Segment {
             Self::Fixed(text) => return Ok(text.clone()),
             Self::Mixed(pieces) => pieces,
         };
-        let mut out = String::new();
-        for piece in pieces {
-            match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Part(number) => match keys.get(*number).ok_or(*number)? {
-                    Key::Index(index) => out.push_str(&index.to_string()),
-                    Key::Name(name) => out.push_str(name),
-                },
+        let part = |piece: &Piece| match piece {
+            Piece::Text(text) => Ok(text.clone()),
+            Piece::Part(number) => match keys.get(*number).ok_or(*number)? {
+                Key::Index(index) => Ok(text_of(*index)),
+                Key::Name(name) => Ok(name.clone()),
+            },
+        };
+        match pieces.as_slice() {
+            [only] => part(only),
+            several => {
+                let mut text = String::new();
+                for piece in several {
+                    text.push_str(&part(piece)?);
+                }
+                Ok(text.into())
             }
         }
-        Ok(out.into())
     }
 
     fn parts(&self) -> impl Iterator<Item = usize> + '_ {

@@ -11,90 +11,114 @@ use super::annotation::LAST_APPLIED;
 /// The key under which references stand.
 pub(super) const REFERENCES: &str = "syntheticRefs";
 
+/// The key, below `metadata`, under which the API server keeps who wrote what.
+const MANAGED_FIELDS: &str = "managedFields";
+
 /// The annotation that names the node of a pod in KubeMod's code, and the one its document names.
 const NODE_ANNOTATIONS: [&str; 2] = ["ref.kubemod.io/nodename", "ref.kubemod.io/node"];
 
 /// An object as a rule sees it.
 pub(super) struct View {
     pub(super) value: Value,
-    is_changed: bool,
+    references: Hidden,
+    managed_fields: Hidden,
+}
+
+/// What making a view did to a key, so that it can be undone.
+enum Hidden {
+    /// Nothing.
+    Untouched,
+    /// The key was not there, and must not be there afterwards.
+    Absent,
+    /// The key had this place and value.
+    Taken(usize, Value),
 }
 
 impl View {
-    /// Returns the view of the current object; references are looked up only for rules that can see them.
-    ///
-    /// # Errors
-    /// When the world does not know the namespace or the node yet.
-    pub(super) fn new(evaluation: &Evaluation<'_>, has_references: bool) -> Result<Self, EvalError> {
-        let mut value = evaluation.object.clone();
-        let mut is_changed = false;
-        if value.at(&["metadata", "managedFields"]).is_some() {
-            remove(&mut value, "managedFields");
-            is_changed = true;
-        }
-        if has_references {
-            let references = references(evaluation)?;
-            if let Some(map) = value.as_object_mut() {
+    /// Returns the view of `object`, with the references it was given.
+    pub(super) fn new(mut object: Value, references: Option<Value>) -> Self {
+        let managed_fields = match object.at(&["metadata", MANAGED_FIELDS]) {
+            Some(_) => metadata_mut(&mut object).map_or(Hidden::Untouched, |map| Hidden::take(map, MANAGED_FIELDS)),
+            None => Hidden::Untouched,
+        };
+        let references = match (references, object.as_object_mut()) {
+            (Some(references), Some(map)) => {
+                let hidden = Hidden::take(map, REFERENCES);
                 map.insert(REFERENCES.into(), references);
-                is_changed = true;
+                hidden
+            }
+            _ => Hidden::Untouched,
+        };
+        Self { value: object, references, managed_fields }
+    }
+
+    /// Returns the object that the view, edited or not, stands for.
+    pub(super) fn into_object(mut self) -> Value {
+        if let Some(map) = self.value.as_object_mut() {
+            self.references.put_back(map, REFERENCES);
+        }
+        match (metadata_mut(&mut self.value), self.managed_fields) {
+            (_, Hidden::Untouched) => {}
+            (Some(map), hidden) => hidden.put_back(map, MANAGED_FIELDS),
+            (None, _) => {}
+        }
+        self.value
+    }
+}
+
+impl Hidden {
+    fn take(map: &mut Map, key: &str) -> Self {
+        let place = map.position(key);
+        match (place, map.remove(key)) {
+            (Some(place), Some(value)) => Self::Taken(place, value),
+            _ => Self::Absent,
+        }
+    }
+
+    fn put_back(self, map: &mut Map, key: &str) {
+        match self {
+            Self::Untouched => {}
+            Self::Absent => drop(map.remove(key)),
+            Self::Taken(place, value) => {
+                map.remove(key);
+                map.insert_at(place, key.into(), value);
             }
         }
-        Ok(Self { value, is_changed })
-    }
-
-    /// Returns the object that an edited view stands for; `original` is the object the view was made of.
-    pub(super) fn into_object(self, original: &Value) -> Value {
-        if !self.is_changed {
-            return self.value;
-        }
-        let mut object = self.value;
-        restore(&mut object, original, REFERENCES);
-        if let (Some(metadata), Some(original)) = (
-            object.as_object_mut().and_then(|map| map.get_mut("metadata")).filter(|metadata| metadata.as_object().is_some()),
-            original.get("metadata"),
-        ) {
-            restore(metadata, original, "managedFields");
-        }
-        object
     }
 }
 
-/// Gives `key` the value it has in `original`, in the place it has there.
-fn restore(object: &mut Value, original: &Value, key: &str) {
-    let Some(map) = object.as_object_mut() else { return };
-    map.remove(key);
-    if let Some(original) = original.as_object()
-        && let Some(position) = original.position(key)
-        && let Some(value) = original.get(key)
-    {
-        map.insert_at(position, key.into(), value.clone());
-    }
+fn metadata_mut(object: &mut Value) -> Option<&mut Map> {
+    object.as_object_mut()?.get_mut("metadata")?.as_object_mut()
 }
 
-fn references(evaluation: &Evaluation<'_>) -> Result<Value, EvalError> {
+/// Returns what `syntheticRefs` shows for `object`.
+///
+/// # Errors
+/// When the world does not know the namespace or the node yet.
+pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<Value, EvalError> {
     let mut references = Map::new();
     let namespace = &evaluation.request.namespace;
     if !namespace.is_empty()
         && let Some(mut found) = look_up(evaluation, Query::namespace(namespace))?
     {
-        remove(&mut found, "managedFields");
+        metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         remove_annotation(&mut found);
         references.insert("namespace".into(), found);
     }
-    if let Some(name) = node_name(evaluation)
+    if let Some(name) = node_name(object, evaluation)
         && let Some(mut found) = look_up(evaluation, Query::node(name))?
     {
-        remove(&mut found, "managedFields");
+        metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         references.insert("node".into(), found);
     }
     Ok(references.into())
 }
 
-fn node_name<'a>(evaluation: &'a Evaluation<'_>) -> Option<&'a str> {
+fn node_name<'a>(object: &'a Value, evaluation: &Evaluation<'_>) -> Option<&'a str> {
     if evaluation.request.kind.kind != "Pod" {
         return None;
     }
-    let annotations = evaluation.object.at(&["metadata", "annotations"])?;
+    let annotations = object.at(&["metadata", "annotations"])?;
     NODE_ANNOTATIONS.iter().filter_map(|key| annotations.get(key)?.as_str()).find(|name| !name.is_empty())
 }
 
@@ -107,21 +131,11 @@ pub(super) fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Optio
     }
 }
 
-fn remove(object: &mut Value, key: &str) {
-    if let Some(metadata) = object.as_object_mut().and_then(|map| map.get_mut("metadata"))
-        && metadata.get(key).is_some()
-        && let Some(map) = metadata.as_object_mut()
-    {
-        map.remove(key);
-    }
-}
-
 fn remove_annotation(object: &mut Value) {
     if object.at(&["metadata", "annotations", LAST_APPLIED]).is_none() {
         return;
     }
-    let metadata = object.as_object_mut().and_then(|map| map.get_mut("metadata"));
-    let annotations = metadata.and_then(Value::as_object_mut).and_then(|map| map.get_mut("annotations"));
+    let annotations = metadata_mut(object).and_then(|map| map.get_mut("annotations"));
     if let Some(map) = annotations.and_then(Value::as_object_mut) {
         map.remove(LAST_APPLIED);
     }
@@ -147,7 +161,7 @@ pub(super) fn is_ignored(evaluation: &Evaluation<'_>) -> Result<bool, EvalError>
 pub(super) fn hidden_field<'a>(mut path: impl Iterator<Item = &'a str>) -> Option<Text> {
     match path.next()? {
         REFERENCES => Some(REFERENCES.into()),
-        "metadata" if path.next() == Some("managedFields") => Some("metadata.managedFields".into()),
+        "metadata" if path.next() == Some(MANAGED_FIELDS) => Some("metadata.managedFields".into()),
         _ => None,
     }
 }

@@ -63,6 +63,17 @@ pub(super) enum Op {
     Remove,
 }
 
+impl Op {
+    /// Returns the word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Replace => "replace",
+            Self::Remove => "remove",
+        }
+    }
+}
+
 /// What can be wrong with any field.
 pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,

@@ -10,24 +10,23 @@ struct Appends {
 }
 
 impl RequestProgram for Appends {
-    fn applies(&self, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+    fn applies(&self, object: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.wants {
             Some("query") => Err(EvalError::unanswered(Query::namespace("n"))),
-            Some(word) if !word.starts_with('!') && !evaluation.object.to_string().contains(word) => Ok(Applies::No(format!("no {word}"))),
+            Some(word) if !word.starts_with('!') && !object.to_string().contains(word) => Ok(Applies::No(format!("no {word}"))),
             _ => Ok(Applies::Yes),
         }
     }
 
-    fn evaluate(&self, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+    fn evaluate(&self, object: &mut Value, _: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         match self.wants {
             Some("!error") => return Err(EvalError::new("cannot")),
             Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None }),
             _ => {}
         }
-        let mut object = evaluation.object.clone();
         let log = object.get("log").and_then(Value::as_str).unwrap_or_default().to_owned() + &self.name;
         object.as_object_mut().unwrap().insert("log".into(), log.into());
-        Ok(Effect::Patch { object, operations: vec![] })
+        Ok(Effect::Patch(vec![]))
     }
 }
 

@@ -94,7 +94,7 @@ fn what_go_refuses_is_refused() {
     refuses(r"a\C", r"invalid escape sequence: `\C`", 1);
     refuses(r"(a)\1", r"invalid escape sequence: `\1`", 3);
     refuses(r"a\", "trailing backslash at end of expression", 1);
-    refuses("(a", "missing closing ): `(a`", 2);
+    refuses("b(a", "missing closing ): `b(a`", 1);
     refuses("a)", "unexpected ): `a)`", 1);
     refuses("x[a", "missing closing ]: `[a`", 1);
     refuses(r"\p{Nope}", r"invalid character class range: `\p{Nope}`", 0);
@@ -137,4 +137,14 @@ fn splitting_leaves_out_the_empty_match_at_the_start() {
     assert_eq!(regex.split("abc", None), ["a", "c"]);
     assert_eq!(regex.split("abc", Some(1)), ["abc"]);
     assert_eq!(compile(",").unwrap().split("a,b,c", Some(2)), ["a", "b,c"]);
+}
+
+#[test]
+fn large_repeat_counts_cost_more() {
+    let text = "a".repeat(800);
+    let cost = |pattern: &str| compile(pattern).unwrap().cost(&text);
+    assert_eq!(cost("^a+b?$"), 101);
+    assert_eq!(cost("(?:ab){1,500}"), 101 * 8);
+    assert_eq!(cost("(?:a{10}){10}"), 101);
+    assert_eq!(cost(r"(?:\pL{10}){10}"), 101 * 51);
 }

@@ -18,6 +18,8 @@ const MAX_REPEAT: u32 = 1000;
 /// A pattern in the syntax of `regex`.
 pub(super) struct Translated {
     pub(super) text: String,
+    /// About how many characters it matches one by one, repeats multiplied.
+    pub(super) weight: u64,
     /// The name of each group, group 0 first.
     pub(super) names: Vec<Option<Box<str>>>,
 }
@@ -28,11 +30,10 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
     while !translator.rest.is_empty() {
         translator.item()?;
     }
-    if translator.open.is_empty() {
-        Ok(Translated { text: translator.out, names: translator.names })
-    } else {
-        Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: pattern.len() })
+    if let Some(group) = translator.open.last() {
+        return Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: group.at });
     }
+    Ok(Translated { text: translator.out, weight: translator.size.weight, names: translator.names })
 }
 
 /// The flags in force, Go's `imsU`.
@@ -59,18 +60,24 @@ struct Size {
     height: u32,
     /// The largest product of nested repeat counts.
     repeats: u32,
+    /// How many atoms there are, repeats multiplied.
+    weight: u64,
 }
 
 impl Size {
     fn merge(&mut self, other: Self) {
         self.height = self.height.max(other.height);
         self.repeats = self.repeats.max(other.repeats);
+        self.weight = self.weight.saturating_add(other.weight);
     }
 }
 
 /// A group that is still open, and what was known outside.
 struct Open {
+    /// Where it starts in the text written.
     start: usize,
+    /// Where it starts in the pattern.
+    at: usize,
     outer_flags: Flags,
     outer_size: Size,
 }
@@ -152,7 +159,9 @@ impl<'p> Translator<'p> {
     }
 
     fn atom(&mut self, text: &str) -> Result<(), RegexError> {
-        let size = Size { height: 2, repeats: 1 };
+        // A Unicode class takes a whole automaton.
+        let weight = if text.contains(r"\p") || text.contains(r"\P") { 64 } else { 1 };
+        let size = Size { height: 2, repeats: 1, weight };
         self.last = Some(Atom { start: self.out.len(), size, repeated: false });
         self.size.merge(size);
         self.out.push_str(text);
@@ -236,7 +245,9 @@ impl<'p> Translator<'p> {
         if lazy {
             self.out.push('?');
         }
+        let before_repeat = atom.size.weight;
         if let Repeat::Times(times) = kind {
+            atom.size.weight = before_repeat.saturating_mul(u64::from(times.max(1)));
             // What is repeated no times at all does not count.
             atom.size.repeats = if times == 0 { 1 } else { atom.size.repeats.saturating_mul(times) };
             if times >= 2 && atom.size.repeats > MAX_REPEAT {
@@ -245,7 +256,7 @@ impl<'p> Translator<'p> {
         }
         atom.repeated = true;
         atom.size.height += 1;
-        self.size.merge(atom.size);
+        self.size.merge(Size { weight: atom.size.weight.saturating_sub(before_repeat), ..atom.size });
         self.last = Some(atom);
         self.last_repeat = Some(before);
         self.check_height(before)
@@ -279,6 +290,7 @@ impl<'p> Translator<'p> {
     fn start_group(&mut self, text: &str, outer_flags: Flags, before: &'p str) -> Result<(), RegexError> {
         self.open.push(Open {
             start: self.out.len(),
+            at: self.offset(before),
             outer_flags,
             outer_size: std::mem::take(&mut self.size),
         });

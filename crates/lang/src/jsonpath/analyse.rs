@@ -73,36 +73,6 @@ pub(super) fn path_reads_root_key(path: &Path, key: &str) -> bool {
     direct || path.steps.iter().flat_map(step_children).any(|child| reads_root_key(child, key))
 }
 
-/// Returns where filters stand that are nothing but a path.
-pub(super) fn presence_filters(expr: &Expr) -> Vec<u32> {
-    let mut found = Vec::new();
-    collect_presence_filters(expr, &mut found);
-    found
-}
-
-pub(super) fn path_presence_filters(path: &Path) -> Vec<u32> {
-    let mut found = Vec::new();
-    collect_in_path(path, &mut found);
-    found
-}
-
-fn collect_presence_filters(expr: &Expr, found: &mut Vec<u32>) {
-    if let Node::Path(path) = &expr.node {
-        collect_in_path(path, found);
-    } else {
-        children(expr).into_iter().for_each(|child| collect_presence_filters(child, found));
-    }
-}
-
-fn collect_in_path(path: &Path, found: &mut Vec<u32>) {
-    for step in &path.steps {
-        if let StepKind::Filter(Expr { node: Node::Path(_), .. }) = &step.kind {
-            found.push(step.at);
-        }
-        step_children(step).into_iter().for_each(|child| collect_presence_filters(child, found));
-    }
-}
-
 /// Returns whether every result of `expr` is a boolean.
 pub(super) fn is_boolean(expr: &Expr) -> bool {
     match &expr.node {
@@ -125,7 +95,8 @@ pub(super) fn captures(path: &Path) -> (usize, Option<usize>) {
     (least, (!descends).then_some(least))
 }
 
-fn children(expr: &Expr) -> Vec<&Expr> {
+/// Returns the expressions that `expr` is made of.
+pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
     match &expr.node {
         Node::Literal(_) | Node::Placeholder(_) => Vec::new(),
         Node::Path(path) => path.steps.iter().flat_map(step_children).collect(),
@@ -141,7 +112,8 @@ fn children(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-fn step_children(step: &PathStep) -> Vec<&Expr> {
+/// Returns the expressions in a step.
+pub(super) fn step_children(step: &PathStep) -> Vec<&Expr> {
     match &step.kind {
         StepKind::Key(_) | StepKind::Wildcard | StepKind::Descend => Vec::new(),
         StepKind::Computed(expr) | StepKind::Script(expr) | StepKind::Filter(expr) => vec![expr],

@@ -78,17 +78,19 @@ fn iso(text: &str) -> Option<Time> {
     }
     time.hour = number(&mut rest, 2)?;
     let has_minute = take(&mut rest, ":").is_some();
+    let mut has_second = false;
     if has_minute {
         time.minute = number(&mut rest, 2)?;
-        if take(&mut rest, ":").is_some() {
-            clock_second(&mut time, &mut rest)?;
-        }
+        has_second = take(&mut rest, ":").is_some();
+    }
+    if has_second {
+        clock_second(&mut time, &mut rest)?;
     }
     match (has_t, rest) {
         // With a `T` there is a zone; with a space there may be one after the seconds.
         (true, rest) => time.zone = zone(rest)?,
         (false, "") if has_minute => {}
-        (false, rest) => time.zone = zone(rest).filter(|_| rest.contains(':'))?,
+        (false, rest) => time.zone = zone(rest).filter(|_| has_second && rest.contains(':'))?,
     }
     Some(time)
 }

@@ -95,31 +95,12 @@ fn chain<'a>(
             Infix::Match | Infix::NotMatch => matched(budget, &left, link, scope)?,
             operator => {
                 let right = eval(budget, &link.right, scope)?;
-                charge(budget, operator, &left, &right)?;
-                let value = operators::infix(operator, &left, &right);
+                let value = operators::infix(budget, operator, &left, &right);
                 Item::Own(value.map_err(|kind| Fault { kind, at: link.at })?)
             }
         };
     }
     Ok(left)
-}
-
-/// Charges what an operator may do beyond a fixed amount.
-fn charge(budget: &mut Budget, operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Result<(), Fault> {
-    match operator {
-        Infix::In => budget.step(length(right).unwrap_or(0) as u64)?,
-        Infix::Add => {
-            for item in [left, right] {
-                if let Some(Value::String(text)) = item.as_value() {
-                    budget.produce(text.len())?;
-                } else if let Some(Value::Array(_) | Value::Object(_)) | None = item.as_value() {
-                    budget.produce(item.text().len())?;
-                }
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 /// Evaluates `&&` and `||`, whose sides must be booleans; the right one only if it matters.
@@ -149,21 +130,24 @@ fn matched<'a>(
     link: &'a Link,
     scope: Scope<'a>,
 ) -> Result<Item<'a>, Fault> {
-    let text = left.text();
-    // Rendering and searching take time in proportion to the text.
-    budget.step(text.len() as u64 / 8)?;
+    let text = left.text(budget)?;
     let is_match = match &link.regex {
-        Some(regex) => regex.is_match(&text),
+        Some(regex) => {
+            budget.step(regex.cost(&text))?;
+            regex.is_match(&text)
+        }
         None => {
             let pattern = eval(budget, &link.right, scope)?;
-            let pattern = pattern.text();
+            let pattern = pattern.text(budget)?;
             budget.step(DYNAMIC_REGEX_STEPS + pattern.len() as u64)?;
             let regex = goregex::compile_within(&pattern, DYNAMIC_REGEX_SIZE);
             let bad = |error: goregex::RegexError| Fault {
                 kind: FaultKind::BadRegex(error.message),
                 at: link.right.at,
             };
-            regex.map_err(bad)?.is_match(&text)
+            let regex = regex.map_err(bad)?;
+            budget.step(regex.cost(&text))?;
+            regex.is_match(&text)
         }
     };
     Ok(Item::Own(Value::Bool(is_match == (link.operator == Infix::Match))))
@@ -191,7 +175,7 @@ fn variable<'a>(budget: &mut Budget, keys: &'a [Expr], scope: Scope<'a>) -> Resu
     for key in keys {
         budget.step(1)?;
         let item = eval(budget, key, scope)?;
-        let name = item.text();
+        let name = item.text(budget)?;
         value = match value {
             Some(Value::Object(map)) => map.get(&name),
             Some(Value::Array(items)) if name.parse().is_ok_and(|index: usize| index < items.len()) => {
@@ -258,7 +242,7 @@ fn object<'a>(budget: &mut Budget, entries: &'a [Entry], scope: Scope<'a>) -> Re
                 })?;
                 for (trail, item) in found {
                     let scope = Scope { root: scope.root, current: scope.current, trail: Some(&trail) };
-                    let key = Text::new(eval(budget, key, scope)?.text());
+                    let key = Text::new(eval(budget, key, scope)?.text(budget)?);
                     budget.produce(key.len() + size_of::<Value>())?;
                     map.insert(key, item.into_value().unwrap_or_default());
                 }
@@ -266,8 +250,9 @@ fn object<'a>(budget: &mut Budget, entries: &'a [Entry], scope: Scope<'a>) -> Re
             _ => {
                 let value = eval(budget, value, scope)?;
                 let key = eval(budget, key, scope)?;
-                budget.produce(key.text().len() + size_of::<Value>())?;
-                map.insert(Text::new(key.text()), value.into_value().unwrap_or_default());
+                let key = Text::new(key.text(budget)?);
+                budget.produce(key.len() + size_of::<Value>())?;
+                map.insert(key, value.into_value().unwrap_or_default());
             }
         }
     }

@@ -47,6 +47,12 @@ impl Fault {
     }
 }
 
+impl From<Exhausted> for FaultKind {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::Exhausted(exhausted)
+    }
+}
+
 impl From<Exhausted> for Fault {
     fn from(exhausted: Exhausted) -> Self {
         Self { kind: FaultKind::Exhausted(exhausted), at: 0 }

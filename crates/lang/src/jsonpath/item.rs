@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kubewright_value::Value;
+use kubewright_value::{Budget, Exhausted, Value};
 
 use super::fault::What;
 use super::render;
@@ -81,17 +81,19 @@ impl Item<'_> {
         }
     }
 
-    /// Returns the item as text; undefined is empty.
-    pub(super) fn text(&self) -> Cow<'_, str> {
-        match self {
+    /// Returns the item as text; undefined is empty. Charges what has to be written for it.
+    pub(super) fn text(&self, budget: &mut Budget) -> Result<Cow<'_, str>, Exhausted> {
+        let text = match self {
             Self::Undefined => Cow::Borrowed(""),
-            Self::Ref(value) => render::text(value),
-            Self::Own(value) => render::text(value),
-            Self::Many(items) => {
-                let parts: Vec<_> = items.iter().map(Item::text).collect();
-                Cow::Owned(format!("[{}]", parts.join(" ")))
-            }
+            Self::Ref(value) => render::limited_text(value)?,
+            Self::Own(value) => render::limited_text(value)?,
+            Self::Many(items) => Cow::Owned(render::limited(items)?),
+        };
+        if let Cow::Owned(written) = &text {
+            budget.produce(written.len())?;
+            budget.step(written.len() as u64 / 8)?;
         }
+        Ok(text)
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Order and `+` try, in turn: two numbers, two strings, both as numbers, both as text.
 //! Equality converts only when exactly one side is a string. Whatever is compared
-//! with undefined, the answer is no. Integers stay exact as long as they fit.
+//! with undefined, the answer is no. Integers stay exact as long as they fit. What
+//! takes time in proportion to a value is charged.
 
 use std::cmp::Ordering;
 
-use kubewright_value::{Number, Value};
+use kubewright_value::{Budget, Number, Value};
 
 use super::ast::{Infix, Prefix};
 use super::convert;
@@ -32,13 +33,17 @@ pub(super) fn prefix(operator: Prefix, item: &Item<'_>) -> Answer {
 }
 
 /// Applies an operator that looks at both sides. `=~` and its like are not among them.
-pub(super) fn infix(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
+pub(super) fn infix(budget: &mut Budget, operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
     match operator {
-        Infix::Equal => Ok(Value::Bool(is_defined(left, right) && is_equal(left, right))),
-        Infix::NotEqual => Ok(Value::Bool(is_defined(left, right) && !is_equal(left, right))),
-        Infix::Less | Infix::LessEqual | Infix::Greater | Infix::GreaterEqual => order(operator, left, right),
-        Infix::In => contains(left, right),
-        Infix::Add => add(left, right),
+        Infix::Equal | Infix::NotEqual => {
+            let wanted = operator == Infix::Equal;
+            Ok(Value::Bool(is_defined(left, right) && is_equal(budget, left, right)? == wanted))
+        }
+        Infix::Less | Infix::LessEqual | Infix::Greater | Infix::GreaterEqual => {
+            order(budget, operator, left, right)
+        }
+        Infix::In => contains(budget, left, right),
+        Infix::Add => add(budget, left, right),
         _ => arithmetic(operator, left, right),
     }
 }
@@ -47,15 +52,14 @@ fn is_defined(left: &Item<'_>, right: &Item<'_>) -> bool {
     !left.is_undefined() && !right.is_undefined()
 }
 
-fn is_equal(left: &Item<'_>, right: &Item<'_>) -> bool {
+fn is_equal(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Result<bool, FaultKind> {
     match (left.as_value(), right.as_value()) {
-        (Some(Value::Number(a)), Some(Value::Number(b))) => is_same_number(*a, *b),
+        (Some(Value::Number(a)), Some(Value::Number(b))) => Ok(is_same_number(*a, *b)),
         (Some(Value::Number(number)), Some(Value::String(text)))
         | (Some(Value::String(text)), Some(Value::Number(number))) => {
-            convert::number_from_text(text).is_some_and(|spelled| is_same_number(*number, spelled))
+            Ok(convert::number_from_text(text).is_some_and(|spelled| is_same_number(*number, spelled)))
         }
-        (Some(a), Some(b)) => a == b,
-        _ => is_deeply_equal(left, right),
+        _ => is_deeply_equal(budget, left, right),
     }
 }
 
@@ -65,34 +69,81 @@ fn is_same_number(a: Number, b: Number) -> bool {
 }
 
 /// Compares without any conversion. A list with an undefined member equals nothing.
-fn is_deeply_equal(left: &Item<'_>, right: &Item<'_>) -> bool {
+fn is_deeply_equal(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Result<bool, FaultKind> {
     match (left, right) {
-        (Item::Undefined, _) | (_, Item::Undefined) => false,
         (Item::Many(a), Item::Many(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_deeply_equal(a, b))
+            same_length(budget, a.len(), b.len(), a.iter().zip(b), |budget, (a, b)| {
+                is_deeply_equal(budget, a, b)
+            })
         }
         (Item::Many(many), other) | (other, Item::Many(many)) => {
-            let Some(items) = other.as_value().and_then(Value::as_array) else { return false };
-            many.len() == items.len()
-                && many.iter().zip(items).all(|(a, b)| is_deeply_equal(a, &Item::Ref(b)))
+            let Some(items) = other.as_value().and_then(Value::as_array) else { return Ok(false) };
+            let pairs = many.iter().zip(items);
+            same_length(budget, many.len(), items.len(), pairs, |budget, (a, b)| {
+                is_deeply_equal(budget, a, &Item::Ref(b))
+            })
         }
-        (a, b) => a.as_value() == b.as_value(),
+        (a, b) => match (a.as_value(), b.as_value()) {
+            (Some(a), Some(b)) => is_same(budget, a, b),
+            _ => Ok(false),
+        },
     }
 }
 
+/// Compares two values and charges a step for each pair that is looked at.
+fn is_same(budget: &mut Budget, a: &Value, b: &Value) -> Result<bool, FaultKind> {
+    match (a, b) {
+        (Value::Array(x), Value::Array(y)) if !a.is_same(b) => {
+            same_length(budget, x.len(), y.len(), x.iter().zip(&**y), |budget, (a, b)| is_same(budget, a, b))
+        }
+        (Value::Object(x), Value::Object(y)) if !a.is_same(b) => {
+            same_length(budget, x.len(), y.len(), x.iter(), |budget, (key, a)| match y.get(key) {
+                Some(b) => is_same(budget, a, b),
+                None => Ok(false),
+            })
+        }
+        (Value::String(x), Value::String(y)) if x.len() == y.len() => {
+            budget.step(x.len() as u64 / 64)?;
+            Ok(x == y)
+        }
+        _ => Ok(a == b),
+    }
+}
+
+/// Returns whether both lengths are the same and `is_same` holds for every pair.
+fn same_length<T>(
+    budget: &mut Budget,
+    left: usize,
+    right: usize,
+    mut pairs: impl Iterator<Item = T>,
+    is_same: impl Fn(&mut Budget, T) -> Result<bool, FaultKind>,
+) -> Result<bool, FaultKind> {
+    if left != right {
+        return Ok(false);
+    }
+    pairs.try_fold(true, |so_far, pair| {
+        budget.step(1)?;
+        Ok(so_far && is_same(budget, pair)?)
+    })
+}
+
 /// Searches the right side for the left, without any conversion.
-fn contains(left: &Item<'_>, right: &Item<'_>) -> Answer {
-    let found = match right {
-        Item::Many(items) => items.iter().any(|item| is_deeply_equal(left, item)),
-        item => match item.as_value() {
-            Some(Value::Array(items)) => items.iter().any(|item| is_deeply_equal(left, &Item::Ref(item))),
-            _ => return Err(FaultKind::NotList(right.what())),
-        },
+fn contains(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Answer {
+    let mut found = false;
+    let mut look = |item: &Item<'_>| {
+        budget.step(1)?;
+        found = found || is_deeply_equal(budget, left, item)?;
+        Ok::<_, FaultKind>(())
     };
+    match (right, right.as_value()) {
+        (Item::Many(items), _) => items.iter().try_for_each(&mut look)?,
+        (_, Some(Value::Array(items))) => items.iter().try_for_each(|item| look(&Item::Ref(item)))?,
+        _ => return Err(FaultKind::NotList(right.what())),
+    }
     Ok(Value::Bool(found))
 }
 
-fn order(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
+fn order(budget: &mut Budget, operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
     if is_null(left) || is_null(right) {
         return Err(FaultKind::NotComparable(operator, left.what(), right.what()));
     }
@@ -104,7 +155,10 @@ fn order(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {
         (a, b) => match (a.and_then(convert::number), b.and_then(convert::number)) {
             (Some(a), Some(b)) if a.as_f64().is_nan() || b.as_f64().is_nan() => None,
             (Some(a), Some(b)) => Some(a.cmp(&b)),
-            _ => Some(left.text().cmp(&right.text())),
+            _ => {
+                let (left, right) = (left.text(budget)?, right.text(budget)?);
+                Some(left.cmp(&right))
+            }
         },
     };
     Ok(Value::Bool(ordering.is_some_and(|ordering| match operator {
@@ -119,7 +173,7 @@ fn is_null(item: &Item<'_>) -> bool {
     item.as_value().is_some_and(Value::is_null)
 }
 
-fn add(left: &Item<'_>, right: &Item<'_>) -> Answer {
+fn add(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Answer {
     let both_text =
         matches!((left.as_value(), right.as_value()), (Some(Value::String(_)), Some(Value::String(_))));
     if !both_text && let (Some(a), Some(b)) = (operand(left), operand(right)) {
@@ -128,7 +182,9 @@ fn add(left: &Item<'_>, right: &Item<'_>) -> Answer {
     if is_null(left) || is_null(right) {
         return Err(FaultKind::NotComparable(Infix::Add, left.what(), right.what()));
     }
-    Ok(Value::from(format!("{}{}", left.text(), right.text())))
+    let (left, right) = (left.text(budget)?, right.text(budget)?);
+    budget.produce(left.len() + right.len())?;
+    Ok(Value::from(format!("{left}{right}")))
 }
 
 fn arithmetic(operator: Infix, left: &Item<'_>, right: &Item<'_>) -> Answer {

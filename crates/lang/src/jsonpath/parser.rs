@@ -13,7 +13,7 @@ use crate::goregex;
 mod path;
 
 /// How deep expressions may nest.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = 64;
 
 /// Parses all of `text` as an expression.
 pub(super) fn expression(text: &str, language: Language) -> Result<Expr, ParseError> {
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
             let at = self.offset()?;
             self.scanner.advance(length);
             let right = self.nested(|parser| parser.operators(operator.rank() + 1))?;
-            let link = Link { operator, at, regex: literal_regex(operator, &right)?, right };
+            let link = Link { operator, at, regex: self.literal_regex(operator, &right)?, right };
             match &mut left.node {
                 Node::Chain(_, links) if chained == Some(operator.rank()) => links.push(link),
                 _ => {
@@ -342,20 +342,24 @@ impl<'t> Parser<'t> {
             Some(c) => self.scanner.bad(&format!("expected {expected}, found `{c}`"), c.len_utf8()),
         })
     }
-}
 
-/// Compiles the right side of `=~` and `!~` when it is a literal.
-fn literal_regex(operator: Infix, right: &Expr) -> Result<Option<goregex::Regex>, Bad> {
-    let Node::Literal(literal) = &right.node else { return Ok(None) };
-    if !matches!(operator, Infix::Match | Infix::NotMatch) {
-        return Ok(None);
+    /// Compiles the right side of `=~` and `!~` when it is a literal.
+    fn literal_regex(&self, operator: Infix, right: &Expr) -> Result<Option<goregex::Regex>, Bad> {
+        let Node::Literal(literal) = &right.node else { return Ok(None) };
+        if !matches!(operator, Infix::Match | Infix::NotMatch) {
+            return Ok(None);
+        }
+        let pattern = super::text(literal);
+        goregex::compile(&pattern).map(Some).map_err(|error| {
+            let message = format!("bad regular expression: {error}");
+            let start = right.at as usize;
+            // Where the string has no escapes, the very place is known.
+            if self.scanner.slice(start + 1, pattern.len()) == pattern {
+                let start = start + 1 + error.offset;
+                Bad { message, start, end: start + 1 }
+            } else {
+                Bad { message, start, end: start + 1 }
+            }
+        })
     }
-    let pattern = super::text(literal);
-    let start = right.at as usize;
-    let bad = |error: goregex::RegexError| Bad {
-        message: format!("bad regular expression: {error}"),
-        start,
-        end: start + pattern.len() + 2,
-    };
-    goregex::compile(&pattern).map(Some).map_err(bad)
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use kubewright_value::{Number, Value};
+use kubewright_value::{Exhausted, Number, Value};
+
+use super::item::Item;
 
 /// Returns `value` as text: a string as it is, `<nil>`, `[a b]`, `map[a:1 b:2]` with sorted keys.
 /// Whole numbers have no exponent.
@@ -17,6 +19,32 @@ pub fn text_go(value: &Value) -> Cow<'_, str> {
     render(value, |number| go_float(number.as_f64()))
 }
 
+/// Returns `items` as the text of one list; undefined is empty.
+///
+/// # Errors
+/// When that is longer than [`MAX_RENDERED`].
+pub(super) fn limited<'v>(items: impl IntoIterator<Item = &'v Item<'v>>) -> Result<String, Exhausted> {
+    let mut out = Writer { text: String::new(), number: readable_number, limit: MAX_RENDERED };
+    out.list(items, |out, item| out.item(item))?;
+    Ok(out.text)
+}
+
+/// Returns `value` as text, as [`text()`] does.
+///
+/// # Errors
+/// When that is longer than [`MAX_RENDERED`].
+pub(super) fn limited_text(value: &Value) -> Result<Cow<'_, str>, Exhausted> {
+    if !matches!(value, Value::Array(_) | Value::Object(_)) {
+        return Ok(text(value));
+    }
+    let mut out = Writer { text: String::new(), number: readable_number, limit: MAX_RENDERED };
+    out.value(value)?;
+    Ok(Cow::Owned(out.text))
+}
+
+/// How long the text of a list or object may be while an expression is evaluated.
+const MAX_RENDERED: usize = 8 << 20;
+
 fn render(value: &Value, number: fn(Number) -> String) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -25,38 +53,66 @@ fn render(value: &Value, number: fn(Number) -> String) -> Cow<'_, str> {
         Value::Bool(false) => Cow::Borrowed("false"),
         Value::Number(n) => Cow::Owned(number(*n)),
         Value::Array(_) | Value::Object(_) => {
-            let mut out = String::new();
-            write_value(value, number, &mut out);
-            Cow::Owned(out)
+            let mut out = Writer { text: String::new(), number, limit: usize::MAX };
+            // Without a limit nothing can fail.
+            let _ = out.value(value);
+            Cow::Owned(out.text)
         }
     }
 }
 
-fn write_value(value: &Value, number: fn(Number) -> String, out: &mut String) {
-    match value {
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(' ');
-                }
-                write_value(item, number, out);
-            }
-            out.push(']');
+struct Writer {
+    text: String,
+    number: fn(Number) -> String,
+    limit: usize,
+}
+
+impl Writer {
+    fn item(&mut self, item: &Item<'_>) -> Result<(), Exhausted> {
+        match item {
+            Item::Undefined => Ok(()),
+            Item::Ref(value) => self.value(value),
+            Item::Own(value) => self.value(value),
+            Item::Many(items) => self.list(items, |out, item| out.item(item)),
         }
-        Value::Object(map) => {
-            out.push_str("map[");
-            for (i, (key, item)) in map.sorted().into_iter().enumerate() {
-                if i > 0 {
-                    out.push(' ');
-                }
-                out.push_str(key);
-                out.push(':');
-                write_value(item, number, out);
+    }
+
+    fn value(&mut self, value: &Value) -> Result<(), Exhausted> {
+        match value {
+            Value::Array(items) => self.list(&**items, |out, item| out.value(item)),
+            Value::Object(map) => {
+                self.text.push_str("map");
+                self.list(map.sorted(), |out, (key, item)| {
+                    out.text.push_str(key);
+                    out.text.push(':');
+                    out.value(item)
+                })
             }
-            out.push(']');
+            scalar => {
+                self.text.push_str(&render(scalar, self.number));
+                Ok(())
+            }
         }
-        scalar => out.push_str(&render(scalar, number)),
+    }
+
+    /// Writes `[a b]`.
+    fn list<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T) -> Result<(), Exhausted>,
+    ) -> Result<(), Exhausted> {
+        self.text.push('[');
+        for (i, item) in items.into_iter().enumerate() {
+            if i > 0 {
+                self.text.push(' ');
+            }
+            write(self, item)?;
+            if self.text.len() > self.limit {
+                return Err(Exhausted::Bytes(self.limit as u64));
+            }
+        }
+        self.text.push(']');
+        Ok(())
     }
 }
 

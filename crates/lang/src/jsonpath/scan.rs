@@ -53,6 +53,11 @@ impl<'t> Scanner<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
+    /// Returns `length` bytes of the text from `start` on.
+    pub(super) fn slice(&self, start: usize, length: usize) -> &'t str {
+        self.text.get(start..start.saturating_add(length)).unwrap_or_default()
+    }
+
     /// Skips `count` bytes.
     pub(super) fn advance(&mut self, count: usize) {
         self.at += count;

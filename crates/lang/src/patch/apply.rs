@@ -1,8 +1,8 @@
 //! Applying a patch.
 //!
-//! An operation looks before it writes and writes in one place, so one that fails
-//! has changed nothing. For those before it the old root is kept, which costs
-//! nothing but a reference count.
+//! An operation looks before it writes, so one that fails has changed nothing. What the ones before it
+//! wrote over is kept in an [`Undo`], one level at a time, so that a document nobody else holds is edited in
+//! place and still comes back whole.
 
 use kubewright_value::{Budget, Kind, Map, Text, Value};
 
@@ -11,7 +11,7 @@ use super::failure::{Failure, bad_index, not_a_container, out_of_range};
 use super::walk::{find, part_mut};
 use super::{Operation, Options, PatchError, PatchErrorKind, Pointer, index};
 
-/// Applies `operations` in order, all or none.
+/// Applies `operations` in order, all or none, and returns how many of them changed something.
 ///
 /// # Errors
 /// At the first operation that cannot be applied; `document` is then as it was.
@@ -20,85 +20,213 @@ pub fn apply(
     operations: &[Operation],
     options: &Options,
     budget: &mut Budget,
+) -> Result<usize, PatchError> {
+    let mut changes = 0;
+    apply_each(document, operations, options, budget, |_| changes += 1)?;
+    Ok(changes)
+}
+
+/// Applies `operations` as [`apply`] does, and tells `changed` the number of each one that changed something.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_each(
+    document: &mut Value,
+    operations: &[Operation],
+    options: &Options,
+    budget: &mut Budget,
+    mut changed: impl FnMut(usize),
 ) -> Result<(), PatchError> {
-    let takes_several_writes = operations.len() > 1 || matches!(operations, [Operation::Move { .. }]);
-    let before = takes_several_writes.then(|| document.clone());
-    for (place, operation) in operations.iter().enumerate() {
-        if let Err(failure) = apply_one(document, operation, options, budget) {
-            if let Some(before) = before {
-                *document = before;
+    let mut undo = Undo::default();
+    for (number, operation) in operations.iter().enumerate() {
+        let mut writer = Writer { options, budget, undo: &mut undo };
+        match writer.apply(document, operation) {
+            Ok(true) => changed(number),
+            Ok(false) => {}
+            Err(failure) => {
+                undo.roll_back(document, options);
+                return Err(failure.at(number, operation));
             }
-            return Err(failure.at(place, operation));
         }
     }
     Ok(())
 }
 
-fn apply_one(
-    document: &mut Value,
-    operation: &Operation,
-    options: &Options,
-    budget: &mut Budget,
-) -> Result<(), Failure> {
-    budget.step(1 + operation.path().tokens().len() as u64)?;
-    match operation {
-        Operation::Add { path, value } => {
-            charge(path, value, budget)?;
-            add(document, path.tokens(), value.clone(), options, budget)
+/// What applying an operation needs besides the document.
+struct Writer<'w> {
+    options: &'w Options,
+    budget: &'w mut Budget,
+    undo: &'w mut Undo,
+}
+
+impl Writer<'_> {
+    /// Applies one operation and returns whether it changed something.
+    fn apply(&mut self, document: &mut Value, operation: &Operation) -> Result<bool, Failure> {
+        self.budget.step(1 + operation.path().tokens().len() as u64)?;
+        match operation {
+            Operation::Add { path, value } => {
+                charge(path, value, self.budget)?;
+                self.add(document, path, value.clone(), self.options.create_parents)
+            }
+            Operation::Remove { path }
+                if path.is_root() && self.options.fixed_root && self.options.ignore_missing_removes =>
+            {
+                Ok(false)
+            }
+            Operation::Remove { path } => match find(document, path.tokens(), self.options) {
+                Err(_) if self.options.ignore_missing_removes && could_be_there(document, path, self.options) => {
+                    Ok(false)
+                }
+                Err(failure) => Err(failure),
+                Ok(_) => self.remove(document, path),
+            },
+            Operation::Replace { path, value } => {
+                charge(path, value, self.budget)?;
+                self.replace(document, path, value.clone())
+            }
+            Operation::Move { from, path } => self.relocate(document, from, path),
+            Operation::Copy { from, path } => {
+                let value = find(document, from.tokens(), self.options)?.clone();
+                charge(path, &value, self.budget)?;
+                self.add(document, path, value, false)
+            }
+            Operation::Test { path, value } => test(document, path.tokens(), value, self.options),
         }
-        Operation::Remove { path }
-            if path.is_root() && options.fixed_root && options.ignore_missing_removes =>
-        {
-            Ok(())
+    }
+
+    fn relocate(&mut self, document: &mut Value, from: &Pointer, path: &Pointer) -> Result<bool, Failure> {
+        if path.is_below(from) {
+            return Err(Failure::new(PatchErrorKind::IntoItself, "a value cannot be moved into itself"));
         }
-        Operation::Remove { path } => match find(document, path.tokens(), options) {
-            Err(_) if options.ignore_missing_removes && could_be_there(document, path, options) => Ok(()),
-            Err(failure) => Err(failure),
-            Ok(_) => remove(document, path.tokens(), options, budget),
-        },
-        Operation::Replace { path, value } => {
-            charge(path, value, budget)?;
-            find(document, path.tokens(), options)?;
-            replace(document, path.tokens(), value.clone(), options)
+        let value = find(document, from.tokens(), self.options)?.clone();
+        charge(path, &value, self.budget)?;
+        if !from.is_root() {
+            self.remove(document, from)?;
         }
-        Operation::Move { from, path } => relocate(document, from, path, options, budget),
-        Operation::Copy { from, path } => {
-            let value = find(document, from.tokens(), options)?.clone();
-            charge(path, &value, budget)?;
-            add(document, path.tokens(), value, &Options { create_parents: false, ..*options }, budget)
+        self.add(document, path, value, false)?;
+        Ok(from != path)
+    }
+
+    /// Sets the value at `path`; its parents exist, or are made when `makes_parents`.
+    fn add(
+        &mut self,
+        document: &mut Value,
+        path: &Pointer,
+        value: Value,
+        makes_parents: bool,
+    ) -> Result<bool, Failure> {
+        let mut here = document;
+        let mut rest = path.tokens();
+        let mut depth = 0;
+        while let [token, below @ ..] = rest {
+            if here.is_null() && makes_parents {
+                let made = create(rest, value, self.options, self.budget)?;
+                self.undo.keep(path, depth, here);
+                *here = made;
+                return Ok(true);
+            }
+            if below.is_empty() {
+                self.undo.keep(path, depth, here);
+                return add_part(here, token, value, self.options, self.budget);
+            }
+            match find(here, std::slice::from_ref(token), self.options) {
+                Ok(_) => here = part_mut(here, token, self.options)?,
+                Err(failure) if !makes_parents => return Err(failure),
+                Err(_) => {
+                    self.undo.keep(path, depth, here);
+                    return add_parent(here, token, below, value, self.options, self.budget);
+                }
+            }
+            rest = below;
+            depth += 1;
         }
-        Operation::Test { path, value } => test(document, path.tokens(), value, options),
+        self.set_root(here, value)
+    }
+
+    /// Sets the value at `path`, which must be there.
+    fn replace(&mut self, document: &mut Value, path: &Pointer, value: Value) -> Result<bool, Failure> {
+        if path.is_root() {
+            return self.set_root(document, value);
+        }
+        let slot = path.tokens().iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
+        let is_change = *slot != value;
+        self.undo.keep(path, path.tokens().len(), slot);
+        *slot = value;
+        Ok(is_change)
+    }
+
+    /// Removes the value at `path`, which is there.
+    fn remove(&mut self, document: &mut Value, path: &Pointer) -> Result<bool, Failure> {
+        let Some((last, parents)) = path.tokens().split_last() else {
+            return self.set_root(document, Value::Null);
+        };
+        let parent = parents.iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
+        self.undo.keep(path, parents.len(), parent);
+        match parent {
+            Value::Object(map) => {
+                self.budget.step(shifting(map.len()))?;
+                if let Some(map) = parent.as_object_mut() {
+                    map.remove(last);
+                }
+            }
+            Value::Array(items) => {
+                let place =
+                    index::parse(last, self.options).and_then(|i| index::existing(i, items.len(), self.options));
+                let place = place.ok_or_else(|| out_of_range(last, items.len()))?;
+                self.budget.step(shifting(items.len() - place))?;
+                if let Some(items) = parent.as_array_mut() {
+                    items.remove(place);
+                }
+            }
+            scalar => return Err(not_a_container(last, scalar.kind())),
+        }
+        Ok(true)
+    }
+
+    fn set_root(&mut self, document: &mut Value, value: Value) -> Result<bool, Failure> {
+        if self.options.fixed_root {
+            return Err(Failure::new(PatchErrorKind::Root, "the path is empty, which is the whole document"));
+        }
+        let is_change = *document != value;
+        self.undo.keep(&Pointer::root(), 0, document);
+        *document = value;
+        Ok(is_change)
     }
 }
 
-fn relocate(
-    document: &mut Value,
-    from: &Pointer,
-    path: &Pointer,
-    options: &Options,
-    budget: &mut Budget,
-) -> Result<(), Failure> {
-    if path.is_below(from) {
-        return Err(Failure::new(PatchErrorKind::IntoItself, "a value cannot be moved into itself"));
-    }
-    let value = find(document, from.tokens(), options)?.clone();
-    charge(path, &value, budget)?;
-    if !from.is_root() {
-        remove(document, from.tokens(), options, budget)?;
-    }
-    add(document, path.tokens(), value, &Options { create_parents: false, ..*options }, budget)
+/// What was written over: values and the start of the path that leads to each.
+#[derive(Default)]
+struct Undo {
+    kept: Vec<(Pointer, usize, Value)>,
 }
 
-fn test(document: &Value, tokens: &[Text], expected: &Value, options: &Options) -> Result<(), Failure> {
+impl Undo {
+    /// Keeps `value`, which stands where the first `depth` segments of `path` lead.
+    fn keep(&mut self, path: &Pointer, depth: usize, value: &Value) {
+        self.kept.push((path.clone(), depth, value.clone()));
+    }
+
+    /// Puts everything back, the last one first, so that each path leads where it led.
+    fn roll_back(self, document: &mut Value, options: &Options) {
+        for (path, depth, value) in self.kept.into_iter().rev() {
+            let mut way = path.tokens().iter().take(depth);
+            if let Ok(slot) = way.try_fold(&mut *document, |here, token| part_mut(here, token, options)) {
+                *slot = value;
+            }
+        }
+    }
+}
+
+fn test(document: &Value, tokens: &[Text], expected: &Value, options: &Options) -> Result<bool, Failure> {
     match find(document, tokens, options) {
-        Ok(found) if found == expected => Ok(()),
+        Ok(found) if found == expected => Ok(false),
         Ok(_) => Err(Failure::new(PatchErrorKind::TestFailed, "the value is another one")),
         Err(_)
             if expected.is_null()
                 && options.missing_tests_as_null
                 && lacks_key(document, tokens, options) =>
         {
-            Ok(())
+            Ok(false)
         }
         Err(failure) => Err(failure),
     }
@@ -112,37 +240,6 @@ fn lacks_key(document: &Value, tokens: &[Text], options: &Options) -> bool {
     })
 }
 
-/// Sets the value at `tokens`, whose parents exist or are made.
-fn add(
-    document: &mut Value,
-    tokens: &[Text],
-    value: Value,
-    options: &Options,
-    budget: &mut Budget,
-) -> Result<(), Failure> {
-    if tokens.is_empty() {
-        return set_root(document, value, options);
-    }
-    let mut here = document;
-    let mut rest = tokens;
-    while let [token, below @ ..] = rest {
-        if here.is_null() && options.create_parents {
-            *here = create(rest, value, options, budget)?;
-            return Ok(());
-        }
-        if below.is_empty() {
-            return add_part(here, token, value, options, budget);
-        }
-        match find(here, std::slice::from_ref(token), options) {
-            Ok(_) => here = part_mut(here, token, options)?,
-            Err(failure) if !options.create_parents => return Err(failure),
-            Err(_) => return add_parent(here, token, below, value, options, budget),
-        }
-        rest = below;
-    }
-    Ok(())
-}
-
 /// Sets the part `token` of `here` to `value`.
 fn add_part(
     here: &mut Value,
@@ -150,7 +247,7 @@ fn add_part(
     value: Value,
     options: &Options,
     budget: &mut Budget,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     match here {
         Value::Array(items) => {
             let place = match index::parse(token, options) {
@@ -159,13 +256,15 @@ fn add_part(
                     .ok_or_else(|| out_of_range(token, items.len()))?,
                 None => return Err(bad_index(token)),
             };
-            insert(here, place, value, budget)
+            insert(here, place, value, budget)?;
+            Ok(true)
         }
         Value::Object(_) => {
+            let is_change = here.get(token) != Some(&value);
             if let Some(map) = here.as_object_mut() {
                 map.insert(token.clone(), value);
             }
-            Ok(())
+            Ok(is_change)
         }
         scalar => Err(not_a_container(token, scalar.kind())),
     }
@@ -179,7 +278,7 @@ fn add_parent(
     value: Value,
     options: &Options,
     budget: &mut Budget,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let Value::Array(items) = &*here else {
         if here.kind() != Kind::Object {
             return Err(not_a_container(token, here.kind()));
@@ -196,7 +295,7 @@ fn add_parent(
             items.extend(std::iter::repeat_n(Value::Null, gap));
             items.push(parent);
         }
-        return Ok(());
+        return Ok(true);
     }
     add_part(here, token, parent, options, budget)
 }
@@ -225,55 +324,6 @@ fn insert(list: &mut Value, place: usize, value: Value, budget: &mut Budget) -> 
         budget.step(shifting(items.len().saturating_sub(place)))?;
         items.insert(place.min(items.len()), value);
     }
-    Ok(())
-}
-
-/// Sets the value at `tokens`, which is there.
-fn replace(document: &mut Value, tokens: &[Text], value: Value, options: &Options) -> Result<(), Failure> {
-    if tokens.is_empty() {
-        return set_root(document, value, options);
-    }
-    let slot = tokens.iter().try_fold(document, |here, token| part_mut(here, token, options))?;
-    *slot = value;
-    Ok(())
-}
-
-/// Removes the value at `tokens`, which is there.
-fn remove(
-    document: &mut Value,
-    tokens: &[Text],
-    options: &Options,
-    budget: &mut Budget,
-) -> Result<(), Failure> {
-    let Some((last, parents)) = tokens.split_last() else {
-        return set_root(document, Value::Null, options);
-    };
-    let parent = parents.iter().try_fold(document, |here, token| part_mut(here, token, options))?;
-    match parent {
-        Value::Object(map) => {
-            budget.step(shifting(map.len()))?;
-            if let Some(map) = parent.as_object_mut() {
-                map.remove(last);
-            }
-        }
-        Value::Array(items) => {
-            let place = index::parse(last, options).and_then(|i| index::existing(i, items.len(), options));
-            let place = place.ok_or_else(|| out_of_range(last, items.len()))?;
-            budget.step(shifting(items.len() - place))?;
-            if let Some(items) = parent.as_array_mut() {
-                items.remove(place);
-            }
-        }
-        scalar => return Err(not_a_container(last, scalar.kind())),
-    }
-    Ok(())
-}
-
-fn set_root(document: &mut Value, value: Value, options: &Options) -> Result<(), Failure> {
-    if options.fixed_root {
-        return Err(Failure::new(PatchErrorKind::Root, "the path is empty, which is the whole document"));
-    }
-    *document = value;
     Ok(())
 }
 

@@ -1,14 +1,15 @@
 //! JSON Pointer (RFC 6901): a path as text.
 
 use std::fmt;
+use std::sync::Arc;
 
 use kubewright_value::{Step, Text};
 use thiserror::Error;
 
-/// The segments of a path, decoded.
+/// The segments of a path, decoded. A clone costs one reference count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Pointer {
-    tokens: Vec<Text>,
+    tokens: Arc<Vec<Text>>,
 }
 
 /// Why a text is no pointer.
@@ -52,13 +53,13 @@ impl Pointer {
             Step::Key(key) => key.clone(),
             Step::Index(index) => index_token(*index),
         };
-        Self { tokens: steps.iter().map(token).collect() }
+        Self::from_tokens(steps.iter().map(token).collect())
     }
 
     /// Returns the pointer with these segments, which are not encoded.
     #[must_use]
     pub fn from_tokens(tokens: Vec<Text>) -> Self {
-        Self { tokens }
+        Self { tokens: Arc::new(tokens) }
     }
 
     /// Returns the segments, decoded.
@@ -75,7 +76,7 @@ impl Pointer {
 
     /// Appends one segment, given as it is meant and not as it is written.
     pub fn push(&mut self, token: &str) {
-        self.tokens.push(Text::new(token));
+        Arc::make_mut(&mut self.tokens).push(Text::new(token));
     }
 
     /// Returns whether this leads through `other` and further.
@@ -93,13 +94,13 @@ impl Pointer {
             };
         };
         let decoded = |token| decode(token, loose).ok_or_else(|| PointerError::Escape(text.to_owned()));
-        Ok(Self { tokens: rest.split('/').map(decoded).collect::<Result<_, _>>()? })
+        Ok(Self::from_tokens(rest.split('/').map(decoded).collect::<Result<_, _>>()?))
     }
 }
 
 /// Returns the segment that stands for `index`.
 pub(super) fn index_token(index: usize) -> Text {
-    Text::new(index.to_string())
+    kubewright_value::text_of(index)
 }
 
 fn decode(token: &str, loose: bool) -> Option<Text> {
@@ -125,7 +126,7 @@ fn decode(token: &str, loose: bool) -> Option<Text> {
 /// As it is written: `~` as `~0`, `/` as `~1`.
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for token in &self.tokens {
+        for token in self.tokens.iter() {
             f.write_str("/")?;
             if token.contains(['~', '/']) {
                 f.write_str(&token.replace('~', "~0").replace('/', "~1"))?;

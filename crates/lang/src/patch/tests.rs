@@ -25,7 +25,7 @@ fn run(document: &str, patch: &str, options: &Options) -> Result<Value, PatchErr
     let before = document.clone();
     let applied = apply(&mut document, &Operation::list(&value(patch))?, options, &mut Budget::default());
     assert!(applied.is_ok() || document == before, "a failed patch must change nothing");
-    applied.map(|()| document)
+    applied.map(|_| document)
 }
 
 /// Applies `op path value` to `document` under the lenient options.

@@ -85,9 +85,9 @@ pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
     });
     match (applied, expected.get("error")) {
         (Err(_), Some(_)) => Ok(()),
-        (Ok(()), Some(_)) => Err(format!("expected an error, got {document}")),
+        (Ok(_), Some(_)) => Err(format!("expected an error, got {document}")),
         (Err(error), None) => Err(format!("unexpected error: {error}")),
-        (Ok(()), None) => equal(&document, expected.get("result").unwrap_or(&Value::Null)),
+        (Ok(_), None) => equal(&document, expected.get("result").unwrap_or(&Value::Null)),
     }
 }
 
