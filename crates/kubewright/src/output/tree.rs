@@ -5,7 +5,7 @@ use kubewright_engine::{TraceNode, Verdict};
 use super::paint::{Paint, short, visible};
 
 /// The widest column of the tree.
-const WIDEST: usize = 48;
+const WIDEST: usize = 60;
 /// How much of a value is shown.
 const LONGEST: usize = 100;
 /// How deep a tree is shown.
@@ -24,6 +24,10 @@ pub(crate) fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
     for node in &looked {
         let mark = mark(node.verdict, paint);
         let mut line = format!("{indent}{mark} {:what$}", visible(&node.what));
+        // What is too long for the column has a line of its own.
+        if visible(&node.what).chars().count() > what && !node.found.is_empty() {
+            line.push_str(&format!("\n{indent}  {:what$}", ""));
+        }
         if !node.found.is_empty() {
             line.push_str(&format!("  → {:found$}", short(&node.found, LONGEST)));
         } else if found > 0 && !node.wanted.is_empty() {
