@@ -1,0 +1,319 @@
+//! What can be said on the command line. Nothing is done here.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::output::{ColorChoice, Output};
+
+const EXAMPLES: &str = "\
+Examples:
+  kubewright demo                              see it work; needs no file
+  kubewright demo --save demo                  put the demo's rules and manifests into a folder
+  kubewright apply demo/rules -r demo/manifests --diff
+
+Exit codes:
+  0  nothing wrong
+  1  a rule refuses an object or cannot answer, or a test fails
+  2  bad input or bad usage; everything that could be read was still done";
+
+/// Reads Kubernetes rule languages, runs them on manifests, and says why.
+#[derive(Debug, Parser)]
+#[command(name = "kubewright", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colours: auto, always or never; NO_COLOR is honoured
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    pub(crate) color: ColorChoice,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run rules on manifests and show what they say and change
+    Apply(Apply),
+    /// Run the cases of kubewright-test.yaml files
+    Test(Test),
+    /// Check rules without running them
+    Lint(Lint),
+    /// Show the page of a diagnostic code
+    Explain(Explain),
+    /// Show why each rule did what it did
+    Trace(Trace),
+    /// Try an expression on an object
+    Eval(Eval),
+    /// See it work on built-in examples; needs no file
+    Demo(Demo),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page, or write all of them into a folder
+    Man(Man),
+}
+
+/// Which rules, and what they are told.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct RuleArguments {
+    /// Rule files, folders or patterns; `-` is standard input
+    #[arg(required = true, value_name = "RULES")]
+    pub(crate) rules: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) options: RuleOptions,
+}
+
+/// What compiling rules depends on.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct RuleOptions {
+    /// The namespace whose rules are about the whole cluster [default: that of the rule language]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) cluster_rules_namespace: Option<String>,
+
+    /// Allow a template function that is off by default; may be repeated
+    #[arg(long = "allow-function", value_name = "NAME")]
+    pub(crate) allowed_functions: Vec<String>,
+}
+
+/// The objects, and what is about to happen to them.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct ObjectArguments {
+    /// Manifests: files, folders or patterns; `-` is standard input
+    #[arg(short, long, required = true, num_args = 1.., value_name = "RESOURCES")]
+    pub(crate) resources: Vec<String>,
+
+    /// What is about to happen to the objects
+    #[arg(long, default_value = "CREATE", value_name = "OPERATION", ignore_case = true,
+          value_parser = PossibleValuesParser::new(["CREATE", "UPDATE", "DELETE"]))]
+    pub(crate) operation: String,
+
+    /// Who asks
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+
+    /// A group of the one who asks; may be repeated
+    #[arg(long = "group", value_name = "NAME")]
+    pub(crate) groups: Vec<String>,
+
+    /// Objects that rules may look up: files, folders or patterns; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) world: Vec<String>,
+
+    /// The namespace of objects and rules that name none [default: `default` for objects]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    /// Only this rule: its full id, `policy/rule` or `rule`; may be repeated
+    #[arg(long = "rule", value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+}
+
+/// Runs rules on manifests and shows what they say and change.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubewright apply rules/ -r manifests/ --diff
+  helm template shop ./chart | kubewright apply rules/ -r - -o github
+  kubewright apply rules/ -r manifests/ -o table -o sarif=kubewright.sarif
+
+Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
+pub(crate) struct Apply {
+    #[command(flatten)]
+    pub(crate) rules: RuleArguments,
+
+    #[command(flatten)]
+    pub(crate) objects: ObjectArguments,
+
+    /// Show what changed in each object
+    #[arg(long)]
+    pub(crate) diff: bool,
+
+    /// table, json, yaml, junit, sarif, github, markdown or policyreport, into FILE when one is named; may be repeated
+    #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
+    pub(crate) outputs: Vec<Output>,
+
+    /// Write every resulting object into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_objects: Option<PathBuf>,
+
+    /// Print only what is wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Runs the cases of test files.
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// Test files, folders that hold kubewright-test.yaml files, or patterns
+    #[arg(required_unless_present = "schema", value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+
+    /// How to show the results
+    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
+    pub(crate) output: TestFormat,
+
+    /// List the rules that no case exercised
+    #[arg(long)]
+    pub(crate) coverage: bool,
+
+    /// Print the JSON schema of test files
+    #[arg(long)]
+    pub(crate) schema: bool,
+
+    /// Print only what is wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) options: RuleOptions,
+}
+
+/// How test results can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TestFormat {
+    /// For people.
+    Table,
+    /// One document with stable keys.
+    Json,
+    /// For test dashboards.
+    Junit,
+}
+
+/// Checks rules without running them.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 no errors, 1 errors (or warnings with --deny-warnings), 2 unreadable input"
+)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(crate) rules: RuleArguments,
+
+    /// How to show the diagnostics
+    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
+    pub(crate) output: LintFormat,
+
+    /// The namespace of rules that name none
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    /// Exit with 1 when there are warnings
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+
+    /// Print only what is wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// How diagnostics can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LintFormat {
+    /// For people, with the source line.
+    Table,
+    /// One document with stable keys.
+    Json,
+    /// For code scanning.
+    Sarif,
+    /// For annotations in GitHub workflows.
+    Github,
+}
+
+/// Shows the page of a diagnostic code.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Such as KW-Y001; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}
+
+/// Shows why each rule did what it did.
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    pub(crate) rules: RuleArguments,
+
+    #[command(flatten)]
+    pub(crate) objects: ObjectArguments,
+
+    /// How to show the trace
+    #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
+    pub(crate) output: TraceFormat,
+}
+
+/// How a trace can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// For people.
+    Tree,
+    /// One document with stable keys.
+    Json,
+}
+
+/// Tries an expression on an object.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echo '{\"items\": [1, 2]}' | kubewright eval jsonpath '$.items[*]' -f - --keys
+  echo '{\"kind\": \"Pod\"}' | kubewright eval gotemplate '{{ .Target.kind | lower }}' -f -")]
+pub(crate) struct Eval {
+    /// The language of the expression
+    #[arg(value_enum)]
+    pub(crate) language: Language,
+
+    /// The expression
+    pub(crate) expression: String,
+
+    /// The object; `-` is standard input
+    #[arg(short, long)]
+    pub(crate) file: String,
+
+    /// Show what each wildcard captured
+    #[arg(long)]
+    pub(crate) keys: bool,
+
+    /// Allow a template function that is off by default; may be repeated
+    #[arg(long = "allow-function", value_name = "NAME")]
+    pub(crate) allowed_functions: Vec<String>,
+}
+
+/// The languages of expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// Selects parts of an object.
+    Jsonpath,
+    /// Makes text from an object.
+    Gotemplate,
+}
+
+/// Shows the built-in examples at work.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Write the examples into this folder instead
+    #[arg(long, value_name = "DIR")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+/// Prints a completion script.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Prints or writes manual pages.
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write the pages of all commands into this folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+}

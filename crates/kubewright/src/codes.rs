@@ -1,0 +1,42 @@
+//! The diagnostic codes of the command line itself, and the list of all codes.
+
+use kubewright_engine::{Code, Diagnostic, Severity};
+use kubewright_value::{Location, Position, Source};
+
+macro_rules! codes {
+    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
+        $(pub(crate) static $name: Code = Code {
+            id: $id,
+            title: $title,
+            severity: Severity::$severity,
+            page: include_str!(concat!("../../../docs/diagnostics/", $id, ".md")),
+        };)*
+
+        /// The codes of the command line itself.
+        static OWN: &[&Code] = &[$(&$name),*];
+    };
+}
+
+codes! {
+    UNREADABLE "KW-F001" Error "a file or folder cannot be read";
+    NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
+    NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
+    TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
+    TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
+    TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
+    TEST_KIND "KW-T004" Error "a file is not a test file";
+}
+
+/// Returns every code there is, sorted by name.
+pub(crate) fn all() -> Vec<&'static Code> {
+    let mut all = kubewright_dialects::codes();
+    all.extend(OWN);
+    all.sort_by_key(|code| code.id);
+    all
+}
+
+/// Returns a diagnostic about a whole file or folder.
+pub(crate) fn about_path(code: &'static Code, path: &str, message: impl Into<String>) -> Diagnostic {
+    let location = Location { source: Source::new(path, ""), position: Position::START, length: 1 };
+    Diagnostic::new(code, message, location)
+}

@@ -1,0 +1,33 @@
+//! The commands, one file each.
+
+mod apply;
+mod completions;
+mod demo;
+mod eval;
+mod explain;
+mod lint;
+mod man;
+mod test;
+mod trace;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::{Exit, Failure};
+
+/// Does what was asked for.
+///
+/// # Errors
+/// When it cannot be done at all.
+pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    let color = arguments.color;
+    match arguments.command {
+        Command::Apply(arguments) => apply::run(&arguments, color),
+        Command::Lint(arguments) => lint::run(&arguments, color),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments, color),
+        Command::Test(arguments) => test::run(&arguments, color),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments, color),
+        Command::Demo(arguments) => demo::run(&arguments, color),
+    }
+}

@@ -1,0 +1,97 @@
+//! `apply`: runs rules on manifests and shows what they say and change.
+
+use std::time::Instant;
+
+use crate::arguments::Apply;
+use crate::failure::{Exit, Failure};
+use crate::load;
+use crate::output::{
+    ColorChoice, Diff, Ending, Folder, Format, Manner, Needs, Output, Show, standard_output,
+};
+use crate::progress::Bar;
+use crate::review::Counts;
+use crate::session::{Session, complain, no_objects};
+
+/// Runs the command.
+///
+/// # Errors
+/// When the arguments make no sense or output cannot be written.
+pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let outputs = outputs(arguments)?;
+    let mut session = Session::open(&arguments.rules, &arguments.objects)?;
+    let mut shows = open(arguments, &outputs, color)?;
+    let question = session.question(needs(arguments, &outputs));
+    let mut bar = Bar::new();
+    let (mut objects, mut counts) = (0, Counts::default());
+    let problems = load::stream(
+        &session.inputs,
+        |document| question.review(document),
+        |report, progress| {
+            objects += 1;
+            counts += report.counts;
+            bar.show(progress);
+            Ok(shows.iter_mut().try_for_each(|show| show.object(&report))?)
+        },
+    )?;
+    bar.clear();
+    session.diagnostics.extend(problems);
+    if objects == 0 && session.diagnostics.is_empty() {
+        session.diagnostics.push(no_objects(&arguments.objects.resources));
+    }
+    let ending = Ending {
+        rules: session.engine.rules(),
+        diagnostics: &session.diagnostics,
+        objects,
+        counts,
+        elapsed: started.elapsed(),
+    };
+    shows.iter_mut().try_for_each(|show| show.finish(&ending))?;
+    let is_incomplete = complain(&session.diagnostics, color.paint_errors());
+    Ok(match (is_incomplete, counts.has_violations()) {
+        (true, _) => Exit::BadInput,
+        (false, true) => Exit::Violations,
+        (false, false) => Exit::Clean,
+    })
+}
+
+/// Returns the outputs that were asked for, of which one at most goes to standard output.
+fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
+    let outputs = match arguments.outputs.as_slice() {
+        [] => vec![Output::TABLE],
+        outputs => outputs.to_vec(),
+    };
+    if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
+        return Err(Failure::usage("two outputs would go to standard output")
+            .help("name a file for one, as in `-o json=report.json`"));
+    }
+    if arguments.diff && outputs.iter().any(|output| output.file.is_none() && output.format != Format::Table)
+    {
+        return Err(Failure::usage("--diff goes to standard output, which another output takes")
+            .help("name a file for the other, as in `-o json=report.json`"));
+    }
+    Ok(outputs)
+}
+
+fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec<Box<dyn Show>>, Failure> {
+    let mut shows = Vec::new();
+    for output in outputs {
+        let manner =
+            Manner { is_quiet: arguments.quiet, has_differences: arguments.diff && output.file.is_none() };
+        shows.push(output.open(color, manner)?);
+    }
+    if arguments.diff && outputs.iter().all(|output| output.file.is_some()) {
+        shows.push(Box::new(Diff::new(standard_output(), color.paint_output())));
+    }
+    if let Some(folder) = &arguments.output_objects {
+        shows.push(Box::new(Folder::create(folder)?));
+    }
+    Ok(shows)
+}
+
+fn needs(arguments: &Apply, outputs: &[Output]) -> Needs {
+    let mut needs =
+        Needs { objects: arguments.diff || arguments.output_objects.is_some(), ..Needs::default() };
+    outputs.iter().for_each(|output| output.add_needs(&mut needs));
+    needs
+}

@@ -1,0 +1,112 @@
+//! `demo`: the main job on examples that are part of the binary.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use kubewright_engine::{ClosedWorld, Engine, Operation};
+use kubewright_value::{Document, Source, yaml};
+
+use super::trace::Writer;
+use crate::arguments::{Demo, RuleOptions, TraceFormat};
+use crate::failure::{Exit, Failure};
+use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output};
+use crate::review::{self, Counts, Question};
+use crate::rules;
+
+/// An example: where it is saved, and what it holds.
+type Example = (&'static str, &'static str);
+
+const RULES: [Example; 2] = [
+    (
+        "rules/graceful-shutdown.yaml",
+        include_str!("../../../../examples/modrule/graceful-shutdown/rule.yaml"),
+    ),
+    ("rules/require-labels.yaml", include_str!("../../../../examples/modrule/require-labels/rule.yaml")),
+];
+const MANIFESTS: [Example; 2] = [
+    ("manifests/services.yaml", include_str!("../../../../examples/modrule/require-labels/objects.yaml")),
+    ("manifests/web.yaml", include_str!("../../../../examples/modrule/graceful-shutdown/objects.yaml")),
+];
+/// The rule whose trace is shown.
+const TRACED: &str = "extend-grace-period";
+
+/// Runs the command.
+///
+/// # Errors
+/// When output cannot be written.
+pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure> {
+    if let Some(folder) = &arguments.save {
+        return save(folder);
+    }
+    let started = Instant::now();
+    let options = rules::dialect_options(&RuleOptions::default(), None);
+    let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(&RULES));
+    let engine = Engine::new(loaded.rules);
+    let needs = Needs { all_outcomes: true, objects: true, trace: true, ..Needs::default() };
+    let question = Question {
+        engine: &engine,
+        world: &ClosedWorld::default(),
+        operation: Operation::Create,
+        namespace: "default",
+        user: review::user(None, &[]),
+        needs,
+    };
+    say("$ kubewright apply rules -r manifests --diff\n", color)?;
+    let mut table = Output::TABLE.open(color, Manner { is_quiet: false, has_differences: true })?;
+    let mut counts = Counts::default();
+    let objects = documents(&MANIFESTS);
+    for document in &objects {
+        let report = question.review(document);
+        counts += report.counts;
+        table.object(&report)?;
+    }
+    table.finish(&Ending {
+        rules: engine.rules(),
+        diagnostics: &loaded.diagnostics,
+        objects: objects.len(),
+        counts,
+        elapsed: started.elapsed(),
+    })?;
+    say(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
+    let mut writer = Writer::new(color.paint_output(), TraceFormat::Tree);
+    for document in &objects {
+        let mut report = question.review(document);
+        report.outcomes.retain(|row| row.rule.rule == TRACED);
+        writer.object(&report, &[])?;
+    }
+    writer.finish()?;
+    say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
+    Ok(Exit::Clean)
+}
+
+fn documents(examples: &[Example]) -> Vec<Document> {
+    examples.iter().flat_map(|(name, text)| yaml::read(&Source::new(*name, *text)).documents).collect()
+}
+
+fn say(line: &str, color: ColorChoice) -> Result<(), Failure> {
+    let mut out = standard_output();
+    writeln!(out, "{}", color.paint_output().dim(line))?;
+    out.flush()?;
+    Ok(())
+}
+
+fn save(folder: &Path) -> Result<Exit, Failure> {
+    for (name, text) in RULES.into_iter().chain(MANIFESTS) {
+        let path = folder.join(name);
+        if fs::read(&path).is_ok_and(|known| known != text.as_bytes()) {
+            return Err(Failure::usage(format!("`{}` exists and would be lost", path.display()))
+                .help("name another folder"));
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Failure::writing(parent))?;
+        }
+        fs::write(&path, text).map_err(Failure::writing(&path))?;
+    }
+    let shown = folder.display();
+    let mut out = standard_output();
+    writeln!(out, "saved; now try\n  kubewright apply {shown}/rules -r {shown}/manifests --diff")?;
+    out.flush()?;
+    Ok(Exit::Clean)
+}

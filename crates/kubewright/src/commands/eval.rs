@@ -1,0 +1,105 @@
+//! `eval`: tries an expression on an object.
+
+use std::io::Write as _;
+
+use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
+use kubewright_value::{Budget, Position, Value};
+
+use crate::arguments::{Eval, Language, RuleOptions};
+use crate::codes::{self, NOTHING_FOUND};
+use crate::failure::{Exit, Failure};
+use crate::load;
+use crate::output::{ColorChoice, standard_output, tell};
+use crate::rules;
+use crate::session::complain;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the expression cannot be read or has no result.
+pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure> {
+    let mut problems = Vec::new();
+    let paths = std::slice::from_ref(&arguments.file);
+    let found = load::find(paths);
+    problems.extend(found.problems);
+    let documents = load::documents(&found.inputs, &mut problems);
+    let Some(document) = documents.first() else {
+        if problems.is_empty() {
+            let message = format!("no document found in `{}`", arguments.file);
+            problems.push(codes::about_path(&NOTHING_FOUND, &arguments.file, message));
+        }
+        complain(&problems, color.paint_errors());
+        return Ok(Exit::BadInput);
+    };
+    let lines = match (arguments.language, arguments.keys) {
+        (Language::Jsonpath, false) => values(&arguments.expression, &document.value)?,
+        (Language::Jsonpath, true) => captured(&arguments.expression, &document.value)?,
+        (Language::Gotemplate, _) => vec![rendered(arguments, &document.value)?],
+    };
+    let mut out = standard_output();
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()?;
+    if documents.len() > 1 {
+        tell(format_args!(
+            "note: `{}` holds {} documents; this is about the first",
+            arguments.file,
+            documents.len()
+        ));
+    }
+    let is_incomplete = complain(&problems, color.paint_errors());
+    Ok(if is_incomplete { Exit::BadInput } else { Exit::Clean })
+}
+
+fn values(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
+    let expression = Expression::parse(text)
+        .map_err(|error| failure(text, error.message, error.position, error.length))?;
+    let found = expression
+        .evaluate(root, &mut Budget::default())
+        .map_err(|error| failure(text, error.message, error.position, 1))?;
+    let line = |value: Option<Value>| value.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
+    Ok(match found {
+        Found::Undefined => vec![line(None)],
+        Found::One(value) => vec![line(Some(value))],
+        Found::Many(values) => values.into_iter().map(line).collect(),
+    })
+}
+
+/// Returns each value with what the wildcards before it captured.
+fn captured(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
+    let select =
+        Select::parse(text).map_err(|error| failure(text, error.message, error.position, error.length))?;
+    let selected = select
+        .evaluate(root, &mut Budget::default())
+        .map_err(|error| failure(text, error.message, error.position, 1))?;
+    let line = |keys: &[Key], value: &Value| {
+        let keys = keys.iter().enumerate().map(|(number, key)| match key {
+            Key::Index(index) => format!("#{number}={index} "),
+            Key::Name(name) => format!("#{number}={} ", Value::from(name.clone())),
+        });
+        format!("{} {value}", keys.collect::<String>()).trim_start().to_owned()
+    };
+    Ok(selected.iter().map(|selected| line(&selected.keys, &selected.value)).collect())
+}
+
+fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {
+    let text = &arguments.expression;
+    let allowed = &arguments.allowed_functions;
+    let functions = allowed.iter().fold(Functions::rules(), |functions, name| functions.allow(name));
+    let template = Template::parse("expression", text, &functions)
+        .map_err(|error| failure(text, error.message, error.position, 1))?;
+    let namespace = target.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+    let context = Context::new().json("Target", target.clone()).json("Namespace", namespace);
+    let options = RuleOptions { allowed_functions: allowed.clone(), ..RuleOptions::default() };
+    let options = rules::dialect_options(&options, None);
+    let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+    template
+        .render(&context, &inputs, &mut Budget::default())
+        .map_err(|error| failure(text, error.message, error.position, 1))
+}
+
+fn failure(expression: &str, message: String, position: Position, length: u32) -> Failure {
+    Failure::Expression { message, expression: expression.to_owned(), position, length }
+}

@@ -1,0 +1,81 @@
+//! `lint`: what is wrong with rules, without running them.
+
+use std::io::{self, Write as _};
+
+use kubewright_engine::{Diagnostic, Severity, reading_codes};
+use kubewright_value::{Map, Value, json};
+
+use crate::arguments::{Lint, LintFormat};
+use crate::codes::{NOTHING_FOUND, UNREADABLE};
+use crate::failure::{Exit, Failure};
+use crate::output::{self, ColorChoice, Tally, snippet, standard_output};
+use crate::review::plural;
+use crate::rules;
+
+/// Runs the command.
+///
+/// # Errors
+/// When output cannot be written.
+pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure> {
+    let paths = &arguments.rules.rules;
+    let loaded = rules::load(paths, &arguments.rules.options, arguments.namespace.as_deref());
+    let (unreadable, diagnostics): (Vec<_>, Vec<_>) = loaded.diagnostics.into_iter().partition(is_unreadable);
+    let tally = Tally::of(&diagnostics);
+    match arguments.output {
+        LintFormat::Table => {
+            let files = plural(loaded.files, "file");
+            let rules = plural(loaded.rules.len(), "rule");
+            let closing = match tally {
+                Tally { errors: 0, warnings: 0 } => format!("{rules} in {files}: nothing wrong"),
+                tally => format!("{tally} in {files}"),
+            };
+            table(&diagnostics, &closing, arguments.quiet, color)?;
+        }
+        LintFormat::Json => json_document(&diagnostics, &unreadable, tally)?,
+        LintFormat::Sarif => output::sarif_diagnostics(standard_output(), &diagnostics)?,
+        LintFormat::Github => output::github_diagnostics(standard_output(), &diagnostics)?,
+    }
+    crate::session::complain(&unreadable, color.paint_errors());
+    let is_broken = diagnostics.iter().any(is_not_text);
+    Ok(if is_broken || !unreadable.is_empty() {
+        Exit::BadInput
+    } else if tally.errors > 0 || (arguments.deny_warnings && tally.warnings > 0) {
+        Exit::Violations
+    } else {
+        Exit::Clean
+    })
+}
+
+/// Returns whether this is about a file that could not be looked at at all.
+fn is_unreadable(diagnostic: &Diagnostic) -> bool {
+    [UNREADABLE.id, NOTHING_FOUND.id].contains(&diagnostic.code.id)
+}
+
+/// Returns whether this is about a text that could not be read, so that nobody knows what rules are in it.
+fn is_not_text(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity() == Severity::Error && reading_codes().contains(&diagnostic.code)
+}
+
+fn table(diagnostics: &[Diagnostic], closing: &str, is_quiet: bool, color: ColorChoice) -> io::Result<()> {
+    let mut out = standard_output();
+    for diagnostic in diagnostics {
+        writeln!(out, "{}", snippet(diagnostic, color.paint_output()))?;
+    }
+    if !is_quiet || !diagnostics.is_empty() {
+        writeln!(out, "{closing}")?;
+    }
+    out.flush()
+}
+
+fn json_document(diagnostics: &[Diagnostic], unreadable: &[Diagnostic], tally: Tally) -> io::Result<()> {
+    let summary = Map::from([
+        ("errors", Value::from(tally.errors)),
+        ("warnings", tally.warnings.into()),
+        ("unreadable", unreadable.len().into()),
+    ]);
+    let all: Vec<Value> = diagnostics.iter().chain(unreadable).map(output::json_diagnostic).collect();
+    let document = Map::from([("diagnostics", Value::array(all)), ("summary", summary.into())]);
+    let mut out = standard_output();
+    writeln!(out, "{}", json::to_pretty(&document.into()))?;
+    out.flush()
+}

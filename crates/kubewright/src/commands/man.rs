@@ -1,0 +1,40 @@
+//! `man`: the manual page, or those of all commands.
+
+use std::fs;
+use std::io::Write as _;
+
+use clap::CommandFactory as _;
+use clap_mangen::Man;
+
+use crate::arguments::{self, Arguments};
+use crate::failure::{Exit, Failure};
+use crate::output::standard_output;
+
+/// Runs the command.
+///
+/// # Errors
+/// When a page cannot be written.
+pub(crate) fn run(arguments: &arguments::Man) -> Result<Exit, Failure> {
+    let command = Arguments::command();
+    let Some(folder) = &arguments.folder else {
+        let mut page = Vec::new();
+        Man::new(command).render(&mut page)?;
+        let mut out = standard_output();
+        out.write_all(&page)?;
+        out.flush()?;
+        return Ok(Exit::Clean);
+    };
+    fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+    let mut pages = vec![(command.clone(), "kubewright".to_owned())];
+    for part in command.get_subcommands() {
+        let name = format!("kubewright-{}", part.get_name());
+        pages.push((part.clone().name(name.clone()).display_name(name.clone()), name));
+    }
+    for (command, name) in pages {
+        let mut page = Vec::new();
+        Man::new(command).render(&mut page)?;
+        let path = folder.join(format!("{name}.1"));
+        fs::write(&path, page).map_err(Failure::writing(&path))?;
+    }
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,237 @@
+//! Compares what a case expects with what was decided.
+
+use std::path::Path;
+
+use kubewright_engine::{Decision, Outcome, RuleId, Status};
+use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_value::{Budget, Value, yaml};
+use similar::{ChangeTag, TextDiff};
+
+use super::file::Case;
+use super::run::relative;
+use crate::output::yaml_text;
+
+/// How many lines of a difference are shown.
+const SHOWN: usize = 20;
+
+/// A case and what was decided about it.
+pub(super) struct Judged<'a> {
+    pub(super) case: &'a Case,
+    /// The rule that the case names.
+    pub(super) rule: Option<&'a RuleId>,
+    pub(super) original: &'a Value,
+    /// Of all rules together.
+    pub(super) decision: &'a Decision,
+    /// The object after the named rule alone, or after all rules.
+    pub(super) after: &'a Value,
+    pub(super) folder: &'a Path,
+}
+
+/// Whether a case holds.
+pub(super) struct CaseVerdict {
+    /// In one word where there is one.
+    pub(super) expected: String,
+    pub(super) actual: String,
+    /// What differs; empty when the case holds.
+    pub(super) problems: Vec<String>,
+}
+
+impl Judged<'_> {
+    /// Compares everything that the case names.
+    pub(super) fn verdict(&self) -> CaseVerdict {
+        let actual = self.actual();
+        let mut problems = Vec::new();
+        if let Some(expected) = &self.case.outcome {
+            // A change is a pass too; `patch` says more than `pass`.
+            let is_met = *expected == actual || (expected == "pass" && actual == "patch");
+            if !is_met {
+                problems.push(format!("expected {expected}, got {actual}{}", self.said()));
+            }
+        }
+        problems.extend(self.messages());
+        problems.extend(self.objects());
+        problems.extend(self.admission());
+        CaseVerdict {
+            expected: expected(self.case),
+            actual: match (&self.case.outcome, self.case.allowed) {
+                (None, Some(_)) => allowed(self.decision.is_allowed),
+                _ => actual,
+            },
+            problems,
+        }
+    }
+
+    /// Returns the outcomes that the case is about. A rule whose scope leaves the object out has none.
+    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.decision.outcomes.iter().filter(|outcome| self.rule.is_none_or(|rule| outcome.rule == *rule))
+    }
+
+    /// Returns the worst outcome in one word.
+    fn actual(&self) -> String {
+        let is = |status| self.outcomes().any(|outcome| outcome.status == status);
+        let is_patched =
+            self.outcomes().any(|outcome| outcome.status == Status::Pass && !outcome.patch.is_empty());
+        if let Some(status) =
+            [Status::Error, Status::Fail, Status::Warn].into_iter().find(|status| is(*status))
+        {
+            return status.to_string();
+        }
+        let word = if is_patched {
+            "patch"
+        } else if is(Status::Pass) {
+            "pass"
+        } else {
+            "skip"
+        };
+        word.to_owned()
+    }
+
+    /// Returns what the rules said about it, to be put behind the outcome.
+    fn said(&self) -> String {
+        let messages: Vec<&str> = self.messages_said().collect();
+        if messages.is_empty() { String::new() } else { format!(": {}", messages.join("; ")) }
+    }
+
+    fn messages_said(&self) -> impl Iterator<Item = &str> {
+        let is_told = |outcome: &&Outcome| self.rule.is_some() || outcome.status != Status::Skip;
+        self.outcomes()
+            .filter(is_told)
+            .map(|outcome| outcome.message.as_str())
+            .filter(|message| !message.is_empty())
+    }
+
+    fn messages(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(expected) = &self.case.message
+            && !self.messages_said().any(|message| message == expected)
+            && !(expected.is_empty() && self.messages_said().next().is_none())
+        {
+            problems.push(format!("expected the message `{expected}`, got{}", self.found_messages()));
+        }
+        if let Some(part) = &self.case.message_contains
+            && !self.messages_said().any(|message| message.contains(part.as_str()))
+        {
+            problems.push(format!("expected a message with `{part}` in it, got{}", self.found_messages()));
+        }
+        problems
+    }
+
+    fn found_messages(&self) -> String {
+        let messages: Vec<String> = self.messages_said().map(|message| format!(" `{message}`")).collect();
+        if messages.is_empty() { " none".to_owned() } else { messages.join(",") }
+    }
+
+    fn objects(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(patched) = &self.case.patched {
+            match self.expected_object(patched) {
+                Ok(expected) if expected == *self.after => {}
+                Ok(expected) => {
+                    problems.push(differs("the object is not as expected", &expected, self.after));
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if let Some(expected) = &self.case.patch {
+            match self.expected_effect(expected) {
+                Ok(expected) if expected == *self.after => {}
+                Ok(expected) => problems.push(differs("the patch has another effect", &expected, self.after)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        problems
+    }
+
+    /// Returns the object that `patched` is or names.
+    fn expected_object(&self, patched: &Value) -> Result<Value, String> {
+        let Some(file) = patched.as_str() else { return Ok(patched.clone()) };
+        let path = relative(self.folder, file);
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
+        yaml::parse(&text).map_err(|error| format!("`{path}`: {error}"))
+    }
+
+    /// Returns the object after the expected patch.
+    fn expected_effect(&self, expected: &Value) -> Result<Value, String> {
+        let options = Options {
+            create_parents: true,
+            ignore_missing_removes: true,
+            negative_indices: true,
+            ..Options::rfc6902()
+        };
+        let operations = Operation::list(expected).map_err(|error| format!("the expected patch: {error}"))?;
+        let mut object = self.original.clone();
+        patch::apply(&mut object, &operations, &options, &mut Budget::default())
+            .map_err(|error| format!("the expected patch cannot be applied: {error}"))?;
+        Ok(object)
+    }
+
+    fn admission(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let is_allowed = self.decision.is_allowed;
+        if let Some(expected) = self.case.allowed
+            && expected != is_allowed
+        {
+            problems.push(format!("expected {}, got {}", allowed(expected), allowed(is_allowed)));
+        }
+        if let Some(part) = &self.case.rejection {
+            let told = self.rejection();
+            let is_met = told.contains(part.as_str())
+                || self
+                    .decision
+                    .with_status(Status::Fail)
+                    .any(|outcome| outcome.message.contains(part.as_str()));
+            if !is_met {
+                let told = if told.is_empty() { "none".to_owned() } else { format!("`{told}`") };
+                problems.push(format!("expected a rejection with `{part}` in it, got {told}"));
+            }
+        }
+        problems
+    }
+
+    /// Returns what the requester is told: the words of all rules that refuse, joined as an admission answer joins them.
+    fn rejection(&self) -> String {
+        let words = self.decision.with_status(Status::Fail);
+        let words: Vec<&str> = words.map(|fail| fail.denial.as_deref().unwrap_or(&fail.message)).collect();
+        words.join(",")
+    }
+}
+
+/// Returns what the case expects, in one word where there is one.
+pub(super) fn expected(case: &Case) -> String {
+    if let Some(word) = case.outcome.clone().or_else(|| case.allowed.map(allowed)) {
+        return word;
+    }
+    let fields = [
+        ("message", case.message.is_some()),
+        ("messageContains", case.message_contains.is_some()),
+        ("patched", case.patched.is_some()),
+        ("patch", case.patch.is_some()),
+        ("rejection", case.rejection.is_some()),
+    ];
+    fields.iter().filter(|(_, is_given)| *is_given).map(|(field, _)| *field).collect::<Vec<_>>().join(", ")
+}
+
+fn allowed(is_allowed: bool) -> String {
+    if is_allowed { "allowed" } else { "refused" }.to_owned()
+}
+
+/// Returns the lines in which two objects differ.
+fn differs(title: &str, expected: &Value, actual: &Value) -> String {
+    let (expected, actual) = (yaml_text(expected), yaml_text(actual));
+    let difference = TextDiff::from_lines(expected.as_str(), actual.as_str());
+    let mut lines = vec![format!("{title} (- expected, + got)")];
+    for change in difference.grouped_ops(1).iter().flatten().flat_map(|op| difference.iter_changes(op)) {
+        let mark = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        lines.push(format!("  {mark}{}", change.value().trim_end()));
+    }
+    if lines.len() > SHOWN {
+        lines.truncate(SHOWN);
+        lines.push("  …".to_owned());
+    }
+    lines.join("\n")
+}

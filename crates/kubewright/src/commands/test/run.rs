@@ -1,0 +1,282 @@
+//! Runs a test file: rules, resources and world once, then case by case.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+use kubewright_dialects::Options;
+use kubewright_engine::{
+    ClosedWorld, Decision, Diagnostic, Engine, Operation, Request, Rule, RuleId, Settings, Status, nearest,
+};
+use kubewright_value::{Document, Text};
+
+use super::file::{Case, TestFile};
+use super::judge;
+use crate::arguments::RuleOptions;
+use crate::load;
+use crate::review;
+use crate::rules;
+use crate::session;
+
+/// What came of one case.
+#[derive(Debug, Default)]
+pub(super) struct CaseResult {
+    pub(super) case: String,
+    /// Whether its author gave it a name.
+    pub(super) is_named: bool,
+    pub(super) rule: Option<(RuleId, &'static str)>,
+    pub(super) rule_text: String,
+    pub(super) kind: Text,
+    pub(super) namespace: Text,
+    pub(super) resource: Text,
+    pub(super) expected: String,
+    pub(super) actual: String,
+    pub(super) is_ok: bool,
+    /// Why not, one thing a line.
+    pub(super) message: String,
+    /// Where the object stands.
+    pub(super) place: String,
+}
+
+/// A test file, loaded.
+pub(super) struct Bench<'a> {
+    file: &'a TestFile,
+    folder: &'a Path,
+    engine: Engine,
+    world: ClosedWorld,
+    objects: Vec<Document>,
+    rule_documents: Vec<Document>,
+    options: Options,
+    alone: HashMap<String, OnceCell<Engine>>,
+    /// Rules that a case was about.
+    pub(super) exercised: Vec<RuleId>,
+}
+
+impl<'a> Bench<'a> {
+    /// Loads what the file names, relative to its folder.
+    pub(super) fn new(
+        file: &'a TestFile,
+        folder: &'a Path,
+        options: &RuleOptions,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let here =
+            |paths: &[String]| -> Vec<String> { paths.iter().map(|path| relative(folder, path)).collect() };
+        let found = load::find(&here(&file.rules));
+        problems.extend(found.problems);
+        let rule_documents = load::documents(&found.inputs, problems);
+        let options = rules::dialect_options(options, file.namespace.as_deref());
+        let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
+        problems.extend(loaded.diagnostics);
+        let found = load::find(&here(&file.resources));
+        problems.extend(found.problems);
+        let documents = load::documents(&found.inputs, problems);
+        let objects =
+            documents.into_iter().flat_map(|document| load::objects_of(document, problems)).collect();
+        let world = session::world(&here(&file.world), problems);
+        let engine = Engine::new(loaded.rules);
+        let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
+        Self { file, folder, engine, world, objects, rule_documents, options, alone, exercised: Vec::new() }
+    }
+
+    /// Returns all rules.
+    pub(super) fn rules(&self) -> &[Rule] {
+        self.engine.rules()
+    }
+
+    /// Runs one case.
+    pub(super) fn run(&mut self, case: &Case) -> CaseResult {
+        let rule = match &case.rule {
+            None => None,
+            Some(name) => match self.rule(name) {
+                Ok(rule) => Some(rule),
+                Err(message) => return failed(case, message),
+            },
+        };
+        let (document, request) = match self.object(case) {
+            Ok(found) => found,
+            Err(message) => return CaseResult { rule, ..failed(case, message) },
+        };
+        let decision = self.engine.decide(&request, &self.world, &Settings::default());
+        let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
+        let judged = judge::Judged {
+            case,
+            rule: rule.as_ref().map(|(id, _)| id),
+            original: &document.value,
+            decision: &decision,
+            after: alone.as_ref().map_or(&decision.object, |decision| &decision.object),
+            folder: self.folder,
+        };
+        let verdict = judged.verdict();
+        let place = document.locate(&[]);
+        let place = format!("{}:{}", place.source.name, place.position.line);
+        match &rule {
+            Some((id, _)) => self.exercised.push(id.clone()),
+            None => {
+                let looked = decision.outcomes.iter().filter(|outcome| outcome.status != Status::Skip);
+                self.exercised.extend(looked.map(|outcome| outcome.rule.clone()));
+            }
+        }
+        CaseResult {
+            case: name(case),
+            is_named: case.name.is_some(),
+            rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
+            rule,
+            kind: request.kind.kind,
+            namespace: request.namespace,
+            resource: request.name,
+            expected: verdict.expected,
+            actual: verdict.actual,
+            is_ok: verdict.problems.is_empty(),
+            message: verdict.problems.join("\n"),
+            place,
+        }
+    }
+
+    /// Returns what the rule called `id` decides when it is the only one.
+    fn alone(&self, id: &RuleId, request: &Request) -> Decision {
+        let name = id.to_string();
+        let build = || {
+            let dialects = kubewright_dialects::all(&self.options);
+            let rules = kubewright_dialects::load(&dialects, &self.rule_documents).rules;
+            Engine::new(rules.into_iter().filter(|rule| rule.id == *id).collect())
+        };
+        match self.alone.get(&name) {
+            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &Settings::default()),
+            None => build().decide(request, &self.world, &Settings::default()),
+        }
+    }
+
+    fn rule(&self, name: &str) -> Result<(RuleId, &'static str), String> {
+        let rules = self.engine.rules();
+        let found: Vec<&Rule> = rules.iter().filter(|rule| rules::is_called(&rule.id, name)).collect();
+        match found.as_slice() {
+            [rule] => Ok((
+                rule.id.clone(),
+                match rule.phase {
+                    kubewright_engine::Phase::Patch => "patch",
+                    kubewright_engine::Phase::Judge => "judge",
+                },
+            )),
+            [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &rule.id)) {
+                Some(near) => format!("there is no rule `{name}`; did you mean `{near}`?"),
+                None => format!("there is no rule `{name}`"),
+            }),
+            several => {
+                let ids: Vec<String> = several.iter().map(|rule| format!("`{}`", rule.id)).collect();
+                Err(format!("`{name}` is the name of {} rules: {}", several.len(), ids.join(", ")))
+            }
+        }
+    }
+
+    /// Returns the one object that the case names, and the request about it.
+    fn object(&self, case: &Case) -> Result<(&Document, Request), String> {
+        let wanted = Selector::new(&case.resource);
+        let operation = case.operation.unwrap_or(self.file.operation);
+        let requests = self.objects.iter().map(|document| (document, self.request(document, operation)));
+        let mut found: Vec<_> = requests.filter(|(_, request)| wanted.selects(request)).collect();
+        match (found.pop(), found.len()) {
+            (Some(only), 0) => Ok(only),
+            (Some(_), more) => Err(format!(
+                "`{}` is the name of {} resources; write `Kind/namespace/name`",
+                case.resource,
+                more + 1
+            )),
+            (None, _) => {
+                let names: Vec<String> = self
+                    .objects
+                    .iter()
+                    .map(|document| wanted.spelt_like(&self.request(document, operation)))
+                    .collect();
+                Err(match nearest(&case.resource, names.iter().map(String::as_str)) {
+                    Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", case.resource),
+                    None => format!("there is no resource `{}`", case.resource),
+                })
+            }
+        }
+    }
+
+    fn request(&self, document: &Document, operation: Operation) -> Request {
+        let namespace = self.file.namespace.as_deref().unwrap_or("default");
+        let mut request = Request::for_object(document.value.clone(), operation, namespace);
+        if operation != Operation::Create {
+            request.old_object = document.value.clone();
+        }
+        request.user = review::user(self.file.user.as_deref(), &self.file.groups);
+        request
+    }
+}
+
+/// `[Kind/][namespace/]name`. Of two parts the first is a kind when it starts with a capital letter.
+struct Selector<'a> {
+    kind: Option<&'a str>,
+    namespace: Option<&'a str>,
+    name: &'a str,
+}
+
+impl<'a> Selector<'a> {
+    fn new(text: &'a str) -> Self {
+        let parts: Vec<&str> = text.splitn(3, '/').collect();
+        match parts.as_slice() {
+            [kind, namespace, name] => Self { kind: Some(kind), namespace: Some(namespace), name },
+            [kind, name] if kind.starts_with(|c: char| c.is_uppercase()) => {
+                Self { kind: Some(kind), namespace: None, name }
+            }
+            [namespace, name] => Self { kind: None, namespace: Some(namespace), name },
+            _ => Self { kind: None, namespace: None, name: text },
+        }
+    }
+
+    fn selects(&self, request: &Request) -> bool {
+        self.kind.is_none_or(|kind| kind == request.kind.kind)
+            && self.namespace.is_none_or(|namespace| namespace == request.namespace)
+            && self.name == request.name
+    }
+
+    /// Returns the object's name in the same form.
+    fn spelt_like(&self, request: &Request) -> String {
+        let mut text = String::new();
+        if self.kind.is_some() {
+            text.push_str(&format!("{}/", request.kind.kind));
+        }
+        if self.namespace.is_some() {
+            text.push_str(&format!("{}/", request.namespace));
+        }
+        text + &request.name
+    }
+}
+
+/// Returns `path`, which is relative to `folder`, as it is from here.
+pub(super) fn relative(folder: &Path, path: &str) -> String {
+    let mut plain = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
+}
+
+fn name(case: &Case) -> String {
+    case.name.clone().unwrap_or_else(|| match &case.rule {
+        Some(rule) => format!("{rule} on {}", case.resource),
+        None => format!("all rules on {}", case.resource),
+    })
+}
+
+fn failed(case: &Case, message: String) -> CaseResult {
+    CaseResult {
+        case: name(case),
+        is_named: case.name.is_some(),
+        rule_text: case.rule.clone().unwrap_or_else(|| "all rules".to_owned()),
+        resource: case.resource.as_str().into(),
+        expected: judge::expected(case),
+        place: case.location.to_string(),
+        message,
+        ..CaseResult::default()
+    }
+}

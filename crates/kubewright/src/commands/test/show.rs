@@ -1,0 +1,204 @@
+//! Test results for people, programs and dashboards.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use kubewright_value::{Map, Value, json};
+
+use super::coverage::Coverage;
+use super::run::CaseResult;
+use crate::output::{Paint, standard_output, time, visible, xml};
+use crate::review::{grouped, plural};
+
+/// Above this many files, those without failures are only counted.
+const LISTED: usize = 20;
+
+/// The results of one test file.
+pub(super) struct FileResult {
+    /// The name of the file.
+    pub(super) file: String,
+    /// The words that run `trace` on its rules and resources.
+    pub(super) trace: String,
+    pub(super) results: Vec<CaseResult>,
+}
+
+impl FileResult {
+    fn failed(&self) -> impl Iterator<Item = &CaseResult> {
+        self.results.iter().filter(|result| !result.is_ok)
+    }
+
+    /// Returns the folder, or the file where it has a name of its own.
+    fn title(&self) -> &str {
+        self.file.strip_suffix(crate::load::TEST_FILE).map_or(&self.file, |folder| {
+            let folder = folder.trim_end_matches('/');
+            if folder.is_empty() { "." } else { folder }
+        })
+    }
+}
+
+/// Returns how many cases hold, and how many do not.
+pub(super) fn count(files: &[FileResult]) -> (usize, usize) {
+    let failed = files.iter().map(|file| file.failed().count()).sum();
+    let all: usize = files.iter().map(|file| file.results.len()).sum();
+    (all - failed, failed)
+}
+
+/// Writes the results for people.
+pub(super) fn table(
+    files: &[FileResult],
+    coverage: Option<&Coverage>,
+    is_quiet: bool,
+    elapsed: Duration,
+    paint: Paint,
+) -> io::Result<()> {
+    let mut out = standard_output();
+    let is_long = files.len() > LISTED;
+    let width = files.iter().map(|file| file.title().chars().count()).max().unwrap_or(0).min(60);
+    let mut unlisted = 0;
+    for file in files {
+        let failed = file.failed().count();
+        let all = file.results.len();
+        if failed == 0 {
+            if is_long || is_quiet {
+                unlisted += 1;
+            } else {
+                writeln!(out, "{} {:width$}  {all:>4}", paint.green("✓"), visible(file.title()))?;
+            }
+            continue;
+        }
+        writeln!(out, "{} {:width$}  {:>4} of {all}", paint.red("✗"), visible(file.title()), all - failed)?;
+        for result in file.failed() {
+            case(&mut out, result, file, paint)?;
+        }
+    }
+    if unlisted > 0 && !is_quiet {
+        let more = if unlisted < files.len() { "more file" } else { "file" };
+        writeln!(out, "{} {}", paint.green("✓"), plural(unlisted, more))?;
+    }
+    if let Some(coverage) = coverage {
+        let missing = coverage.missing();
+        writeln!(
+            out,
+            "\n{} of {} exercised",
+            coverage.rules() - missing.len(),
+            plural(coverage.rules(), "rule")
+        )?;
+        let width = missing.iter().map(|(_, rule)| rule.chars().count()).max().unwrap_or(0);
+        for (place, rule) in missing {
+            writeln!(
+                out,
+                "  {} {:width$}  {}",
+                paint.yellow("·"),
+                visible(rule),
+                paint.cyan(&visible(place))
+            )?;
+        }
+    }
+    let (passed, failed) = count(files);
+    if !is_quiet || failed > 0 {
+        let passed = format!("{} passed", grouped(passed));
+        let failed = if failed == 0 {
+            "0 failed".to_owned()
+        } else {
+            paint.red(&format!("{} failed", grouped(failed)))
+        };
+        if !files.is_empty() {
+            writeln!(out)?;
+        }
+        writeln!(out, "{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
+    }
+    out.flush()
+}
+
+fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint: Paint) -> io::Result<()> {
+    let subject = match (result.kind.as_str(), result.namespace.as_str()) {
+        ("", _) => result.resource.to_string(),
+        (kind, "") => format!("{kind} {}", result.resource),
+        (kind, namespace) => format!("{kind} {namespace}/{}", result.resource),
+    };
+    let head = format!("{} on {}", visible(&result.rule_text), visible(&subject));
+    let place = paint.cyan(&visible(&result.place));
+    if result.is_named {
+        writeln!(out, "    {}\n      {head}   {place}", paint.bold(&visible(&result.case)))?;
+    } else {
+        writeln!(out, "    {}   {place}", paint.bold(&head))?;
+    }
+    for line in result.message.lines() {
+        writeln!(out, "      {}", visible(line))?;
+    }
+    if let Some((rule, _)) = result.rule.as_ref().filter(|_| !result.actual.is_empty()) {
+        let hint = format!("try: kubewright trace {} --rule {rule}", file.trace);
+        writeln!(out, "      {}", paint.dim(&visible(&hint)))?;
+    }
+    Ok(())
+}
+
+/// Writes the results as one JSON document.
+pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io::Result<()> {
+    let results: Vec<Value> =
+        files.iter().flat_map(|file| file.results.iter().map(|result| item(result, &file.file))).collect();
+    let (passed, failed) = count(files);
+    let summary = Map::from([("passed", Value::from(passed)), ("failed", failed.into())]);
+    let mut document = Map::from([("results", Value::array(results)), ("summary", summary.into())]);
+    if let Some(coverage) = coverage {
+        document.insert("coverage".into(), coverage.to_value());
+    }
+    let mut out = standard_output();
+    writeln!(out, "{}", json::to_pretty(&document.into()))?;
+    out.flush()
+}
+
+fn item(result: &CaseResult, file: &str) -> Value {
+    let rule = result.rule.as_ref();
+    Map::from([
+        ("file", Value::from(file)),
+        ("case", result.case.as_str().into()),
+        ("dialect", rule.map(|(id, _)| id.dialect).into()),
+        ("policy", rule.map(|(id, _)| id.policy.clone()).into()),
+        ("rule", rule.map(|(id, _)| id.rule.clone()).into()),
+        ("ruleType", rule.map(|(_, sort)| *sort).into()),
+        ("kind", result.kind.clone().into()),
+        ("namespace", result.namespace.clone().into()),
+        ("resource", result.resource.clone().into()),
+        ("expected", result.expected.as_str().into()),
+        ("actual", result.actual.as_str().into()),
+        ("ok", result.is_ok.into()),
+        ("message", result.message.as_str().into()),
+    ])
+    .into()
+}
+
+/// Writes the results as JUnit XML.
+pub(super) fn junit(files: &[FileResult]) -> io::Result<()> {
+    let mut out = standard_output();
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">")?;
+    for file in files {
+        let (all, failed) = (file.results.len(), file.failed().count());
+        let name = xml(&file.file);
+        writeln!(
+            out,
+            "  <testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
+        )?;
+        for result in &file.results {
+            let head = format!(
+                "    <testcase name=\"{}\" classname=\"{}\"",
+                xml(&result.case),
+                xml(&result.rule_text)
+            );
+            if result.is_ok {
+                writeln!(out, "{head}/>")?;
+            } else {
+                let first = result.message.lines().next().unwrap_or_default();
+                writeln!(
+                    out,
+                    "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
+                    xml(first),
+                    xml(&result.message)
+                )?;
+            }
+        }
+        writeln!(out, "  </testsuite>")?;
+    }
+    writeln!(out, "</testsuites>")?;
+    out.flush()
+}

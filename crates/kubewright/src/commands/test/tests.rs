@@ -1,0 +1,122 @@
+use kubewright_value::{Document, Source, Value, json, yaml};
+
+use super::file;
+
+fn document(text: &str) -> Document {
+    yaml::read(&Source::new("t.yaml", text)).documents.remove(0)
+}
+
+/// Reads a test file with `cases` as its cases; returns the problems as `code line:column message`.
+fn problems(cases: &str) -> Vec<String> {
+    let head = "apiVersion: kubewright.dev/v1alpha1\nkind: Test\nrules: [r]\nresources: [o]\ncases:\n";
+    match file::read(&document(&format!("{head}{cases}"))) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems
+            .iter()
+            .map(|p| format!("{} {} {} {}", p.code.id, p.location.position, p.message, p.help))
+            .collect(),
+    }
+}
+
+#[test]
+fn a_case_that_says_all_it_can_is_understood() {
+    let case = "- name: text\n  rule: r\n  resource: Pod/a/b\n  operation: UPDATE\n  outcome: patch\n  message: m\n  \
+                messageContains: m\n  patched: {a: 1}\n  patch: []\n  allowed: false\n  rejection: no\n";
+    assert_eq!(problems(&case.replace("rejection: no", "rejection: \"no\"")), Vec::<String>::new());
+}
+
+#[test]
+fn a_misspelt_field_is_an_error_with_the_right_one() {
+    assert_eq!(
+        problems("- resource: a\n  outcme: pass\n"),
+        [
+            "KW-T002 6:13 this case compares nothing ",
+            "KW-T001 7:3 unknown field `outcme` did you mean `outcome`?"
+        ]
+    );
+}
+
+#[test]
+fn a_wrong_word_is_an_error_with_the_right_one() {
+    assert_eq!(
+        problems("- resource: a\n  outcome: passed\n"),
+        ["KW-T003 7:12 unknown outcome `passed` did you mean `pass`?"]
+    );
+}
+
+/// Returns the fields that the schema allows at `path`.
+fn allowed(schema: &Value, path: &[&str]) -> Vec<String> {
+    let mut keys: Vec<String> =
+        schema.at(path).unwrap().as_object().unwrap().keys().map(ToString::to_string).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_schema_knows_exactly_the_fields_that_are_read() {
+    let schema = json::parse(super::SCHEMA).unwrap();
+    let sorted = |fields: &[&str]| {
+        let mut fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+        fields.sort();
+        fields
+    };
+    assert_eq!(allowed(&schema, &["properties"]), sorted(file::FIELDS));
+    assert_eq!(allowed(&schema, &["properties", "user", "properties"]), sorted(file::USER_FIELDS));
+    assert_eq!(allowed(&schema, &["$defs", "case", "properties"]), sorted(file::CASE_FIELDS));
+    let outcomes = schema.at(&["$defs", "case", "properties", "outcome", "enum"]).unwrap();
+    assert_eq!(*outcomes, Value::from(file::OUTCOMES.to_vec()));
+}
+
+/// Returns whether `value` fits `schema`, for the words that our schema uses.
+fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
+    let list = |word: &str| schema.get(word).and_then(Value::as_array);
+    let text = |word: &str| schema.get(word).and_then(Value::as_str);
+    if let Some(name) = text("$ref") {
+        let name = name.strip_prefix("#/$defs/").unwrap();
+        return fits(value, root.at(&["$defs", name]).unwrap(), root);
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let has_known_fields = value.as_object().is_none_or(|map| {
+        map.iter().all(|(key, value)| match properties.and_then(|known| known.get(key)) {
+            Some(schema) => fits(value, schema, root),
+            None => schema.get("additionalProperties") != Some(&Value::Bool(false)),
+        })
+    });
+    text("type").is_none_or(|name| name == value.kind().name())
+        && schema.get("const").is_none_or(|only| only == value)
+        && list("enum").is_none_or(|words| words.contains(value))
+        && list("required")
+            .is_none_or(|keys| keys.iter().all(|key| value.get(key.as_str().unwrap()).is_some()))
+        && list("oneOf").is_none_or(|all| all.iter().filter(|one| fits(value, one, root)).count() == 1)
+        && list("anyOf").is_none_or(|all| all.iter().any(|one| fits(value, one, root)))
+        && schema.get("items").is_none_or(|items| {
+            value.as_array().is_none_or(|all| all.iter().all(|item| fits(item, items, root)))
+        })
+        && has_known_fields
+}
+
+#[test]
+fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
+    let schema = json::parse(super::SCHEMA).unwrap();
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = [here.join("../../tests"), here.join("tests/fixtures/cases")];
+    let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let found = crate::load::find_tests(&paths);
+    assert!(found.inputs.len() > 3);
+    for document in crate::load::documents(&found.inputs, &mut Vec::new()) {
+        let is_bad = document.source.name.contains("cases/bad");
+        assert_eq!(fits(&document.value, &schema, &schema), !is_bad, "{}", document.source.name);
+    }
+}
+
+#[test]
+fn paths_are_relative_to_the_folder_of_the_test_file() {
+    let check = |folder: &str, path: &str, want: &str| {
+        assert_eq!(super::run::relative(std::path::Path::new(folder), path), want);
+    };
+    check("cases/a", "../../rules", "rules");
+    check("cases/a", "./rule.yaml", "cases/a/rule.yaml");
+    check("", "../x", "../x");
+    check("a", "..", ".");
+    check("a", "/abs/x", "/abs/x");
+}

@@ -1,0 +1,209 @@
+//! `trace`: why each rule did what it did.
+
+use std::io::{self, Write as _};
+
+use kubewright_engine::{KindScope, NamespaceScope, Request, Rule, Status, TraceNode};
+use kubewright_value::{Document, Map, Value, json};
+
+use crate::arguments::{Trace, TraceFormat};
+use crate::failure::{Exit, Failure};
+use crate::load;
+use crate::output::{ColorChoice, Needs, Paint, Target, json_place, standard_output, tree, visible};
+use crate::review::{ObjectReport, OutcomeRow, Question};
+use crate::session::{Session, complain, no_objects};
+
+/// Runs the command.
+///
+/// # Errors
+/// When the arguments make no sense or output cannot be written.
+pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
+    let mut session = Session::open(&arguments.rules, &arguments.objects)?;
+    let question = session.question(Needs { all_outcomes: true, trace: true, ..Needs::default() });
+    let mut writer = Writer::new(color.paint_output(), arguments.output);
+    let (mut objects, mut has_violations) = (0, false);
+    let problems = load::stream(
+        &session.inputs,
+        |document| (question.review(document), outside(&question, document)),
+        |(report, outside), _| {
+            objects += 1;
+            has_violations |= report.counts.has_violations();
+            Ok(writer.object(&report, &outside)?)
+        },
+    )?;
+    writer.finish()?;
+    session.diagnostics.extend(problems);
+    if objects == 0 && session.diagnostics.is_empty() {
+        session.diagnostics.push(no_objects(&arguments.objects.resources));
+    }
+    Ok(match (complain(&session.diagnostics, color.paint_errors()), has_violations) {
+        (true, _) => Exit::BadInput,
+        (false, true) => Exit::Violations,
+        (false, false) => Exit::Clean,
+    })
+}
+
+/// A rule that cannot be about an object, and why.
+pub(super) struct Outside {
+    rule: String,
+    reason: String,
+}
+
+/// Returns the rules whose scope leaves out the object.
+pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outside> {
+    let request = question.request(document);
+    let rules = question.engine.rules().iter().filter(|rule| !rule.scope.admits(&request));
+    rules.map(|rule| Outside { rule: rule.id.to_string(), reason: reason(rule, &request) }).collect()
+}
+
+fn reason(rule: &Rule, request: &Request) -> String {
+    let scope = &rule.scope;
+    if let KindScope::Named(kinds) = &scope.kinds
+        && !kinds.contains(&request.kind.kind)
+    {
+        let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+        return format!("it is about kind {} only", kinds.join(", "));
+    }
+    if !scope.operations.contains(request.operation) {
+        return format!("it is not about the operation {}", request.operation);
+    }
+    match &scope.namespaces {
+        NamespaceScope::Named(names) => {
+            let names: Vec<String> = names
+                .iter()
+                .map(|name| {
+                    if name.is_empty() {
+                        "objects without a namespace".to_owned()
+                    } else {
+                        format!("namespace `{name}`")
+                    }
+                })
+                .collect();
+            format!("it is about {} only", names.join(" and "))
+        }
+        NamespaceScope::Any => "it is about other objects".to_owned(),
+    }
+}
+
+/// Writes traces in the chosen format.
+pub(super) struct Writer {
+    out: Target,
+    paint: Paint,
+    format: TraceFormat,
+    is_first: bool,
+}
+
+impl Writer {
+    /// Returns a writer to standard output.
+    pub(super) fn new(paint: Paint, format: TraceFormat) -> Self {
+        Self { out: standard_output(), paint, format, is_first: true }
+    }
+
+    /// Writes what the rules did to one object.
+    pub(super) fn object(&mut self, report: &ObjectReport, outside: &[Outside]) -> io::Result<()> {
+        for row in &report.outcomes {
+            match self.format {
+                TraceFormat::Tree => self.tree(row, report)?,
+                TraceFormat::Json => self.item(&traced(row, report))?,
+            }
+        }
+        for outside in outside {
+            match self.format {
+                TraceFormat::Tree => {
+                    self.is_first = false;
+                    let head = format!("{}  on {}", visible(&outside.rule), visible(&report.subject));
+                    writeln!(
+                        self.out,
+                        "{head}     {}",
+                        self.paint.dim(&format!("out of scope: {}", outside.reason))
+                    )?;
+                }
+                TraceFormat::Json => self.item(&untraced(outside, report))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
+        let paint = self.paint;
+        if !std::mem::take(&mut self.is_first) {
+            writeln!(self.out)?;
+        }
+        let rule = paint.bold(&visible(&row.rule.to_string()));
+        let end = match row.status {
+            Status::Skip => paint.dim("did not apply"),
+            Status::Pass if row.is_patched() => paint.yellow(&row.text()),
+            Status::Pass => paint.green("pass"),
+            Status::Warn => paint.yellow("warn"),
+            Status::Fail | Status::Error => paint.red(row.status.name()),
+        };
+        writeln!(self.out, "{rule}  on {}     {end}", visible(&report.subject))?;
+        let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
+        self.out.write_all(tree(children, 1, paint).as_bytes())?;
+        let is_told = matches!(row.status, Status::Pass) || row.message.is_empty();
+        if !is_told && (children.is_empty() || row.status != Status::Skip) {
+            writeln!(self.out, "  → {}", visible(&row.message))?;
+            if let (Status::Error, Some(location)) = (row.status, &row.rule_location) {
+                writeln!(self.out, "      {}", paint.cyan(&visible(&location.to_string())))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &Value) -> io::Result<()> {
+        let start = if std::mem::take(&mut self.is_first) { "{\"traces\": [\n" } else { ",\n" };
+        write!(self.out, "{start}{}", json::to_pretty(item))
+    }
+
+    /// Writes what comes after the last object.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        if self.format == TraceFormat::Json {
+            writeln!(self.out, "{}]}}", if self.is_first { "{\"traces\": [" } else { "\n" })?;
+        }
+        self.out.flush()
+    }
+}
+
+fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {
+    let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
+    let mut item = head(&row.rule.to_string(), report);
+    item.insert("inScope".into(), true.into());
+    item.insert("status".into(), row.status.name().into());
+    item.insert("message".into(), row.message.as_str().into());
+    item.insert("trace".into(), children.iter().map(node).collect::<Vec<_>>().into());
+    item.into()
+}
+
+fn untraced(outside: &Outside, report: &ObjectReport) -> Value {
+    let mut item = head(&outside.rule, report);
+    item.insert("inScope".into(), false.into());
+    item.insert("status".into(), Status::Skip.name().into());
+    item.insert("message".into(), outside.reason.as_str().into());
+    item.insert("trace".into(), Value::array(Vec::new()));
+    item.into()
+}
+
+fn head(rule: &str, report: &ObjectReport) -> Map {
+    Map::from([
+        ("rule", Value::from(rule)),
+        ("file", report.location.file.clone().into()),
+        ("line", u64::from(report.location.position.line).into()),
+        ("kind", report.kind.clone().into()),
+        ("namespace", report.namespace.clone().into()),
+        ("name", report.name.clone().into()),
+    ])
+}
+
+fn node(node: &TraceNode) -> Value {
+    let (file, line, column) = json_place(node.location.as_ref());
+    Map::from([
+        ("what", Value::from(node.what.as_str())),
+        ("found", node.found.as_str().into()),
+        ("wanted", node.wanted.as_str().into()),
+        ("verdict", node.verdict.name().into()),
+        ("ruleFile", file),
+        ("ruleLine", line),
+        ("ruleColumn", column),
+        ("children", node.children.iter().map(self::node).collect::<Vec<_>>().into()),
+    ])
+    .into()
+}

@@ -1,0 +1,110 @@
+//! What stops a command, and the exit code of one that was not stopped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use kubewright_value::Position;
+use thiserror::Error;
+
+use crate::output::{Paint, tell, visible, window};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// Nothing is wrong.
+    Clean,
+    /// A rule refuses an object or cannot answer, or a test fails.
+    Violations,
+    /// Something could not be read; everything else was done.
+    BadInput,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Clean => Self::SUCCESS,
+            Exit::Violations => Self::from(1),
+            Exit::BadInput => Self::from(2),
+        }
+    }
+}
+
+/// Why a command could not do its work at all.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// What was asked for makes no sense.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// The remedy; may be empty.
+        help: String,
+    },
+    /// An expression cannot be read, or has no result.
+    #[error("{message}")]
+    Expression {
+        /// What is wrong.
+        message: String,
+        /// The expression.
+        expression: String,
+        /// The place in it.
+        position: Position,
+        /// How many characters it is about.
+        length: u32,
+    },
+    /// A file could not be written.
+    #[error("cannot write `{}`: {error}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// Standard output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// Returns a failure of usage without a remedy.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), help: String::new() }
+    }
+
+    /// Returns this failure with the remedy `text`.
+    pub(crate) fn help(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Usage { message, .. } => Self::Usage { message, help: text.into() },
+            other => other,
+        }
+    }
+
+    /// Returns a function that turns an error about `path` into a failure.
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Write { path, error }
+    }
+
+    /// Tells the user, unless nobody reads our output any more, and returns the exit code.
+    pub(crate) fn report(&self, paint: Paint) -> ExitCode {
+        if let Self::Output(error) = self
+            && error.kind() == io::ErrorKind::BrokenPipe
+        {
+            return ExitCode::SUCCESS;
+        }
+        tell(format_args!("{} {}", paint.red("error:"), visible(&self.to_string())));
+        match self {
+            Self::Usage { help, .. } if !help.is_empty() => tell(format_args!("  = help: {help}")),
+            Self::Expression { expression, position, length, .. } => {
+                let line =
+                    expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
+                let (line, before, covered) = window(line, position.column as usize, *length as usize);
+                tell(format_args!("  {}", visible(&line)));
+                tell(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
+            }
+            _ => {}
+        }
+        Exit::BadInput.into()
+    }
+}

@@ -1,0 +1,15 @@
+//! Finding files, reading them, and taking the objects out of them.
+//!
+//! Nothing here stops at the first thing that cannot be read: what is wrong comes back
+//! as diagnostics beside what could be read.
+
+mod find;
+mod glob;
+mod objects;
+mod read;
+mod stream;
+
+pub(crate) use find::{Input, TEST_FILE, find, find_tests};
+pub(crate) use objects::objects_of;
+pub(crate) use read::{documents, text_of};
+pub(crate) use stream::{Progress, stream};

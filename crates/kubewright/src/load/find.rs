@@ -1,0 +1,189 @@
+//! Which files a user means: a file, a folder, a pattern or standard input.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kubewright_engine::Diagnostic;
+
+use super::glob;
+use crate::codes::{self, NOTHING_FOUND, UNREADABLE};
+
+/// The name of test files, which are neither rules nor manifests.
+pub(crate) const TEST_FILE: &str = "kubewright-test.yaml";
+
+/// How deep folders are searched.
+const MAX_FOLDERS: usize = 64;
+
+/// Something to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Standard,
+}
+
+impl Input {
+    /// Returns the name the user knows it by.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(path) => {
+                let text = path.to_string_lossy();
+                text.strip_prefix("./").unwrap_or(&text).to_owned()
+            }
+            Self::Standard => "-".to_owned(),
+        }
+    }
+}
+
+/// What was found, and what was not.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// In the order of the arguments, sorted by name within a folder; no file twice.
+    pub(crate) inputs: Vec<Input>,
+    /// What could not be found.
+    pub(crate) problems: Vec<Diagnostic>,
+}
+
+/// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
+pub(crate) fn find(paths: &[String]) -> Found {
+    search(paths, "*.yaml, *.yml and *.json files", &|path: &Path| {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        ["yaml", "yml", "json"].contains(&extension) && path.file_name().is_none_or(|name| name != TEST_FILE)
+    })
+}
+
+/// Finds the test files that `paths` name.
+pub(crate) fn find_tests(paths: &[String]) -> Found {
+    search(paths, "files named kubewright-test.yaml", &|path: &Path| {
+        path.file_name().is_some_and(|name| name == TEST_FILE)
+    })
+}
+
+type Wanted<'a> = &'a dyn Fn(&Path) -> bool;
+
+fn search(paths: &[String], looked_for: &str, wanted: Wanted<'_>) -> Found {
+    let mut found = Found::default();
+    let mut seen = HashSet::new();
+    for path in paths {
+        let inputs = match path.as_str() {
+            "-" => Ok(vec![Input::Standard]),
+            text => one(text, looked_for, wanted),
+        };
+        match inputs {
+            Ok(inputs) => found.inputs.extend(inputs.into_iter().filter(|input| seen.insert(input.name()))),
+            Err(problem) => found.problems.push(*problem),
+        }
+    }
+    found
+}
+
+fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Vec<Input>, Box<Diagnostic>> {
+    let path = Path::new(text);
+    let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
+    match fs::metadata(path) {
+        Ok(data) if data.is_dir() => {
+            let files = Walk::below(path).files(wanted);
+            if files.is_empty() {
+                return Err(missing(format!(
+                    "no files found: looked for {looked_for} in `{text}` and below"
+                )));
+            }
+            Ok(files.into_iter().map(Input::File).collect())
+        }
+        Ok(_) => Ok(vec![Input::File(path.to_owned())]),
+        Err(_) if glob::is_pattern(text) => {
+            let (folder, segments) = glob::split(text);
+            let files = Walk::below(Path::new(folder)).files(&|file: &Path| {
+                let names = file.strip_prefix(folder).unwrap_or(file);
+                let names: Vec<_> =
+                    names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
+                glob::matches(&segments, &names)
+            });
+            if files.is_empty() {
+                return Err(missing(format!("no file fits the pattern `{text}`")));
+            }
+            Ok(files.into_iter().map(Input::File).collect())
+        }
+        Err(error) => {
+            let problem =
+                codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {}", plain(&error)));
+            Err(Box::new(match neighbour(path) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            }))
+        }
+    }
+}
+
+/// Returns what went wrong in words, without the number of the system.
+pub(super) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Returns the entry of the same folder whose name is nearest.
+fn neighbour(path: &Path) -> Option<String> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = path.file_name()?.to_str()?;
+    let names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let near = kubewright_engine::nearest(name, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).to_string_lossy().into_owned())
+}
+
+/// A walk through a folder. Links that lead out of it are not followed; hidden entries are not looked at.
+struct Walk {
+    root: PathBuf,
+    real_root: Option<PathBuf>,
+    // Folders and files by their real path, so that links make neither circles nor doubles.
+    seen: HashSet<PathBuf>,
+}
+
+impl Walk {
+    fn below(root: &Path) -> Self {
+        Self { root: root.to_owned(), real_root: fs::canonicalize(root).ok(), seen: HashSet::new() }
+    }
+
+    fn files(mut self, wanted: Wanted<'_>) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let root = self.root.clone();
+        self.folder(&root, wanted, MAX_FOLDERS, &mut files);
+        files
+    }
+
+    fn folder(&mut self, folder: &Path, wanted: Wanted<'_>, deeper: usize, files: &mut Vec<PathBuf>) {
+        if deeper == 0 || !self.enters(folder) {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                continue;
+            }
+            match fs::metadata(&path) {
+                Ok(data) if data.is_dir() => self.folder(&path, wanted, deeper - 1, files),
+                Ok(_) if wanted(&path) && self.enters(&path) => files.push(path),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns whether `path` is inside the root and is seen for the first time.
+    fn enters(&mut self, path: &Path) -> bool {
+        let Ok(real) = fs::canonicalize(path) else { return false };
+        self.real_root.as_ref().is_some_and(|root| real.starts_with(root)) && self.seen.insert(real)
+    }
+}

@@ -1,0 +1,77 @@
+//! Showing results: one file a format.
+//!
+//! A format is told of one object after the other and keeps only what it must, so that
+//! a run over a large folder needs little memory.
+
+mod diff;
+mod folder;
+mod github;
+mod json;
+mod junit;
+mod markdown;
+mod paint;
+mod policyreport;
+mod sarif;
+mod snippet;
+mod table;
+mod target;
+mod tree;
+mod yaml;
+
+use std::io;
+use std::time::Duration;
+
+use kubewright_engine::{Diagnostic, Rule};
+
+use crate::review::{Counts, ObjectReport};
+
+pub(crate) use diff::Diff;
+pub(crate) use folder::Folder;
+pub(crate) use github::diagnostics as github_diagnostics;
+pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};
+pub(crate) use junit::xml;
+pub(crate) use paint::{ColorChoice, Paint, tell, visible};
+pub(crate) use sarif::diagnostics as sarif_diagnostics;
+pub(crate) use snippet::{Tally, snippet, window};
+pub(crate) use table::time;
+pub(crate) use target::{Format, Manner, Output, Target, standard_output};
+pub(crate) use tree::tree;
+pub(crate) use yaml::text as yaml_text;
+
+/// Shows the reports of objects.
+pub(crate) trait Show {
+    /// Shows one object. Called in the order of the input.
+    fn object(&mut self, report: &ObjectReport) -> io::Result<()>;
+
+    /// Shows what comes after the last object.
+    fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()>;
+}
+
+/// What is known when all objects are done.
+pub(crate) struct Ending<'a> {
+    /// The rules that ran.
+    pub(crate) rules: &'a [Rule],
+    /// What is wrong with rules and manifests.
+    pub(crate) diagnostics: &'a [Diagnostic],
+    /// How many objects there were.
+    pub(crate) objects: usize,
+    /// The outcomes of all objects.
+    pub(crate) counts: Counts,
+    /// How long it took.
+    pub(crate) elapsed: Duration,
+}
+
+/// What the chosen formats want to know of each object.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Needs {
+    /// A row for each outcome, also where nothing is wrong and nothing changed.
+    pub(crate) all_outcomes: bool,
+    /// The JSON Patch of the whole decision.
+    pub(crate) patch: bool,
+    /// The report as JSON.
+    pub(crate) json: bool,
+    /// The object before and after.
+    pub(crate) objects: bool,
+    /// The tree of what was looked at.
+    pub(crate) trace: bool,
+}

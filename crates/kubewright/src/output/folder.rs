@@ -1,0 +1,62 @@
+//! Every resulting object in a file of its own.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Ending, Show, yaml};
+use crate::failure::Failure;
+use crate::review::ObjectReport;
+
+/// The longest file name that is made from an object's name.
+const LONGEST: usize = 200;
+
+/// Writes objects into a folder.
+pub(crate) struct Folder {
+    path: PathBuf,
+    taken: HashSet<String>,
+}
+
+impl Folder {
+    /// Makes the folder.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        fs::create_dir_all(path).map_err(Failure::writing(path))?;
+        Ok(Self { path: path.to_owned(), taken: HashSet::new() })
+    }
+
+    /// Returns `kind-namespace-name.yaml`, numbered from the second of that name on.
+    fn name(&mut self, report: &ObjectReport) -> String {
+        let kind = report.kind.to_lowercase();
+        let parts = [kind.as_str(), &report.namespace, &report.name];
+        let parts: Vec<String> =
+            parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
+        let stem: String = parts.join("-").chars().take(LONGEST).collect();
+        let mut name = format!("{stem}.yaml");
+        let mut number = 2;
+        while !self.taken.insert(name.clone()) {
+            name = format!("{stem}-{number}.yaml");
+            number += 1;
+        }
+        name
+    }
+}
+
+/// Returns `part` with everything replaced that could lead out of the folder.
+fn safe(part: &str) -> String {
+    part.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
+impl Show for Folder {
+    fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
+        let Some((_, after)) = &report.objects else { return Ok(()) };
+        let name = self.name(report);
+        let path = self.path.join(name);
+        fs::write(&path, yaml::text(after))
+            .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
+    }
+
+    fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! Workflow commands that GitHub turns into annotations.
+
+use std::io::{self, Write as _};
+
+use kubewright_engine::{Diagnostic, Severity, Status};
+
+use super::{Ending, Show, Target};
+use crate::review::{ObjectReport, OutcomeRow};
+
+/// Shows reports as workflow commands.
+pub(crate) struct Github {
+    out: Target,
+}
+
+impl Github {
+    /// Returns commands that are written to `out`.
+    pub(crate) fn new(out: Target) -> Self {
+        Self { out }
+    }
+
+    fn row(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
+        let level = match row.status {
+            Status::Fail | Status::Error => "error",
+            Status::Warn => "warning",
+            Status::Pass | Status::Skip => return Ok(()),
+        };
+        writeln!(
+            self.out,
+            "::{level} file={},line={},col={},title={}::{}",
+            property(&report.location.file),
+            row.position.line,
+            row.position.column,
+            property(&row.rule.to_string()),
+            data(&format!("{}: {}", report.subject, row.text()))
+        )
+    }
+}
+
+impl Show for Github {
+    fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
+        report.outcomes.iter().try_for_each(|row| self.row(row, report))
+    }
+
+    fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
+        write(&mut self.out, ending.diagnostics)
+    }
+}
+
+/// Writes diagnostics alone.
+pub(crate) fn diagnostics(mut out: Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    write(&mut out, diagnostics)
+}
+
+fn write(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    for diagnostic in diagnostics {
+        let level = match diagnostic.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let text = match diagnostic.help.as_str() {
+            "" => diagnostic.message.clone(),
+            help => format!("{}\nhelp: {help}", diagnostic.message),
+        };
+        let location = &diagnostic.location;
+        writeln!(
+            out,
+            "::{level} file={},line={},col={},title={}::{}",
+            property(&location.source.name),
+            location.position.line,
+            location.position.column,
+            diagnostic.code.id,
+            data(&text)
+        )?;
+    }
+    out.flush()
+}
+
+/// Returns `text` for the part after `::`.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Returns `text` for a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_cannot_start_a_command_of_its_own() {
+        assert_eq!(data("50%\n::error::x"), "50%25%0A::error::x");
+        assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
+    }
+}

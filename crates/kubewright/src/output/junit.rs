@@ -1,0 +1,162 @@
+//! JUnit XML: a suite for each file, a case for each outcome.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use kubewright_engine::{Diagnostic, Severity, Status};
+use kubewright_value::Text;
+
+use super::{Ending, Show, Target};
+use crate::review::{Counts, ObjectReport, OutcomeRow};
+
+/// Shows reports as JUnit XML.
+pub(crate) struct Junit {
+    out: Target,
+    suite: Option<(Text, Counts)>,
+    cases: String,
+    is_started: bool,
+}
+
+impl Junit {
+    /// Returns a document that is written to `out`.
+    pub(crate) fn new(out: Target) -> Self {
+        Self { out, suite: None, cases: String::new(), is_started: false }
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_started, true) {
+            self.out.write_all(
+                b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes the suite that is complete.
+    fn close_suite(&mut self) -> io::Result<()> {
+        let Some((file, counts)) = self.suite.take() else { return Ok(()) };
+        writeln!(
+            self.out,
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
+            xml(&file),
+            counts.all(),
+            counts.fail,
+            counts.error,
+            counts.skip
+        )?;
+        self.out.write_all(self.cases.as_bytes())?;
+        self.cases.clear();
+        writeln!(self.out, "  </testsuite>")
+    }
+
+    /// Writes a suite of what could not be read, so that a dashboard does not miss it.
+    fn diagnostics(&mut self, diagnostics: &[Diagnostic]) -> io::Result<()> {
+        let errors: Vec<_> = diagnostics.iter().filter(|each| each.severity() == Severity::Error).collect();
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let count = errors.len();
+        writeln!(
+            self.out,
+            "  <testsuite name=\"diagnostics\" tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\">"
+        )?;
+        for error in errors {
+            writeln!(
+                self.out,
+                "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
+                xml(&error.location.to_string()),
+                error.code.id,
+                xml(&error.message),
+                xml(&error.help)
+            )?;
+        }
+        writeln!(self.out, "  </testsuite>")
+    }
+
+    fn case(&mut self, row: &OutcomeRow, report: &ObjectReport) {
+        let text = row.text();
+        let inner = match row.status {
+            Status::Pass => None,
+            Status::Skip => Some(format!("<skipped message=\"{}\"/>", xml(&text))),
+            Status::Warn => Some(format!("<system-out>{}</system-out>", xml(&format!("warning: {text}")))),
+            Status::Fail => Some(element("failure", row, report)),
+            Status::Error => Some(element("error", row, report)),
+        };
+        let head = format!(
+            "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",
+            xml(&report.subject),
+            xml(&row.rule.to_string()),
+            xml(&report.location.file),
+            row.position.line
+        );
+        self.cases.push_str(&match inner {
+            Some(inner) => format!("{head}>\n      {inner}\n    </testcase>\n"),
+            None => format!("{head}/>\n"),
+        });
+    }
+}
+
+fn element(name: &str, row: &OutcomeRow, report: &ObjectReport) -> String {
+    let mut places = format!("{}:{}", report.location.file, row.position.line);
+    if !row.path.is_empty() {
+        places.push_str(&format!("  {}", row.path));
+    }
+    if let Some(location) = &row.rule_location {
+        places.push_str(&format!("\n{}:{}", location.source.name, location.position.line));
+    }
+    format!("<{name} message=\"{}\" type=\"{}\">{}</{name}>", xml(&row.text()), row.status, xml(&places))
+}
+
+impl Show for Junit {
+    fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
+        self.start()?;
+        if self.suite.as_ref().is_none_or(|(file, _)| *file != report.location.file) {
+            self.close_suite()?;
+            self.suite = Some((report.location.file.clone(), Counts::default()));
+        }
+        if let Some((_, counts)) = &mut self.suite {
+            *counts += report.counts;
+        }
+        for row in &report.outcomes {
+            self.case(row, report);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
+        self.start()?;
+        self.close_suite()?;
+        self.diagnostics(ending.diagnostics)?;
+        writeln!(self.out, "</testsuites>")?;
+        self.out.flush()
+    }
+}
+
+/// Returns `text` for XML. Characters that XML cannot hold become the replacement character.
+pub(crate) fn xml(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' | '\t' | '\r' => {
+                let _ = write!(safe, "&#{};", u32::from(c));
+            }
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_breaks_out_of_an_attribute() {
+        assert_eq!(xml("a\"b<c>&\u{1b}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}&#10;");
+    }
+}

@@ -1,0 +1,109 @@
+//! `wgpolicyk8s.io/v1alpha2` reports: one for each namespace, one for objects without any.
+//!
+//! Rules that are not about an object are counted and have no row.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use kubewright_engine::Status;
+use kubewright_value::{Map, Text, Value};
+
+use super::{Ending, Show, Target, yaml};
+use crate::review::{Counts, ObjectReport, OutcomeRow};
+
+/// Shows reports as objects that a cluster's dashboards read.
+pub(crate) struct PolicyReport {
+    out: Target,
+    // The empty name stands for objects without a namespace.
+    by_namespace: BTreeMap<Text, (Counts, String)>,
+}
+
+impl PolicyReport {
+    /// Returns reports that are written to `out`.
+    pub(crate) fn new(out: Target) -> Self {
+        Self { out, by_namespace: BTreeMap::new() }
+    }
+}
+
+impl Show for PolicyReport {
+    fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
+        let (counts, results) = self.by_namespace.entry(report.namespace.clone()).or_default();
+        *counts += report.counts;
+        for row in report.outcomes.iter().filter(|row| row.status != Status::Skip) {
+            // As text at once, because that is a fraction of the value's size.
+            results.push_str(&yaml::text(&Value::array(vec![result(row, report)])));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
+        for (place, (namespace, (counts, results))) in
+            std::mem::take(&mut self.by_namespace).into_iter().enumerate()
+        {
+            if place > 0 {
+                writeln!(self.out, "---")?;
+            }
+            self.out.write_all(yaml::text(&head(&namespace, counts)).as_bytes())?;
+            match results.as_str() {
+                "" => writeln!(self.out, "results: []")?,
+                results => write!(self.out, "results:\n{results}")?,
+            }
+        }
+        self.out.flush()
+    }
+}
+
+/// Returns a report without its results.
+fn head(namespace: &Text, counts: Counts) -> Value {
+    let mut metadata = Map::from([("name", Value::from("kubewright"))]);
+    let kind = if namespace.is_empty() {
+        "ClusterPolicyReport"
+    } else {
+        metadata.insert("namespace".into(), namespace.clone().into());
+        "PolicyReport"
+    };
+    let summary = Map::from([
+        ("pass", Value::from(counts.pass)),
+        ("fail", counts.fail.into()),
+        ("warn", counts.warn.into()),
+        ("error", counts.error.into()),
+        ("skip", counts.skip.into()),
+    ]);
+    Map::from([
+        ("apiVersion", Value::from("wgpolicyk8s.io/v1alpha2")),
+        ("kind", kind.into()),
+        ("metadata", metadata.into()),
+        ("summary", summary.into()),
+    ])
+    .into()
+}
+
+fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
+    let mut resource = Map::from([
+        ("apiVersion", Value::from(report.api_version.clone())),
+        ("kind", report.kind.clone().into()),
+    ]);
+    if !report.namespace.is_empty() {
+        resource.insert("namespace".into(), report.namespace.clone().into());
+    }
+    resource.insert("name".into(), report.name.clone().into());
+    let policy = if row.rule.policy.is_empty() { &row.rule.rule } else { &row.rule.policy };
+    let mut properties = Map::from([("dialect", Value::from(row.rule.dialect))]);
+    if !row.path.is_empty() {
+        properties.insert("path".into(), row.path.as_str().into());
+    }
+    let mut result = Map::from([
+        ("source", Value::from("kubewright")),
+        ("policy", policy.clone().into()),
+        ("rule", row.rule.rule.clone().into()),
+        ("result", row.status.name().into()),
+    ]);
+    let text = row.text();
+    if !text.is_empty() {
+        result.insert("message".into(), text.into());
+    }
+    result.insert("scored".into(), true.into());
+    result.insert("resources".into(), vec![resource].into());
+    result.insert("properties".into(), properties.into());
+    result.into()
+}

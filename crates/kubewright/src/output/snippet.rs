@@ -1,0 +1,99 @@
+//! A diagnostic with the line it is about.
+
+use kubewright_engine::{Diagnostic, Severity};
+
+use super::paint::{Paint, short, visible};
+use crate::review::plural;
+
+/// How much of a long line is shown on either side of the place.
+const SHOWN: usize = 60;
+
+/// Returns `diagnostic` as a person wants to read it; ends with a line break.
+///
+/// ```text
+/// error[KW-Y001]: a value was expected
+///   ┌ rules/web.yaml:31:21
+/// 31│           operator: Matches
+///   │                     ^^^^^^^ in this rule
+///   = help: what to write instead
+/// ```
+pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
+    let title = format!("{}[{}]", diagnostic.severity(), diagnostic.code.id);
+    let title = match diagnostic.severity() {
+        Severity::Error => paint.red(&title),
+        Severity::Warning => paint.yellow(&title),
+    };
+    let mut text = format!("{title}: {}\n", paint.bold(&visible(&diagnostic.message)));
+    let location = &diagnostic.location;
+    let position = location.position;
+    let number = position.line.to_string();
+    let gutter = " ".repeat(number.len().max(2));
+    if location.source.text.is_empty() {
+        if !diagnostic.message.contains(&format!("`{}`", location.source.name)) {
+            text.push_str(&format!("{gutter}┌ {}\n", visible(&location.source.name)));
+        }
+    } else {
+        text.push_str(&format!(
+            "{gutter}{} {}\n",
+            paint.dim("┌"),
+            paint.cyan(&visible(&location.to_string()))
+        ));
+        if let Some(line) = location.source.line(position.line) {
+            let (line, before, covered) = window(line, position.column as usize, location.length as usize);
+            let width = gutter.len();
+            text.push_str(&format!("{}{line}\n", paint.dim(&format!("{number:>width$}│"))));
+            let caret = format!("{} {}", "^".repeat(covered), short(&diagnostic.label, 2 * SHOWN));
+            text.push_str(&format!(
+                "{gutter}{}{}{}\n",
+                paint.dim("│"),
+                " ".repeat(before),
+                paint.red(caret.trim_end())
+            ));
+        }
+    }
+    if !diagnostic.help.is_empty() {
+        text.push_str(&format!("{gutter}= help: {}\n", visible(&diagnostic.help)));
+    }
+    text
+}
+
+/// Returns the part of `line` around `column`, how many characters stand before the place, and how many it covers.
+pub(crate) fn window(line: &str, column: usize, length: usize) -> (String, usize, usize) {
+    let at = column.saturating_sub(1);
+    let start = if line.chars().count() > 3 * SHOWN { at.saturating_sub(SHOWN) } else { 0 };
+    let limit = if line.chars().count() > 3 * SHOWN { 2 * SHOWN } else { usize::MAX };
+    let shown: String =
+        line.chars().skip(start).take(limit).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let count = shown.chars().count();
+    let before = (at - start).min(count);
+    (shown, before, length.clamp(1, (count - before).max(1)))
+}
+
+/// How many diagnostics of each severity there are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    /// Errors.
+    pub(crate) errors: usize,
+    /// Warnings.
+    pub(crate) warnings: usize,
+}
+
+impl Tally {
+    /// Counts `diagnostics`.
+    pub(crate) fn of(diagnostics: &[Diagnostic]) -> Self {
+        let errors = diagnostics.iter().filter(|d| d.severity() == Severity::Error).count();
+        Self { errors, warnings: diagnostics.len() - errors }
+    }
+}
+
+/// As `1 error, 2 warnings`; what there is none of is left out.
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.errors, self.warnings) {
+            (0, 0) => f.write_str("no mistakes"),
+            (errors, 0) => f.write_str(&plural(errors, "error")),
+            (0, warnings) => f.write_str(&plural(warnings, "warning")),
+            (errors, warnings) => write!(f, "{}, {}", plural(errors, "error"), plural(warnings, "warning")),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! One object and what the rules said about it, as small as the outputs allow.
+
+use std::ops::AddAssign;
+
+use kubewright_engine::{
+    Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, World,
+};
+use kubewright_lang::patch;
+use kubewright_value::{Document, Location, Map, Position, Step, Text, Value};
+
+use crate::output::{Needs, json_object};
+
+/// What is asked about every object.
+pub(crate) struct Question<'a> {
+    /// The rules.
+    pub(crate) engine: &'a Engine,
+    /// What else exists.
+    pub(crate) world: &'a dyn World,
+    /// What is about to happen.
+    pub(crate) operation: Operation,
+    /// The namespace of objects that name none.
+    pub(crate) namespace: &'a str,
+    /// Who asks.
+    pub(crate) user: Value,
+    /// What the outputs want to know.
+    pub(crate) needs: Needs,
+}
+
+/// What the rules said about one object.
+#[derive(Debug)]
+pub(crate) struct ObjectReport {
+    /// Where it stands.
+    pub(crate) location: Place,
+    /// As it was written.
+    pub(crate) api_version: Text,
+    /// As it was written.
+    pub(crate) kind: Text,
+    /// Empty for an object without one.
+    pub(crate) namespace: Text,
+    /// May be empty.
+    pub(crate) name: Text,
+    /// `Kind namespace/name`.
+    pub(crate) subject: String,
+    /// Whether no rule refuses it.
+    pub(crate) is_allowed: bool,
+    /// The outcomes that the outputs want, in the order in which the rules ran.
+    pub(crate) outcomes: Vec<OutcomeRow>,
+    /// All outcomes, counted.
+    pub(crate) counts: Counts,
+    /// What all rules together changed, when an output wants it.
+    pub(crate) patch: Vec<patch::Operation>,
+    /// All of this as JSON, when an output wants it.
+    pub(crate) json: String,
+    /// Before and after, when an output wants it.
+    pub(crate) objects: Option<(Value, Value)>,
+}
+
+/// What one rule said about one object.
+#[derive(Debug)]
+pub(crate) struct OutcomeRow {
+    /// The rule.
+    pub(crate) rule: RuleId,
+    /// The verdict.
+    pub(crate) status: Status,
+    /// Why.
+    pub(crate) message: String,
+    /// The part of the object this is about, as a person writes it.
+    pub(crate) path: String,
+    /// The name of the list item that the path goes through last; mostly a container.
+    pub(crate) item: Option<Text>,
+    /// The place in the rule file.
+    pub(crate) rule_location: Option<Location>,
+    /// The place in the manifest.
+    pub(crate) position: Position,
+    /// What the rule changed.
+    pub(crate) patch: Vec<patch::Operation>,
+    /// What the requester is told.
+    pub(crate) denial: Option<String>,
+    /// What was looked at, when an output wants it.
+    pub(crate) trace: Option<TraceNode>,
+}
+
+/// A place in a file, without the file's text.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The name of the file.
+    pub(crate) file: Text,
+    /// The place in it.
+    pub(crate) position: Position,
+}
+
+/// How many outcomes there are of each sort.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Pass, changes included.
+    pub(crate) pass: usize,
+    /// Fail.
+    pub(crate) fail: usize,
+    /// Warn.
+    pub(crate) warn: usize,
+    /// Error.
+    pub(crate) error: usize,
+    /// Skip.
+    pub(crate) skip: usize,
+    /// Those of `pass` that changed something.
+    pub(crate) patched: usize,
+}
+
+impl Question<'_> {
+    /// Returns the request that `document` stands for.
+    pub(crate) fn request(&self, document: &Document) -> Request {
+        let mut request = Request::for_object(document.value.clone(), self.operation, self.namespace);
+        if self.operation != Operation::Create {
+            request.old_object = document.value.clone();
+        }
+        request.user = self.user.clone();
+        request
+    }
+
+    /// Asks the rules about `document`.
+    pub(crate) fn decide(&self, request: &Request) -> Decision {
+        let settings = Settings { is_traced: self.needs.trace, ..Settings::default() };
+        self.engine.decide(request, self.world, &settings)
+    }
+
+    /// Asks the rules about `document` and keeps what the outputs need.
+    pub(crate) fn review(&self, document: &Document) -> ObjectReport {
+        let request = self.request(document);
+        let decision = self.decide(&request);
+        let mut counts = Counts::default();
+        decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
+        let before = &document.value;
+        let patch = if self.needs.patch && counts.patched > 0 { decision.patch(before) } else { Vec::new() };
+        let objects = self.needs.objects.then(|| (before.clone(), decision.object));
+        let outcomes = decision.outcomes.into_iter();
+        let mut report = ObjectReport {
+            location: Place {
+                file: Text::new(&document.source.name),
+                position: document.locate(&[]).position,
+            },
+            api_version: before.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into(),
+            subject: request.subject(),
+            kind: request.kind.kind,
+            namespace: request.namespace,
+            name: request.name,
+            is_allowed: decision.is_allowed,
+            outcomes: outcomes
+                .filter(|outcome| self.needs.all_outcomes || is_remarkable(outcome))
+                .map(|outcome| OutcomeRow::new(outcome, document))
+                .collect(),
+            counts,
+            patch,
+            json: String::new(),
+            objects,
+        };
+        if self.needs.json {
+            report.json = json_object(&report);
+        }
+        report
+    }
+}
+
+/// Returns whether the table has a row for it.
+fn is_remarkable(outcome: &Outcome) -> bool {
+    match outcome.status {
+        Status::Fail | Status::Error | Status::Warn => true,
+        Status::Pass => !outcome.patch.is_empty(),
+        Status::Skip => false,
+    }
+}
+
+impl OutcomeRow {
+    fn new(outcome: Outcome, document: &Document) -> Self {
+        Self {
+            position: document.locate(&outcome.path).position,
+            item: item_name(&outcome.path, &document.value),
+            path: path_text(&outcome.path),
+            rule: outcome.rule,
+            status: outcome.status,
+            message: outcome.message,
+            rule_location: outcome.location,
+            patch: outcome.patch,
+            denial: outcome.denial,
+            trace: outcome.trace,
+        }
+    }
+
+    /// Returns whether the rule changed something.
+    pub(crate) fn is_patched(&self) -> bool {
+        self.status == Status::Pass && !self.patch.is_empty()
+    }
+
+    /// Returns the message, or the best there is where the rule gave none.
+    pub(crate) fn text(&self) -> String {
+        match (self.message.as_str(), &self.denial, self.status) {
+            ("", Some(denial), _) => denial.clone(),
+            ("", None, Status::Fail) => "refused".to_owned(),
+            ("", None, _) if self.is_patched() => plural(self.patch.len(), "change"),
+            (message, ..) => message.to_owned(),
+        }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        let count = match outcome.status {
+            Status::Pass => &mut self.pass,
+            Status::Fail => &mut self.fail,
+            Status::Warn => &mut self.warn,
+            Status::Error => &mut self.error,
+            Status::Skip => &mut self.skip,
+        };
+        *count += 1;
+        self.patched += usize::from(outcome.status == Status::Pass && !outcome.patch.is_empty());
+    }
+
+    /// Returns how many outcomes there are.
+    pub(crate) fn all(self) -> usize {
+        self.pass + self.fail + self.warn + self.error + self.skip
+    }
+
+    /// Returns whether a rule refuses or cannot answer.
+    pub(crate) fn has_violations(self) -> bool {
+        self.fail + self.error > 0
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.pass += other.pass;
+        self.fail += other.fail;
+        self.warn += other.warn;
+        self.error += other.error;
+        self.skip += other.skip;
+        self.patched += other.patched;
+    }
+}
+
+/// Returns the user that `--user` and `--group` describe.
+pub(crate) fn user(name: Option<&str>, groups: &[String]) -> Value {
+    let mut user = Map::new();
+    if let Some(name) = name {
+        user.insert("username".into(), name.into());
+    }
+    if !groups.is_empty() {
+        user.insert("groups".into(), groups.iter().map(String::as_str).collect::<Vec<_>>().into());
+    }
+    user.into()
+}
+
+/// Returns the name of the last list item on the way along `path`.
+fn item_name(path: &[Step], object: &Value) -> Option<Text> {
+    let (mut value, mut name) = (object, None);
+    for step in path {
+        let Some(next) = value.follow(std::slice::from_ref(step)) else { break };
+        if let (Step::Index(_), Some(Value::String(found))) = (step, next.get("name")) {
+            name = Some(found.clone());
+        }
+        value = next;
+    }
+    name
+}
+
+/// Returns a path as a person writes it: `spec.containers[1].image`.
+pub(crate) fn path_text(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Key(key) if is_plain(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Step::Key(key) => text.push_str(&format!("[{}]", kubewright_value::json::quote(key))),
+        }
+    }
+    text
+}
+
+fn is_plain(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
+}
+
+/// Returns `1 rule`, `2 rules`.
+pub(crate) fn plural(count: usize, word: &str) -> String {
+    format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// Returns a number with commas between groups of three digits.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_reads_as_a_person_writes_it() {
+        let path = ["spec".into(), "list".into(), 1.into(), "a.b/c".into(), "x".into()];
+        assert_eq!(path_text(&path), r#"spec.list[1]["a.b/c"].x"#);
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(plural(1, "object"), "1 object");
+        assert_eq!(plural(1_234_567, "object"), "1,234,567 objects");
+    }
+}

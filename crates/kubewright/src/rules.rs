@@ -1,0 +1,116 @@
+//! Rules, from files to an engine's list.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use kubewright_dialects::Options;
+use kubewright_engine::{Diagnostic, Rule, RuleId, nearest};
+
+use crate::arguments::RuleOptions;
+use crate::codes::{self, NOTHING_FOUND};
+use crate::failure::Failure;
+use crate::load;
+
+/// The rules that can run, and what is wrong with the others.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    /// In the order in which they stand.
+    pub(crate) rules: Vec<Rule>,
+    /// In the order in which they stand.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// How many files were looked at.
+    pub(crate) files: usize,
+}
+
+/// Reads and compiles the rules that `paths` name. `namespace` is where rules belong that name none.
+pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&str>) -> Rules {
+    let found = load::find(paths);
+    let mut diagnostics = found.problems;
+    let documents = load::documents(&found.inputs, &mut diagnostics);
+    let dialects = kubewright_dialects::all(&dialect_options(options, namespace));
+    let loaded = kubewright_dialects::load(&dialects, &documents);
+    diagnostics.extend(loaded.diagnostics);
+    let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
+    diagnostics.sort_by_cached_key(|diagnostic| {
+        let place = names.iter().position(|name| *name == diagnostic.location.source.name);
+        (place.unwrap_or(usize::MAX), diagnostic.location.position)
+    });
+    if loaded.rules.is_empty() && diagnostics.is_empty() {
+        let message = format!("no rules found in {}", listed(paths));
+        diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message));
+    }
+    Rules { rules: loaded.rules, diagnostics, files: found.inputs.len() }
+}
+
+/// Returns the rules of `rules` that are called by one of `names`; all of them when there are no names.
+///
+/// # Errors
+/// When a name fits no rule.
+pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Failure> {
+    for name in names {
+        if !rules.iter().any(|rule| is_called(&rule.id, name)) {
+            return Err(unknown(name, rules.iter().map(|rule| &rule.id)));
+        }
+    }
+    Ok(rules
+        .into_iter()
+        .filter(|rule| names.is_empty() || names.iter().any(|name| is_called(&rule.id, name)))
+        .collect())
+}
+
+/// Returns whether `name` is the rule's full id, `policy/rule` or `rule`.
+pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
+    id.rule == name || id.to_string() == name || format!("{}/{}", id.policy, id.rule) == name
+}
+
+/// Returns the name nearest to `name`, in the same form.
+pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
+    let names: Vec<String> = ids
+        .flat_map(|id| [id.rule.to_string(), format!("{}/{}", id.policy, id.rule), id.to_string()])
+        .collect();
+    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
+fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Failure {
+    let failure = Failure::usage(format!("there is no rule `{name}`"));
+    match nearest_name(name, ids.clone()) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => {
+            let known: Vec<String> = ids.take(10).map(|id| format!("`{id}`")).collect();
+            failure.help(if known.is_empty() {
+                "no rule could be loaded".to_owned()
+            } else {
+                format!("the rules are {}", known.join(", "))
+            })
+        }
+    }
+}
+
+/// Returns the options of the dialects. Clock and randomness are given only to rules that may use them.
+pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) -> Options {
+    let is_pure = options.allowed_functions.is_empty();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i128::try_from(since.as_nanos()).ok());
+    Options {
+        cluster_rules_namespace: options
+            .cluster_rules_namespace
+            .as_deref()
+            .map_or_else(|| Options::default().cluster_rules_namespace, Into::into),
+        default_namespace: namespace.map(Into::into),
+        allowed_functions: options.allowed_functions.clone(),
+        now: if is_pure { None } else { now },
+        random_seed: if is_pure { None } else { Some(seed()) },
+    }
+}
+
+/// Returns a number that differs from run to run.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+/// Returns `a`, `b` and `c` in backticks.
+pub(crate) fn listed(paths: &[String]) -> String {
+    paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+}
