@@ -137,7 +137,7 @@ impl Rule {
             origins.resize(rendered.len(), operation);
         }
         let annotation = annotation::text(view);
-        let mut changes = Vec::new();
+        let mut changes = Vec::with_capacity(rendered.len());
         patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number)).map_err(|error| {
             let failed = EvalError::new(error.to_string());
             origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
@@ -153,6 +153,9 @@ impl Rule {
         let Patched { rendered, changes, annotation } = patched;
         if let (Some(text), false) = (&annotation, changes.is_empty()) {
             annotation::patch_along(object, text, &rendered, &PATCH_OPTIONS, evaluation.budget);
+        }
+        if changes.len() == rendered.len() {
+            return Effect::Patch(rendered);
         }
         let effective = rendered.into_iter().enumerate().filter(|(number, _)| changes.contains(number));
         Effect::Patch(effective.map(|(_, operation)| operation).collect())

@@ -37,7 +37,7 @@ pub fn apply_each(
     budget: &mut Budget,
     mut changed: impl FnMut(usize),
 ) -> Result<(), PatchError> {
-    let mut undo = Undo::default();
+    let mut undo = Undo { kept: Vec::with_capacity(operations.len()) };
     for (number, operation) in operations.iter().enumerate() {
         let mut writer = Writer { options, budget, undo: &mut undo };
         match writer.apply(document, operation) {
@@ -195,7 +195,6 @@ impl Writer<'_> {
 }
 
 /// What was written over: values and the start of the path that leads to each.
-#[derive(Default)]
 struct Undo {
     kept: Vec<(Pointer, usize, Value)>,
 }

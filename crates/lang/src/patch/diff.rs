@@ -149,7 +149,9 @@ enum Edit<'a> {
 
 /// Returns the edits that make `new` of `old`, in order.
 fn script<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
-    if old.len().saturating_mul(new.len()) > ALIGNED_PAIRS {
+    let pairs = old.len().saturating_mul(new.len());
+    // Nothing to choose between, or too much.
+    if pairs == 0 || (old.len(), new.len()) == (1, 1) || pairs > ALIGNED_PAIRS {
         return place_by_place(old, new);
     }
     Alignment::new(old, new).script()

@@ -7,9 +7,9 @@ use kubewright_value::{Step, Text};
 use thiserror::Error;
 
 /// The segments of a path, decoded. A clone costs one reference count.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer {
-    tokens: Arc<Vec<Text>>,
+    tokens: Arc<[Text]>,
 }
 
 /// Why a text is no pointer.
@@ -27,7 +27,7 @@ impl Pointer {
     /// Returns the pointer to the whole document.
     #[must_use]
     pub fn root() -> Self {
-        Self::default()
+        Self::from_tokens(Vec::new())
     }
 
     /// Reads `text`, in which `~1` stands for `/` and `~0` for `~`.
@@ -59,7 +59,7 @@ impl Pointer {
     /// Returns the pointer with these segments, which are not encoded.
     #[must_use]
     pub fn from_tokens(tokens: Vec<Text>) -> Self {
-        Self { tokens: Arc::new(tokens) }
+        Self { tokens: tokens.into() }
     }
 
     /// Returns the segments, decoded.
@@ -76,7 +76,7 @@ impl Pointer {
 
     /// Appends one segment, given as it is meant and not as it is written.
     pub fn push(&mut self, token: &str) {
-        Arc::make_mut(&mut self.tokens).push(Text::new(token));
+        self.tokens = self.tokens.iter().cloned().chain([Text::new(token)]).collect();
     }
 
     /// Returns whether this leads through `other` and further.
