@@ -30,7 +30,7 @@ pub use error::{ErrorKind, TemplateError};
 pub use functions::Functions;
 pub use reads::RootReads;
 
-use ast::{Names, Node};
+use ast::{Names, Node, Trees};
 use call::{Call, Regexes};
 use reads::Facts;
 use run::Run;
@@ -40,8 +40,9 @@ use run::Run;
 pub struct Template {
     name: Text,
     text: Text,
-    trees: Vec<(Text, Vec<Node>)>,
+    trees: Trees,
     names: Names,
+    literal: Option<Text>,
     facts: Facts,
     regexes: Regexes,
 }
@@ -53,11 +54,10 @@ impl Template {
     /// When the text is no template, or calls a function that is unknown or refused.
     pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, TemplateError> {
         let parse::Parsed { trees, names } = parse::parse(name, text, functions)?;
-        let main = trees.iter().filter(|(n, _)| n == name);
-        let others = trees.iter().filter(|(n, _)| n != name);
-        let facts = reads::facts(main.chain(others).map(|(_, nodes)| nodes.as_slice()));
+        let facts = reads::facts(name, &trees);
         let regexes = facts.patterns.iter().map(|p| (p.clone(), call::compile(p))).collect();
-        Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, facts, regexes })
+        let literal = trees.get(name).and_then(|nodes| constant(nodes));
+        Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })
     }
 
     /// Renders the template with the fields of `context`.
@@ -70,6 +70,11 @@ impl Template {
         inputs: &Inputs,
         budget: &mut Budget,
     ) -> Result<String, TemplateError> {
+        if let Some(text) = self.literal()
+            && budget.produce(text.len()).is_ok()
+        {
+            return Ok(text.to_owned());
+        }
         let call = Call::new(budget, context, inputs, &self.regexes);
         Run::new(self, call).execute().map_err(|error| *error)
     }
@@ -77,11 +82,7 @@ impl Template {
     /// Returns the text if it is the same for every context: there is no action in it.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
-        match self.tree(&self.name) {
-            Some([]) => Some(""),
-            Some([Node::Text(text)]) => Some(text),
-            _ => None,
-        }
+        self.literal.as_deref()
     }
 
     /// Returns the name it was parsed under.
@@ -108,8 +109,17 @@ impl Template {
     }
 
     fn tree(&self, name: &str) -> Option<&[Node]> {
-        self.trees.iter().find(|(n, _)| n == name).map(|(_, nodes)| nodes.as_slice())
+        self.trees.get(name).map(Vec::as_slice)
     }
+}
+
+/// Returns the text of statements that are nothing but text.
+fn constant(nodes: &[Node]) -> Option<Text> {
+    let parts = nodes.iter().map(|node| match node {
+        Node::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    parts.collect::<Option<String>>().map(Text::from)
 }
 
 #[cfg(test)]

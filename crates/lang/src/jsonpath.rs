@@ -65,8 +65,6 @@ pub struct Selected {
     pub keys: Vec<Key>,
     /// The value.
     pub value: Value,
-    /// Where it stands. When the path has a script step, where that was applied.
-    pub path: Vec<Step>,
 }
 
 /// Why a text is no expression.
@@ -212,11 +210,29 @@ impl Select {
         let mut found = Vec::new();
         let mut visit = |place: walk::Place<'_>, trail: &walk::Trail| {
             if let Some(value) = place.into_item().into_value() {
-                found.push(Selected { keys: trail.keys.clone(), value, path: trail.steps.clone() });
+                found.push(Selected { keys: trail.keys.clone(), value });
             }
             Ok(())
         };
-        walk::visit_with_trail(budget, &self.path, scope(root), &mut visit)
+        walk::visit_with_trail(budget, &self.path, scope(root), false, &mut visit)
+            .map_err(|fault| located(&self.source, &fault))?;
+        Ok(found)
+    }
+
+    /// Returns the values the path finds together with the places where they stand. When the path has a script
+    /// step, the place where that was applied.
+    ///
+    /// # Errors
+    /// When the budget is used up.
+    pub fn places(&self, root: &Value, budget: &mut Budget) -> Result<Vec<(Vec<Step>, Value)>, EvalError> {
+        let mut found = Vec::new();
+        let mut visit = |place: walk::Place<'_>, trail: &walk::Trail| {
+            if let Some(value) = place.into_item().into_value() {
+                found.push((trail.steps.clone(), value));
+            }
+            Ok(())
+        };
+        walk::visit_with_trail(budget, &self.path, scope(root), true, &mut visit)
             .map_err(|fault| located(&self.source, &fault))?;
         Ok(found)
     }

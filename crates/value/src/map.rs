@@ -17,6 +17,7 @@ const INDEXED: usize = 24;
 pub struct Map {
     entries: Vec<(Text, Value)>,
     // INVARIANT: present exactly when there are more than `INDEXED` entries; holds every key's position.
+    #[expect(clippy::box_collection, reason = "most maps have no index and should not carry its size")]
     index: Option<Box<HashMap<Text, usize>>>,
 }
 
@@ -86,6 +87,23 @@ impl Map {
         None
     }
 
+    /// Adds `key` with null at the end and returns the value to be filled in; if the key is known, its place.
+    ///
+    /// For readers: a value written where it stays is not moved, which is what costs most in them.
+    #[inline]
+    pub(crate) fn slot(&mut self, key: &str) -> Result<&mut Value, usize> {
+        if let Some(place) = self.position(key) {
+            return Err(place);
+        }
+        let place = self.entries.len();
+        if self.index.is_some() || place >= INDEXED {
+            self.push_new(Text::new(key), Value::Null);
+        } else {
+            self.entries.push((Text::new(key), Value::Null));
+        }
+        self.entries.get_mut(place).map(|(_, value)| value).ok_or(place)
+    }
+
     /// Sets `key` and puts a new one at `position` instead of at the end.
     pub fn insert_at(&mut self, position: usize, key: Text, value: Value) -> Option<Value> {
         if let Some(known) = self.get_mut(&key) {
@@ -105,6 +123,7 @@ impl Map {
     }
 
     /// Returns the entries in order.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator {
         self.entries.iter().map(|(key, value)| (key, value))
     }
@@ -115,11 +134,13 @@ impl Map {
     }
 
     /// Returns the keys in order.
+    #[must_use]
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Text> + ExactSizeIterator {
         self.entries.iter().map(|(key, _)| key)
     }
 
     /// Returns the values in order.
+    #[must_use]
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
     }

@@ -17,6 +17,9 @@ pub(super) const SEEDS: &[&str] = &[
     "%YAML 1.1\n%TAG !e! tag:x,2000:\n--- !e!x\na: 1\n...\n--- 5\n---\n# only\n---\nb: 2\n",
     "a: 'x\n  y'\nb: \"p \\\n  q\\x41\\u00e9\"\nc: plain\n  goes on\nd: é\u{2028}x\r\ne: \u{85}\n",
     "a: 1\nb: 2\na: 3\nc: {x: 1, x: 2}\n",
+    "hello world\n",
+    "\"quoted: text\"\n",
+    "nginx:1.25",
     "yes: 1\n0777: .5\n1.5: 0x1F\n~: x\n1_000: +5\n",
 ];
 

@@ -95,9 +95,9 @@ impl Criterion {
         if let Some(steps) = self.select.plain_path() {
             return Some(steps.to_vec());
         }
-        let items = self.path.as_ref()?.evaluate(view, budget).ok()?;
-        let decisive = items.into_iter().find(|item| self.test.passes(&item.value) != self.is_negated)?;
-        Some(decisive.path)
+        let items = self.path.as_ref()?.places(view, budget).ok()?;
+        let decisive = items.into_iter().find(|(_, value)| self.test.passes(value) != self.is_negated)?;
+        Some(decisive.0)
     }
 
     /// Returns the line of a trace for a finding.

@@ -1,5 +1,6 @@
 //! The parsed template: names resolved, literals read.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use kubewright_value::Text;
@@ -10,8 +11,14 @@ use super::literal::Literal;
 /// Which variable, an index into [`Names`].
 pub(super) type VariableId = u32;
 
+/// The variable `$`.
+pub(super) const ROOT: VariableId = 0;
+
 /// The names of all variables of a template; the first is `$`.
 pub(super) type Names = Vec<Text>;
+
+/// The templates of a text by name.
+pub(super) type Trees = HashMap<Text, Vec<Node>>;
 
 /// One statement.
 #[derive(Debug)]

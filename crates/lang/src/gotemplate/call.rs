@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use kubewright_value::{Budget, Exhausted, Map, Text};
+use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::context::{Context, Inputs};
 use super::item::{Dict, Item, Of};
@@ -40,10 +40,15 @@ impl From<&str> for Failure {
 pub(super) type Outcome = Result<Item, Failure>;
 
 /// Regular expressions by their pattern; what is wrong with those that are none.
-pub(super) type Regexes = HashMap<Text, Result<Regex, String>>;
+///
+/// Shared, because a clone of an expression starts without the memory its searches have gathered.
+pub(super) type Regexes = HashMap<Text, Result<Arc<Regex>, String>>;
 
 /// How many patterns that are not constant one rendering remembers.
 const MAX_REGEXES: usize = 64;
+
+/// What compiling a pattern that is not constant is charged, in steps.
+const COMPILING: u64 = 50_000;
 
 /// Everything that a function may read or charge.
 pub(super) struct Call<'a> {
@@ -108,15 +113,16 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the expression with this pattern, compiled once.
-    pub(super) fn regex(&mut self, pattern: &Text) -> Result<Regex, String> {
+    pub(super) fn regex(&mut self, pattern: &Text) -> Result<Result<Arc<Regex>, String>, Exhausted> {
         if let Some(known) = self.constants.get(pattern).or_else(|| self.regexes.get(pattern)) {
-            return known.clone();
+            return Ok(known.clone());
         }
+        self.budget.step(COMPILING)?;
         let compiled = compile(pattern);
         if self.regexes.len() < MAX_REGEXES {
             self.regexes.insert(pattern.clone(), compiled.clone());
         }
-        compiled
+        Ok(compiled)
     }
 
     /// Returns the dictionary that changes to `item` go to.
@@ -155,13 +161,53 @@ impl<'a> Call<'a> {
         if self.overlays.is_empty() {
             return Ok(item);
         }
+        let changed = match &item {
+            Item::Object(map) => self.settle_object(map)?,
+            Item::Array(items) => self.settle_array(items)?,
+            _ => None,
+        };
+        Ok(changed.unwrap_or(item))
+    }
+
+    /// Returns the object's copy if it, or something in it, was changed.
+    fn settle_object(&mut self, map: &Arc<Map>) -> Result<Option<Item>, Failure> {
+        self.budget.step(self.overlays.len() as u64 / 16)?;
+        if let Some(dict) = self.overlay(map) {
+            return Ok(Some(Item::Dict(dict)));
+        }
+        let mut changed = None;
+        for (key, value) in map.iter() {
+            if let Some(item) = self.settle_value(value)? {
+                let dict = match &changed {
+                    Some(dict) => Rc::clone(dict),
+                    None => self.changeable(&Item::Object(Arc::clone(map)))?,
+                };
+                dict.entries.borrow_mut().insert(key.clone(), item);
+                changed = Some(dict);
+            }
+        }
+        Ok(changed.map(Item::Dict))
+    }
+
+    fn settle_array(&mut self, items: &Arc<Vec<Value>>) -> Result<Option<Item>, Failure> {
+        let mut changed: Option<Vec<Item>> = None;
+        for (index, value) in items.iter().enumerate() {
+            if let Some(item) = self.settle_value(value)? {
+                let copy = changed.get_or_insert_with(|| items.iter().map(Item::json).collect());
+                if let Some(place) = copy.get_mut(index) {
+                    *place = item;
+                }
+            }
+        }
+        Ok(changed.map(Item::list).transpose()?)
+    }
+
+    fn settle_value(&mut self, value: &Value) -> Result<Option<Item>, Failure> {
         self.budget.step(1)?;
-        match &item {
-            Item::Object(map) => match self.overlay(map) {
-                Some(dict) => Ok(Item::Dict(dict)),
-                None => Ok(item),
-            },
-            _ => Ok(item),
+        match value {
+            Value::Object(map) => self.settle_object(map),
+            Value::Array(items) => self.settle_array(items),
+            _ => Ok(None),
         }
     }
 
@@ -180,9 +226,13 @@ impl Drop for Call<'_> {
 }
 
 /// Compiles a pattern by Go's rules; the message is Go's.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
-    goregex::compile(pattern).map_err(|error| {
+pub(super) fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
+    goregex::compile(pattern).map(Arc::new).map_err(|error| {
         let message = error.to_string();
-        if message.starts_with("error parsing regexp") { message } else { format!("error parsing regexp: {message}") }
+        if message.starts_with("error parsing regexp") {
+            message
+        } else {
+            format!("error parsing regexp: {message}")
+        }
     })
 }

@@ -36,7 +36,9 @@ impl fmt::Display for TemplateError {
         match self.kind {
             ErrorKind::Parse => write!(f, "template: {}:{line}: {}", self.template, self.message),
             // Go counts columns from zero.
-            _ => write!(f, "template: {}:{line}:{}: {}", self.template, column.saturating_sub(1), self.message),
+            _ => {
+                write!(f, "template: {}:{line}:{}: {}", self.template, column.saturating_sub(1), self.message)
+            }
         }
     }
 }
@@ -48,5 +50,8 @@ pub(super) fn position(text: &str, offset: usize) -> Position {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
-    Position { line: u32::try_from(line).unwrap_or(u32::MAX), column: u32::try_from(column).unwrap_or(u32::MAX) }
+    Position {
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u32::try_from(column).unwrap_or(u32::MAX),
+    }
 }

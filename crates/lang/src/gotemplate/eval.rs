@@ -2,17 +2,18 @@
 
 use kubewright_value::{Text, Value};
 
-use super::ast::{Command, Expression, Pipe, Term, show, show_command};
+use super::ast::{Command, Expression, Pipe, ROOT, Term, show};
 use super::call::Failure;
 use super::functions::{Function, Type};
 use super::item::Item;
-use super::literal::Literal;
-use super::run::{Run, Run1};
+use super::literal::{Literal, lossy};
+use super::run::{Here, Run, Run1};
 use super::truth::is_true;
 
 impl<'a> Run<'a> {
     /// Evaluates a pipeline and declares or sets its variables.
     pub(super) fn pipeline(&mut self, pipe: &'a Pipe, dot: &Item) -> Run1<Item> {
+        self.here = Here::Pipe(pipe);
         let mut value: Option<Item> = None;
         for command in &pipe.commands {
             let next = self.command(command, dot, value.take())?;
@@ -20,9 +21,10 @@ impl<'a> Run<'a> {
             value = Some(if matches!(next, Item::Nil) { Item::Missing } else { next });
         }
         let value = value.unwrap_or(Item::Missing);
+        let value = self.call.settle(value).map_err(|failure| self.failed(failure))?;
         for variable in &pipe.variables {
             if pipe.is_assign {
-                self.assign(*variable, value.clone());
+                self.assign(*variable, value.clone())?;
             } else {
                 self.stack.push((*variable, value.clone()));
             }
@@ -34,24 +36,32 @@ impl<'a> Run<'a> {
         let Some((first, arguments)) = command.words.split_first() else {
             return Ok(Item::Missing);
         };
+        if !matches!(first.kind, Term::Pipe(_)) {
+            self.here = Here::Expression(first);
+        }
         match &first.kind {
-            Term::Field(fields) => self.fields(first, dot, fields, Arguments { words: arguments, last, dot }),
-            Term::Chain(inner, fields) => self.chain(first, inner, fields, Arguments { words: arguments, last, dot }),
+            Term::Field(fields) => self.fields(dot, fields, Arguments { words: arguments, last, dot }),
+            Term::Chain(inner, fields) => {
+                self.chain(first, inner, fields, Arguments { words: arguments, last, dot })
+            }
             Term::Variable(variable, fields) => {
-                let value = self.variable(*variable);
+                let value = self.variable(*variable)?;
                 if fields.is_empty() {
                     self.not_a_function(first, arguments, last.is_some())?;
                     return Ok(value);
                 }
-                self.fields(first, &value, fields, Arguments { words: arguments, last, dot })
+                self.fields(&value, fields, Arguments { words: arguments, last, dot })
             }
-            Term::Function(function) => {
-                self.invoke_function(function, first, Some(command), Arguments { words: arguments, last, dot })
-            }
+            Term::Function(function) => self.invoke_function(
+                function,
+                first,
+                Some(command),
+                Arguments { words: arguments, last, dot },
+            ),
             other => {
                 self.not_a_function(first, arguments, last.is_some())?;
                 match other {
-                    Term::Nil => Err(self.error_at(first, "nil is not a command".to_owned())),
+                    Term::Nil => Err(self.error("nil is not a command")),
                     _ => self.plain(first, dot),
                 }
             }
@@ -63,45 +73,52 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let shown = show(first, &self.template.names);
-        Err(self.error_at(first, format!("can't give argument to non-function {shown}")))
+        Err(self.error(&format!("can't give argument to non-function {shown}")))
     }
 
     /// Evaluates an expression that takes no arguments.
     fn plain(&mut self, expression: &'a Expression, dot: &Item) -> Run1<Item> {
         let none = Arguments { words: &[], last: None, dot };
+        self.here = Here::Expression(expression);
         match &expression.kind {
             Term::Dot => Ok(dot.clone()),
             Term::Nil => Ok(Item::Nil),
             Term::Bool(value) => Ok(Item::Bool(*value)),
             Term::Text(text) => Ok(Item::Text(text.clone())),
-            Term::Number(literal) => self.constant(expression, literal),
-            Term::Field(fields) => self.fields(expression, dot, fields, none),
-            Term::Variable(variable, fields) if fields.is_empty() => Ok(self.variable(*variable)),
+            Term::Number(literal) => self.constant(literal),
+            Term::Field(fields) => self.fields(dot, fields, none),
+            Term::Variable(variable, fields) if fields.is_empty() => self.variable(*variable),
             Term::Variable(variable, fields) => {
-                let value = self.variable(*variable);
-                self.fields(expression, &value, fields, none)
+                let value = self.variable(*variable)?;
+                self.fields(&value, fields, none)
             }
             Term::Chain(inner, fields) => self.chain(expression, inner, fields, none),
             Term::Function(function) => self.invoke_function(function, expression, None, none),
-            Term::Pipe(pipe) => self.nested(expression.at, |run| run.pipeline(pipe, dot)),
+            Term::Pipe(pipe) => self.nested(|run| run.pipeline(pipe, dot)),
         }
     }
 
-    fn constant(&self, expression: &Expression, literal: &Literal) -> Run1<Item> {
+    fn constant(&self, literal: &Literal) -> Run1<Item> {
         if literal.is_complex {
-            return Err(self.error_at(expression, "complex numbers are not supported".to_owned()));
+            return Err(self.error("complex numbers are not supported"));
         }
         if literal.is_float() {
             return Ok(Item::Float(literal.float.unwrap_or_default()));
         }
         match literal.integer {
             Some(integer) => Ok(Item::int(integer)),
-            None => Err(self.error_at(expression, format!("{} overflows int", literal.text))),
+            None => Err(self.error(&format!("{} overflows int", literal.text))),
         }
     }
 
-    fn variable(&self, variable: u32) -> Item {
-        self.stack.iter().rev().find(|(name, _)| *name == variable).map_or(Item::Missing, |(_, item)| item.clone())
+    fn variable(&mut self, variable: u32) -> Run1<Item> {
+        self.charge_lookup()?;
+        let found = self.stack.iter().rev().find(|(name, _)| *name == variable);
+        match found {
+            Some((_, item)) => Ok(item.clone()),
+            None if variable == ROOT => Ok(self.root.clone()),
+            None => Err(self.undefined(variable)),
+        }
     }
 
     fn chain(
@@ -113,20 +130,14 @@ impl<'a> Run<'a> {
     ) -> Run1<Item> {
         if matches!(inner.kind, Term::Nil) {
             let shown = show(expression, &self.template.names);
-            return Err(self.error_at(expression, format!("indirection through explicit nil in {shown}")));
+            return Err(self.error(&format!("indirection through explicit nil in {shown}")));
         }
         let receiver = self.plain(inner, arguments.dot)?;
-        self.fields(expression, &receiver, fields, arguments)
+        self.fields(&receiver, fields, arguments)
     }
 
     /// Follows `fields` from `receiver`; JSON is walked in place.
-    fn fields(
-        &mut self,
-        expression: &'a Expression,
-        receiver: &Item,
-        fields: &'a [Text],
-        arguments: Arguments<'a, '_>,
-    ) -> Run1<Item> {
+    fn fields(&mut self, receiver: &Item, fields: &'a [Text], arguments: Arguments<'a, '_>) -> Run1<Item> {
         let Some((last, path)) = fields.split_last() else {
             return Ok(receiver.clone());
         };
@@ -141,19 +152,20 @@ impl<'a> Run<'a> {
                 _ => (None, fields),
             };
             if let Some(start) = start {
-                return self.walk(expression, start, rest);
+                return self.walk(start, rest);
             }
         }
         let mut current = receiver.clone();
         let mut of_interface = false;
         for field in path {
-            current = self.field(expression, current, field, None, of_interface)?;
-            of_interface = true;
+            // Only what the caller made keeps the type it was made with.
+            of_interface = !matches!(current, Item::Root) || self.call.context.plain(field).is_some();
+            current = self.field(current, field, None, of_interface)?;
         }
-        self.field(expression, current, last, Some(arguments), of_interface)
+        self.field(current, last, Some(arguments), of_interface)
     }
 
-    fn walk(&self, expression: &Expression, start: &Value, fields: &[Text]) -> Run1<Item> {
+    fn walk(&self, start: &Value, fields: &[Text]) -> Run1<Item> {
         let mut value = start;
         for field in fields {
             match value {
@@ -162,11 +174,11 @@ impl<'a> Run<'a> {
                     None => return Ok(Item::Missing),
                 },
                 Value::Null => {
-                    return Err(self.error_at(expression, format!("nil pointer evaluating interface {{}}.{field}")));
+                    return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
                 }
                 _ => {
                     let message = format!("can't evaluate field {field} in type interface {{}}");
-                    return Err(self.error_at(expression, message));
+                    return Err(self.error(&message));
                 }
             }
         }
@@ -175,47 +187,40 @@ impl<'a> Run<'a> {
 
     fn field(
         &mut self,
-        expression: &'a Expression,
         receiver: Item,
         field: &Text,
         arguments: Option<Arguments<'a, '_>>,
         of_interface: bool,
     ) -> Run1<Item> {
-        let receiver = self.call.settle(receiver).map_err(|f| self.failed(expression.at as usize, f))?;
+        let receiver = self.call.settle(receiver).map_err(|failure| self.failed(failure))?;
         if let Item::Missing = receiver {
             return Ok(Item::Missing);
         }
         if let Item::Nil = receiver {
-            return Err(self.error_at(expression, format!("nil pointer evaluating interface {{}}.{field}")));
+            return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
         }
         let has_arguments = arguments.as_ref().is_some_and(|a| !a.is_empty());
         let found = match &receiver {
-            Item::Time(_) | Item::Version(_) => return self.method(expression, &receiver, field, arguments),
+            Item::Time(_) | Item::Version(_) => return self.method(&receiver, field, arguments),
             Item::Root => self.call.context.field(field),
             other => other.entry(field),
         };
         match found {
             Some(_) if has_arguments && matches!(receiver, Item::Root) => {
-                Err(self.error_at(expression, format!("{field} has arguments but cannot be invoked as function")))
+                Err(self.error(&format!("{field} has arguments but cannot be invoked as function")))
             }
             Some(_) if has_arguments => {
-                Err(self.error_at(expression, format!("{field} is not a method but has arguments")))
+                Err(self.error(&format!("{field} is not a method but has arguments")))
             }
             Some(item) => Ok(item),
             None => {
                 let name = if of_interface { "interface {}" } else { receiver.type_name() };
-                Err(self.error_at(expression, format!("can't evaluate field {field} in type {name}")))
+                Err(self.error(&format!("can't evaluate field {field} in type {name}")))
             }
         }
     }
 
-    fn method(
-        &mut self,
-        expression: &'a Expression,
-        receiver: &Item,
-        name: &Text,
-        arguments: Option<Arguments<'a, '_>>,
-    ) -> Run1<Item> {
+    fn method(&mut self, receiver: &Item, name: &Text, arguments: Option<Arguments<'a, '_>>) -> Run1<Item> {
         let mut values = Vec::new();
         if let Some(arguments) = arguments {
             for word in arguments.words {
@@ -230,10 +235,10 @@ impl<'a> Run<'a> {
         };
         match result {
             Some(Ok(item)) => Ok(item),
-            Some(Err(message)) => Err(self.error_at(expression, message)),
+            Some(Err(message)) => Err(self.error(&message)),
             None => {
                 let type_name = receiver.type_name();
-                Err(self.error_at(expression, format!("can't evaluate field {name} in type {type_name}")))
+                Err(self.error(&format!("can't evaluate field {name} in type {type_name}")))
             }
         }
     }
@@ -246,7 +251,7 @@ impl<'a> Run<'a> {
         arguments: Arguments<'a, '_>,
     ) -> Run1<Item> {
         let count = arguments.words.len() + usize::from(arguments.last.is_some());
-        self.check_count(function, expression, count, arguments.words.len())?;
+        self.check_count(function, count, arguments.words.len())?;
         if let "and" | "or" = function.name {
             return self.and_or(function.name == "or", arguments);
         }
@@ -257,35 +262,29 @@ impl<'a> Run<'a> {
         }
         if let Some(last) = arguments.last {
             let wanted = function.parameter(values.len());
-            values.push(self.checked(last, wanted, expression)?);
+            values.push(self.checked(last, wanted)?);
         }
-        self.limit(expression.at as usize, |call| call.budget.step(1))?;
+        // Looking at long text takes time, whatever comes of it.
+        let looked_at: usize = values.iter().filter_map(Item::as_bytes).map(<[u8]>::len).sum();
+        self.limit(|call| call.budget.step(1 + looked_at as u64 / 32))?;
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
             if let Item::Text(text) = &item {
                 self.call.budget.produce(text.len())?;
             }
             Ok(item)
         });
-        result.map_err(|failure| match failure {
-            Failure::Message(message) => {
-                let message = format!("error calling {}: {message}", function.name);
-                let shown = match command {
-                    Some(command) => show_command(command, &self.template.names),
-                    None => function.name.to_owned(),
-                };
-                self.error(expression.at as usize, Some(&shown), message)
-            }
-            exhausted @ Failure::Exhausted(_) => self.failed(expression.at as usize, exhausted),
+        result.map_err(|failure| {
+            self.here = command.map_or(Here::Expression(expression), Here::Command);
+            self.failed(match failure {
+                Failure::Message(message) => {
+                    Failure::Message(format!("error calling {}: {message}", function.name))
+                }
+                exhausted @ Failure::Exhausted(_) => exhausted,
+            })
         })
     }
 
-    fn check_count(
-        &self,
-        function: &Function,
-        expression: &Expression,
-        count: usize,
-        written: usize,
-    ) -> Run1<()> {
+    fn check_count(&self, function: &Function, count: usize, written: usize) -> Run1<()> {
         let wanted = function.parameters.len();
         let message = if function.rest.is_some() {
             if count >= wanted {
@@ -298,7 +297,7 @@ impl<'a> Run<'a> {
             }
             format!("wrong number of args for {}: want {wanted} got {count}", function.name)
         };
-        Err(self.error_at(expression, message))
+        Err(self.error(&message))
     }
 
     fn and_or(&mut self, is_or: bool, arguments: Arguments<'a, '_>) -> Run1<Item> {
@@ -314,17 +313,18 @@ impl<'a> Run<'a> {
 
     /// Evaluates an argument for a parameter of type `wanted`.
     fn argument(&mut self, expression: &'a Expression, wanted: Type, dot: &Item) -> Run1<Item> {
+        self.here = Here::Expression(expression);
         let literal = match (&expression.kind, wanted) {
             (Term::Nil, Type::Any) => return Ok(Item::Nil),
             (Term::Nil, Type::Raw | Type::Dict) => return Ok(Item::Missing),
             (Term::Nil, _) => {
-                return Err(self.error_at(expression, format!("cannot assign nil to {}", wanted.name())));
+                return Err(self.error(&format!("cannot assign nil to {}", wanted.name())));
             }
             (Term::Bool(_) | Term::Text(_) | Term::Number(_), Type::Any | Type::Raw) => {
                 return self.plain(expression, dot);
             }
             (Term::Bool(value), Type::Bool) => Item::Bool(*value),
-            (Term::Text(text), Type::Text) => Item::Text(text.clone()),
+            (Term::Text(text), Type::Text | Type::Bytes) => Item::Text(text.clone()),
             (Term::Number(Literal { integer: Some(integer), .. }), Type::Int) => Item::int(*integer),
             (Term::Number(Literal { unsigned: Some(unsigned), .. }), Type::Uint32) => {
                 Item::int(i64::from(*unsigned as u32))
@@ -334,43 +334,37 @@ impl<'a> Run<'a> {
                 let shown = show(expression, &self.template.names);
                 let message = match wanted {
                     Type::Bool => format!("expected bool; found {shown}"),
-                    Type::Text => format!("expected string; found {shown}"),
+                    Type::Text | Type::Bytes => format!("expected string; found {shown}"),
                     Type::Int => format!("expected integer; found {shown}"),
                     Type::Uint32 => format!("expected unsigned integer; found {shown}"),
                     Type::Float => format!("expected float; found {shown}"),
                     other => format!("can't handle {shown} for arg of type {}", other.name()),
                 };
-                return Err(self.error_at(expression, message));
+                return Err(self.error(&message));
             }
             _ => {
                 let value = self.plain(expression, dot)?;
-                return self.checked(value, wanted, expression);
+                return self.checked(value, wanted);
             }
         };
         Ok(literal)
     }
 
     /// Returns `item` if a parameter of type `wanted` takes it.
-    fn checked(&mut self, item: Item, wanted: Type, expression: &Expression) -> Run1<Item> {
-        let item = self.call.settle(item).map_err(|f| self.failed(expression.at as usize, f))?;
+    fn checked(&mut self, item: Item, wanted: Type) -> Run1<Item> {
+        let item = self.call.settle(item).map_err(|failure| self.failed(failure))?;
         match (wanted, &item) {
             (Type::Any, Item::Missing) => Ok(Item::Nil),
             (Type::Any | Type::Raw, _) | (Type::Dict, Item::Missing) => Ok(item),
-            (_, Item::Missing) => {
-                Err(self.error_at(expression, format!("invalid value; expected {}", wanted.name())))
-            }
+            (_, Item::Missing) => Err(self.error(&format!("invalid value; expected {}", wanted.name()))),
+            (Type::Text, Item::Bytes(bytes)) => Ok(Item::text(lossy(bytes))),
             _ if wanted.takes(&item) => Ok(item),
             _ => {
                 let got = if matches!(item, Item::Nil) { "interface {}" } else { item.type_name() };
                 let message = format!("wrong type for value; expected {}; got {got}", wanted.name());
-                Err(self.error_at(expression, message))
+                Err(self.error(&message))
             }
         }
-    }
-
-    fn error_at(&self, expression: &Expression, message: String) -> Box<super::TemplateError> {
-        let shown = show(expression, &self.template.names);
-        self.error(expression.at as usize, Some(&shown), message)
     }
 }
 

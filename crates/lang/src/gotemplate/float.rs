@@ -1,5 +1,8 @@
 //! Doubles to text as Go's `strconv.FormatFloat` writes them.
 
+/// The most digits after the point that any double has.
+const MAX_DIGITS: usize = 1100;
+
 /// Formats `value` with one of Go's verbs `e`, `E`, `f`, `g`, `G`; no precision means the shortest exact text.
 pub(super) fn format(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_nan() {
@@ -8,12 +11,20 @@ pub(super) fn format(value: f64, verb: char, precision: Option<usize>) -> String
     if value.is_infinite() {
         return if value > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() };
     }
+    // No double has more digits than this; the rest are zeros.
+    let zeros = precision.map_or(0, |precision| precision.saturating_sub(MAX_DIGITS));
+    let precision = precision.map(|precision| precision.min(MAX_DIGITS));
     let text = match verb {
         'f' | 'F' => match precision {
-            Some(precision) => format!("{value:.precision$}"),
+            Some(precision) => format!("{value:.precision$}{}", "0".repeat(zeros)),
             None => format!("{value}"),
         },
-        'e' | 'E' => exponent_form(value, precision),
+        'e' | 'E' => {
+            let form = exponent_form(value, precision);
+            let (digits, exponent) = form.split_once('e').unwrap_or((&form, ""));
+            format!("{digits}{}e{exponent}", "0".repeat(zeros))
+        }
+        'x' | 'X' => hexadecimal(value),
         _ => general(value, precision),
     };
     if verb.is_ascii_uppercase() { text.to_uppercase() } else { text }
@@ -46,6 +57,28 @@ fn general(value: f64, precision: Option<usize>) -> String {
             strip_zeros(format!("{value:.*}", usize::try_from(after).unwrap_or(0)))
         }
     }
+}
+
+/// Writes the bits of the mantissa: `0x1.8p+01` is 3. The precision is not looked at.
+fn hexadecimal(value: f64) -> String {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    let bits = value.to_bits();
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if value == 0.0 {
+        return format!("{sign}0x0p+00");
+    }
+    let (mut mantissa, mut exponent) =
+        (bits & MANTISSA, i64::try_from((bits >> 52) & 0x7ff).unwrap_or(0) - 1023);
+    if exponent == -1023 {
+        let shift = mantissa.leading_zeros() - 11;
+        mantissa = (mantissa << shift) & MANTISSA;
+        exponent = -1022 - i64::from(shift);
+    }
+    let digits = format!("{mantissa:013x}");
+    let digits = digits.trim_end_matches('0');
+    let point = if digits.is_empty() { "" } else { "." };
+    let mark = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}0x1{point}{digits}p{mark}{:02}", exponent.unsigned_abs())
 }
 
 fn strip_zeros_exponent(text: &str, strip: bool) -> String {

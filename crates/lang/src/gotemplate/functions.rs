@@ -82,7 +82,9 @@ impl Functions {
         let reason = match function.access {
             Access::Free | Access::Unrepeatable => "its result differs from call to call",
             Access::Expensive => "it is expensive by design",
-            Access::Unavailable(reason) => return Err(format!("function {name:?} is not available: {reason}")),
+            Access::Unavailable(reason) => {
+                return Err(format!("function {name:?} is not available: {reason}"));
+            }
         };
         Err(format!("function {name:?} is refused because {reason}; it can be allowed by name"))
     }
@@ -138,6 +140,8 @@ pub(super) enum Type {
     /// Any, and a missing value stays one.
     Raw,
     Text,
+    /// Text, and a string that is not UTF-8 stays one.
+    Bytes,
     Int,
     Uint32,
     Float,
@@ -150,7 +154,7 @@ impl Type {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Any | Self::Raw => "interface {}",
-            Self::Text => "string",
+            Self::Text | Self::Bytes => "string",
             Self::Int => "int",
             Self::Uint32 => "uint32",
             Self::Float => "float64",
@@ -164,7 +168,7 @@ impl Type {
     pub(super) fn takes(self, item: &Item) -> bool {
         match self {
             Self::Any | Self::Raw => true,
-            Self::Text => matches!(item, Item::Text(_)),
+            Self::Text | Self::Bytes => matches!(item, Item::Text(_) | Item::Bytes(_)),
             Self::Int => matches!(item, Item::Int(Width::Int, _)),
             Self::Uint32 => false,
             Self::Float => matches!(item, Item::Float(_) | Item::Number(_)),

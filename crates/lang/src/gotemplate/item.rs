@@ -27,6 +27,9 @@ pub(super) enum Item {
     /// A JSON number: a Go `float64` that keeps its integer exactly.
     Number(Number),
     Text(Text),
+    /// A Go string that is not UTF-8.
+    // INVARIANT: what is UTF-8 is always `Text`.
+    Bytes(Rc<[u8]>),
     Array(Arc<Vec<Value>>),
     Object(Arc<Map>),
     List(Rc<List>),
@@ -59,6 +62,8 @@ pub(super) enum Of {
 pub(super) struct List {
     pub of: Of,
     pub items: Vec<Item>,
+    /// A Go slice that was never made: empty, and `null` in JSON.
+    pub is_nil: bool,
     depth: u32,
 }
 
@@ -93,6 +98,14 @@ impl Item {
         Self::Text(text.into())
     }
 
+    /// Returns the bytes as a Go string.
+    pub(super) fn bytes(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::text(text),
+            Err(error) => Self::Bytes(error.into_bytes().into()),
+        }
+    }
+
     /// Returns a `[]interface{}`; fails when it is nested too deep.
     pub(super) fn list(items: Vec<Item>) -> Result<Self, &'static str> {
         Self::list_of(Of::Any, items)
@@ -101,13 +114,23 @@ impl Item {
     /// Returns a slice of the given type.
     pub(super) fn list_of(of: Of, items: Vec<Item>) -> Result<Self, &'static str> {
         let depth = depth_above(items.iter())?;
-        Ok(Self::List(Rc::new(List { of, items, depth })))
+        Ok(Self::List(Rc::new(List { of, items, is_nil: false, depth })))
+    }
+
+    /// Returns a slice that was never made.
+    pub(super) fn nil_list(of: Of) -> Self {
+        Self::List(Rc::new(List { of, items: Vec::new(), is_nil: true, depth: 1 }))
+    }
+
+    /// Returns whether this is a slice that was never made.
+    pub(super) fn is_nil_list(&self) -> bool {
+        matches!(self, Self::List(list) if list.is_nil)
     }
 
     /// Returns a `[]string`.
     pub(super) fn texts<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> Self {
         let items = texts.into_iter().map(|text| Self::Text(text.into())).collect();
-        Self::List(Rc::new(List { of: Of::Text, items, depth: 1 }))
+        Self::List(Rc::new(List { of: Of::Text, items, is_nil: false, depth: 1 }))
     }
 
     /// Returns a map from strings to the given type.
@@ -130,10 +153,10 @@ impl Item {
     /// Returns the value as one made in Go: whole numbers are `int`.
     pub(super) fn native(value: &Value) -> Self {
         match value {
-            Value::Number(number) => number.as_i64().filter(|_| number.is_integer()).map_or_else(
-                || Self::Float(number.as_f64()),
-                Self::int,
-            ),
+            Value::Number(number) => number
+                .as_i64()
+                .filter(|_| number.is_integer())
+                .map_or_else(|| Self::Float(number.as_f64()), Self::int),
             Value::Array(items) => Self::list(items.iter().map(Self::native).collect()).unwrap_or(Self::Nil),
             Value::Object(map) => {
                 let entries = map.iter().map(|(key, value)| (key.clone(), Self::native(value))).collect();
@@ -151,6 +174,15 @@ impl Item {
     pub(super) fn as_text(&self) -> Option<&Text> {
         match self {
             Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes, if this is a Go string.
+    pub(super) fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Text(text) => Some(text.as_bytes()),
+            Self::Bytes(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -220,7 +252,7 @@ impl Item {
             Self::Bool(_) => "bool",
             Self::Int(width, _) => width.name(),
             Self::Float(_) | Self::Number(_) => "float64",
-            Self::Text(_) => "string",
+            Self::Text(_) | Self::Bytes(_) => "string",
             Self::Array(_) => "[]interface {}",
             Self::Object(_) => "map[string]interface {}",
             Self::List(list) => match list.of {

@@ -94,13 +94,14 @@ impl<'a> Lexer<'a> {
             self.start = self.at;
             self.at += OPEN.len();
             let trim = starts_trimmed(self.rest());
-            if self.rest().get(usize::from(trim)..).is_some_and(|r| r.starts_with("/*")) {
-                self.at += usize::from(trim);
+            let marker = if trim { 2 } else { 0 };
+            if self.rest().get(marker..).is_some_and(|r| r.starts_with("/*")) {
+                self.at += marker;
                 self.comment()?;
                 continue;
             }
             self.emit(Kind::Open);
-            self.at += usize::from(trim);
+            self.at += marker;
             self.action()?;
         }
     }
@@ -206,7 +207,8 @@ impl<'a> Lexer<'a> {
                     self.emit(Kind::LeftParen);
                 }
                 ')' => {
-                    parens = parens.checked_sub(1).ok_or((Kind::Error("unexpected right paren"), self.start))?;
+                    parens =
+                        parens.checked_sub(1).ok_or((Kind::Error("unexpected right paren"), self.start))?;
                     self.emit(Kind::RightParen);
                 }
                 c if is_word(c) => self.identifier()?,

@@ -179,7 +179,8 @@ pub(super) fn parse_unsigned(text: &str, base: u32) -> Option<u64> {
         return plain(digits, base);
     }
     let has_prefix = digits.len() < text.len();
-    let misplaced = (digits.starts_with('_') && !has_prefix) || digits.ends_with('_') || digits.contains("__");
+    let misplaced =
+        (digits.starts_with('_') && !has_prefix) || digits.ends_with('_') || digits.contains("__");
     if misplaced { None } else { plain(&digits.replace('_', ""), base) }
 }
 
@@ -190,20 +191,43 @@ fn plain(digits: &str, base: u32) -> Option<u64> {
     u64::from_str_radix(digits, base).ok()
 }
 
-/// As Go's `strconv.ParseFloat`, without hexadecimal mantissas; underscores only in literals.
+/// As Go's `strconv.ParseFloat`.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let cleaned;
     let text = if text.contains('_') {
+        if text.contains("__") || text.starts_with('_') || text.ends_with('_') {
+            return None;
+        }
         cleaned = text.replace('_', "");
         &cleaned
     } else {
         text
     };
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if let Some(hexadecimal) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
+        let size = parse_hexadecimal(hexadecimal)?;
+        return Some(if text.starts_with('-') { -size } else { size });
+    }
     let word = unsigned.to_ascii_lowercase();
     let is_number = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         || matches!(word.as_str(), "inf" | "infinity")
         || text.eq_ignore_ascii_case("nan");
     let value: f64 = if is_number { text.parse().ok()? } else { return None };
     (value.is_finite() || matches!(word.as_str(), "inf" | "infinity" | "nan")).then_some(value)
+}
+
+/// Reads `1.8p3`, the form that Go allows after `0x`.
+fn parse_hexadecimal(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = text.split_once(['p', 'P'])?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let exponent: i32 = exponent.parse().ok()?;
+    let digits = whole
+        .chars()
+        .chain(fraction.chars())
+        .try_fold(0.0, |sum, c| Some(sum * 16.0 + f64::from(c.to_digit(16)?)))?;
+    let places = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
+    Some(digits * 2_f64.powi(exponent.checked_sub(places)?)).filter(|value| value.is_finite())
 }

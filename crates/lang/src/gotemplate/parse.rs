@@ -1,12 +1,15 @@
 //! Tokens to the parsed template, with Go's rules and messages.
 
+mod expressions;
+
+use std::collections::HashMap;
+
 use kubewright_value::Text;
 
-use super::ast::{Branch, Command, Expression, Names, Node, Pipe, Term, VariableId};
+use super::ast::{Branch, Names, Node, Trees, VariableId};
 use super::error::{ErrorKind, TemplateError, position};
 use super::functions::Functions;
 use super::lex::{Keyword, Kind, Token, lex};
-use super::literal;
 
 /// How deep actions and parentheses may nest.
 const MAX_NESTING: usize = 150;
@@ -15,7 +18,7 @@ const MAX_NESTING: usize = 150;
 #[derive(Debug)]
 pub(super) struct Parsed {
     /// The main template and the defined ones, by name.
-    pub trees: Vec<(Text, Vec<Node>)>,
+    pub trees: Trees,
     pub names: Names,
 }
 
@@ -28,7 +31,8 @@ pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Par
         tokens: lex(text),
         at: 0,
         names: vec![Text::new_static("$")],
-        trees: Vec::new(),
+        known_names: HashMap::from([("$", 0)]),
+        trees: Trees::new(),
         scope: Scope { variables: vec![0], range_depth: 0 },
         depth: 0,
     };
@@ -43,7 +47,9 @@ struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     names: Names,
-    trees: Vec<(Text, Vec<Node>)>,
+    // INVARIANT: the place of each of `names`.
+    known_names: HashMap<&'a str, VariableId>,
+    trees: Trees,
     scope: Scope,
     depth: usize,
 }
@@ -105,8 +111,8 @@ impl<'a> Parser<'a> {
 
     /// Adds a template; an empty one never replaces another, two full ones clash.
     fn add(&mut self, name: Text, nodes: Vec<Node>) -> Parse<()> {
-        let Some((_, known)) = self.trees.iter_mut().find(|(n, _)| *n == name) else {
-            self.trees.push((name, nodes));
+        let Some(known) = self.trees.get_mut(&name) else {
+            self.trees.insert(name, nodes);
             return Ok(());
         };
         if is_empty(known) {
@@ -255,191 +261,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn pipeline(&mut self, context: &str, end: Kind) -> Parse<Pipe> {
-        let at = offset(self.peek_word().at);
-        let mut pipe = Pipe { at, variables: Vec::new(), is_assign: false, commands: Vec::new() };
-        self.declarations(&mut pipe, context)?;
-        loop {
-            let token = self.peek_word();
-            match token.kind {
-                kind if kind == end => {
-                    self.next();
-                    self.check_pipeline(&pipe, context)?;
-                    return Ok(pipe);
-                }
-                Kind::Bool
-                | Kind::Character
-                | Kind::Complex
-                | Kind::Dot
-                | Kind::Field
-                | Kind::Identifier
-                | Kind::Number
-                | Kind::Nil
-                | Kind::Raw
-                | Kind::Quoted
-                | Kind::Variable
-                | Kind::LeftParen => pipe.commands.push(self.command()?),
-                _ => return Err(self.unexpected(token, context)),
-            }
-        }
-    }
-
-    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Parse<()> {
-        loop {
-            let token = self.peek_word();
-            if token.kind != Kind::Variable {
-                return Ok(());
-            }
-            let mark = self.at;
-            self.next();
-            match self.peek_word().kind {
-                kind @ (Kind::Assign | Kind::Declare) => {
-                    self.next();
-                    pipe.is_assign = kind == Kind::Assign;
-                    self.declare(pipe, token);
-                    return Ok(());
-                }
-                Kind::Comma => {
-                    self.next();
-                    self.declare(pipe, token);
-                    if context != "range" || pipe.variables.len() >= 2 {
-                        return Err(self.error(format!("too many declarations in {context}")));
-                    }
-                    if !matches!(self.peek_word().kind, Kind::Variable | Kind::Close | Kind::RightParen) {
-                        return Err(self.error("range can only initialize variables"));
-                    }
-                }
-                _ => {
-                    self.at = mark;
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn declare(&mut self, pipe: &mut Pipe, token: Token<'a>) {
-        let variable = self.variable(token.text);
-        pipe.variables.push(variable);
-        self.scope.variables.push(variable);
-    }
-
-    fn variable(&mut self, name: &str) -> VariableId {
-        let known = self.names.iter().position(|n| n == name).unwrap_or_else(|| {
-            self.names.push(Text::new(name));
-            self.names.len() - 1
-        });
-        offset(known)
-    }
-
-    fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Parse<()> {
-        if pipe.commands.is_empty() {
-            return Err(self.error(format!("missing value for {context}")));
-        }
-        for (i, command) in pipe.commands.iter().enumerate().skip(1) {
-            if command.words.first().is_some_and(|word| !word.kind.is_executable()) {
-                return Err(self.error(format!("non executable command in pipeline stage {}", i + 1)));
-            }
-        }
-        Ok(())
-    }
-
-    fn command(&mut self) -> Parse<Command> {
-        let mut words = Vec::new();
-        loop {
-            self.peek_word();
-            if let Some(operand) = self.operand()? {
-                words.push(operand);
-            }
-            let token = self.peek();
-            match token.kind {
-                Kind::Space => {
-                    self.next();
-                    continue;
-                }
-                Kind::Close | Kind::RightParen => {}
-                Kind::Pipe => {
-                    self.next();
-                }
-                _ => {
-                    self.next();
-                    return Err(self.unexpected(token, "operand"));
-                }
-            }
-            break;
-        }
-        if words.is_empty() {
-            return Err(self.error("empty command"));
-        }
-        Ok(Command { words })
-    }
-
-    fn operand(&mut self) -> Parse<Option<Expression>> {
-        let Some(mut term) = self.term()? else {
-            return Ok(None);
-        };
-        let chain_at = self.peek().at;
-        let mut fields = Vec::new();
-        while self.peek().kind == Kind::Field {
-            fields.push(field(self.next().text));
-        }
-        if fields.is_empty() {
-            return Ok(Some(term));
-        }
-        match &mut term.kind {
-            Term::Field(known) | Term::Variable(_, known) => known.append(&mut fields),
-            Term::Bool(_) | Term::Text(_) | Term::Number(_) | Term::Nil | Term::Dot => {
-                let shown = super::ast::show(&term, &self.names);
-                return Err(self.error_at(chain_at, format!("unexpected . after term {shown:?}")));
-            }
-            _ => return Ok(Some(Expression { at: offset(chain_at), kind: Term::Chain(Box::new(term), fields) })),
-        }
-        term.at = offset(chain_at);
-        Ok(Some(term))
-    }
-
-    fn term(&mut self) -> Parse<Option<Expression>> {
-        let token = self.peek_word();
-        let kind = match token.kind {
-            Kind::Identifier => Term::Function(
-                self.functions.find(token.text).map_err(|message| self.error_at(token.at, message))?,
-            ),
-            Kind::Dot => Term::Dot,
-            Kind::Nil => Term::Nil,
-            Kind::Variable => self.used_variable(token)?,
-            Kind::Field => Term::Field(vec![field(token.text)]),
-            Kind::Bool => Term::Bool(token.text == "true"),
-            Kind::Number | Kind::Complex => Term::Number(
-                literal::number(token.text).map_err(|message| self.error_at(token.at, message))?,
-            ),
-            Kind::Character => Term::Number(
-                literal::character(token.text).map_err(|message| self.error_at(token.at, message))?,
-            ),
-            Kind::Quoted | Kind::Raw => Term::Text(Text::from(self.unquote(token)?)),
-            Kind::LeftParen => {
-                self.next();
-                self.enter(token.at)?;
-                let pipe = self.pipeline("parenthesized pipeline", Kind::RightParen)?;
-                self.depth -= 1;
-                return Ok(Some(Expression { at: offset(token.at), kind: Term::Pipe(Box::new(pipe)) }));
-            }
-            _ => return Ok(None),
-        };
-        self.next();
-        Ok(Some(Expression { at: offset(token.at), kind }))
-    }
-
-    fn used_variable(&mut self, token: Token<'a>) -> Parse<Term> {
-        let variable = self.variable(token.text);
-        if !self.scope.variables.contains(&variable) {
-            return Err(self.error_at(token.at, format!("undefined variable {:?}", token.text)));
-        }
-        Ok(Term::Variable(variable, Vec::new()))
-    }
-
-    fn unquote(&self, token: Token<'a>) -> Parse<String> {
-        literal::unquote(token.text).ok_or_else(|| self.error_at(token.at, "invalid syntax"))
-    }
-
     fn expect_close(&mut self, context: &str) -> Parse<()> {
         let token = self.next_word();
         if token.kind == Kind::Close { Ok(()) } else { Err(self.unexpected(token, context)) }
@@ -478,7 +299,7 @@ impl<'a> Parser<'a> {
                 format!("{start}U+{:04X} '{character}'", u32::from(character))
             }
             Kind::End => format!("unexpected EOF in {context}"),
-            Kind::Keyword(_) => format!("unexpected <{}> in {context}", token.text),
+            Kind::Keyword(_) | Kind::Dot | Kind::Nil => format!("unexpected <{}> in {context}", token.text),
             _ if token.text.chars().count() > 10 => {
                 let start: String = token.text.chars().take(10).collect();
                 format!("unexpected {start:?}... in {context}")
@@ -502,10 +323,6 @@ impl<'a> Parser<'a> {
             template: Text::new(self.name),
         }
     }
-}
-
-fn field(token: &str) -> Text {
-    Text::new(token.strip_prefix('.').unwrap_or(token))
 }
 
 /// Texts above 4 GiB cannot be templates; the offset only serves messages.

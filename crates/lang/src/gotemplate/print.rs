@@ -9,6 +9,7 @@ use kubewright_value::{Budget, Exhausted, Number};
 use super::context::Context;
 use super::float;
 use super::item::Item;
+use super::literal::lossy;
 
 /// A verb of `printf` with its flags.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,7 +91,7 @@ impl Printer<'_> {
             Item::Missing | Item::Nil => self.push("<nil>"),
             Item::Bool(value) => match spec.verb {
                 'v' | 't' => self.pad(if *value { "true" } else { "false" }, spec),
-                _ => self.bad_verb(item, spec.verb),
+                _ => self.bad_verb(item, spec),
             },
             Item::Int(width, value) => self.integer(item, i128::from(*value), width.is_unsigned(), spec),
             Item::Number(number) if spec.verb == 'v' => match number.normalized() {
@@ -101,6 +102,9 @@ impl Printer<'_> {
             Item::Number(number) => self.float(item, number.as_f64(), spec),
             Item::Float(value) => self.float(item, *value, spec),
             Item::Text(text) => self.text(item, text, spec),
+            Item::Bytes(bytes) if spec.verb == 'q' => self.pad(&quote_bytes(bytes), spec),
+            Item::Bytes(bytes) if matches!(spec.verb, 'x' | 'X') => self.hexadecimal(bytes, spec),
+            Item::Bytes(bytes) => self.text(item, &lossy(bytes), spec),
             Item::Array(_) | Item::List(_) => self.nested(|p| p.list(item, spec)),
             Item::Object(_) | Item::Dict(_) => self.nested(|p| p.map(item, spec)),
             Item::Time(time) => self.text(item, &time.to_string(), spec),
@@ -166,21 +170,30 @@ impl Printer<'_> {
             'v' | 's' => self.string(text, spec),
             'q' => {
                 let shown = cut(text, spec.precision);
-                let backquoted = spec.sharp && !shown.contains(['`', '\u{7f}']) && !shown.contains(|c: char| c < ' ' && c != '\t');
-                self.pad(&if backquoted { format!("`{shown}`") } else { quote(shown) }, spec)
+                let backquoted = spec.sharp
+                    && !shown.contains(['`', '\u{7f}'])
+                    && !shown.contains(|c: char| c < ' ' && c != '\t');
+                self.pad(
+                    &if backquoted {
+                        format!("`{shown}`")
+                    } else if spec.plus {
+                        quote_with(shown, |c| c.is_ascii() && is_printable(c))
+                    } else {
+                        quote(shown)
+                    },
+                    spec,
+                )
             }
-            'x' | 'X' => {
-                let bytes = text.as_bytes();
-                let kept = bytes.get(..spec.precision.unwrap_or(bytes.len())).unwrap_or(bytes);
-                self.budget.produce(kept.len().saturating_mul(2))?;
-                let digits: String = kept
-                    .iter()
-                    .map(|b| if spec.verb == 'x' { format!("{b:02x}") } else { format!("{b:02X}") })
-                    .collect();
-                self.pad(&digits, spec)
-            }
-            verb => self.bad_verb(item, verb),
+            'x' | 'X' => self.hexadecimal(text.as_bytes(), spec),
+            _ => self.bad_verb(item, spec),
         }
+    }
+
+    fn hexadecimal(&mut self, bytes: &[u8], spec: &Spec) -> Printed {
+        let kept = bytes.get(..spec.precision.unwrap_or(bytes.len())).unwrap_or(bytes);
+        self.budget.produce(kept.len().saturating_mul(2))?;
+        let write = |b: &u8| if spec.verb == 'x' { format!("{b:02x}") } else { format!("{b:02X}") };
+        self.pad(&kept.iter().map(write).collect::<String>(), spec)
     }
 
     fn string(&mut self, text: &str, spec: &Spec) -> Printed {
@@ -196,7 +209,7 @@ impl Printer<'_> {
             'x' => format!("{size:x}"),
             'X' => format!("{size:X}"),
             'c' | 'q' | 'U' => return self.character(value, spec),
-            verb => return self.bad_verb(item, verb),
+            _ => return self.bad_verb(item, spec),
         };
         if spec.go_syntax && unsigned {
             digits = format!("0x{size:x}");
@@ -247,7 +260,7 @@ impl Printer<'_> {
                 self.pad(&shown, spec)
             }
             _ => {
-                let code = format!("U+{:04X}", value);
+                let code = format!("U+{value:04X}");
                 self.pad(&if spec.sharp { format!("{code} '{character}'") } else { code }, spec)
             }
         }
@@ -257,8 +270,8 @@ impl Printer<'_> {
         let (verb, default) = match spec.verb {
             'v' => ('g', None),
             'e' | 'E' | 'f' | 'F' => (spec.verb, Some(6)),
-            'g' | 'G' => (spec.verb, None),
-            verb => return self.bad_verb(item, verb),
+            'g' | 'G' | 'x' | 'X' => (spec.verb, None),
+            _ => return self.bad_verb(item, spec),
         };
         let precision = spec.precision.or(default);
         self.budget.produce(precision.unwrap_or(0))?;
@@ -289,9 +302,10 @@ impl Printer<'_> {
         self.pad(&format!("{sign}{digits}"), spec)
     }
 
-    fn bad_verb(&mut self, item: &Item, verb: char) -> Printed {
-        self.push(&format!("%!{verb}({}=", item.type_name()))?;
-        self.value(item, &Spec::PLAIN)?;
+    /// Says that the verb does not fit; width and precision still hold.
+    fn bad_verb(&mut self, item: &Item, spec: &Spec) -> Printed {
+        self.push(&format!("%!{}({}=", spec.verb, item.type_name()))?;
+        self.value(item, &Spec { verb: 'v', ..*spec })?;
         self.push(")")
     }
 
@@ -319,6 +333,10 @@ fn cut(text: &str, count: Option<usize>) -> &str {
 
 /// Returns `text` as a Go string literal.
 pub(super) fn quote(text: &str) -> String {
+    quote_with(text, is_printable)
+}
+
+fn quote_with(text: &str, is_plain: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -332,7 +350,7 @@ pub(super) fn quote(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             '\u{b}' => out.push_str("\\v"),
-            c if is_printable(c) => out.push(c),
+            c if is_plain(c) => out.push(c),
             c if u32::from(c) < 0x80 => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
@@ -342,6 +360,20 @@ pub(super) fn quote(text: &str) -> String {
             c => {
                 let _ = write!(out, "\\U{:08x}", u32::from(c));
             }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Returns bytes as a Go string literal; those that are not UTF-8 are written as `\x`.
+pub(super) fn quote_bytes(bytes: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        let valid = quote(chunk.valid());
+        out.push_str(valid.get(1..valid.len() - 1).unwrap_or_default());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
         }
     }
     out.push('"');

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use kubewright_value::Text;
 
-use super::ast::{Branch, Command, Expression, Node, Pipe, Term};
+use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, Term, Trees};
 use super::functions::Access;
 
 /// The parts of the context that a template may read.
@@ -32,8 +32,7 @@ impl RootReads {
     /// Returns whether something at, above or below `path` may be read, so that a change there can be seen.
     #[must_use]
     pub fn may_read(&self, path: &[&str]) -> bool {
-        self.everything
-            || self.paths.iter().any(|known| known.iter().zip(path).all(|(a, b)| a == b))
+        self.everything || self.paths.iter().any(|known| known.iter().zip(path).all(|(a, b)| a == b))
     }
 }
 
@@ -45,12 +44,12 @@ pub(super) struct Facts {
     pub patterns: BTreeSet<Text>,
 }
 
-/// Looks through all templates of a text.
-pub(super) fn facts<'a>(trees: impl Iterator<Item = &'a [Node]>) -> Facts {
+/// Looks through all templates of a text, of which `main` is the one that is rendered.
+pub(super) fn facts(main: &str, trees: &Trees) -> Facts {
     let mut finder = Finder { facts: Facts::default() };
-    for (i, nodes) in trees.enumerate() {
+    for (name, nodes) in trees {
         // A defined template can be given anything as its dot.
-        finder.nodes(nodes, if i == 0 { Dot::Root } else { Dot::Unknown });
+        finder.nodes(nodes, if name == main { Dot::Root } else { Dot::Unknown });
     }
     finder.facts
 }
@@ -99,8 +98,11 @@ impl Finder {
     }
 
     fn command(&mut self, command: &Command, dot: Dot) {
-        if let [Expression { kind: Term::Function(function), .. }, Expression { kind: Term::Text(pattern), .. }, ..] =
-            command.words.as_slice()
+        if let [
+            Expression { kind: Term::Function(function), .. },
+            Expression { kind: Term::Text(pattern), .. },
+            ..,
+        ] = command.words.as_slice()
             && super::functions::takes_pattern(function.name)
         {
             self.facts.patterns.insert(pattern.clone());
@@ -116,10 +118,10 @@ impl Finder {
             Term::Dot => self.whole(dot),
             Term::Field(fields) => self.path(dot, fields),
             // The root variable is the context, except in a defined template.
-            Term::Variable(0, fields) if dot == Dot::Unknown || fields.is_empty() => {
+            Term::Variable(ROOT, fields) if dot == Dot::Unknown || fields.is_empty() => {
                 self.facts.reads.everything |= dot != Dot::Unknown;
             }
-            Term::Variable(0, fields) => self.path(Dot::Root, fields),
+            Term::Variable(ROOT, fields) => self.path(Dot::Root, fields),
             Term::Variable(..) => {}
             Term::Chain(inner, _) => self.expression(inner, dot),
             Term::Pipe(pipe) => self.pipe(pipe, dot),

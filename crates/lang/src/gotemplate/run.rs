@@ -3,7 +3,8 @@
 use kubewright_value::{Exhausted, Text};
 
 use super::Template;
-use super::ast::{Branch, Node, Pipe, VariableId};
+use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, VariableId};
+use super::ast::{show, show_command, show_pipe};
 use super::call::{Call, Failure};
 use super::error::{ErrorKind, TemplateError, position};
 use super::item::Item;
@@ -14,11 +15,26 @@ use super::truth::is_true;
 pub(super) struct Run<'a> {
     pub(super) template: &'a Template,
     pub(super) call: Call<'a>,
-    /// The variables in scope, the innermost last; the first is `$`.
+    /// The variable `$`.
+    pub(super) root: Item,
+    /// The other variables in scope, the innermost last.
     pub(super) stack: Vec<(VariableId, Item)>,
     /// The name of the template being executed, for messages.
     pub(super) current: &'a Text,
+    /// What is being evaluated, as Go keeps it for messages: the last thing looked at.
+    pub(super) here: Here<'a>,
     out: String,
+}
+
+/// A part of a template that a message can show.
+#[derive(Clone, Copy)]
+pub(super) enum Here<'a> {
+    Start,
+    Action(&'a Pipe),
+    Pipe(&'a Pipe),
+    Command(&'a Command),
+    Expression(&'a Expression),
+    Template(u32, &'a Text, Option<&'a Pipe>),
 }
 
 /// What a statement says about the loop around it.
@@ -35,12 +51,19 @@ pub(super) type Run1<T> = Result<T, Box<TemplateError>>;
 impl<'a> Run<'a> {
     pub(super) fn new(template: &'a Template, call: Call<'a>) -> Self {
         let out = String::with_capacity(template.text.len());
-        Self { template, call, stack: Vec::with_capacity(4), current: &template.name, out }
+        Self {
+            template,
+            call,
+            root: Item::Root,
+            stack: Vec::new(),
+            current: &template.name,
+            here: Here::Start,
+            out,
+        }
     }
 
     /// Executes the main template.
     pub(super) fn execute(mut self) -> Run1<String> {
-        self.stack.push((0, Item::Root));
         let Some(nodes) = self.template.tree(&self.template.name) else {
             return Ok(String::new());
         };
@@ -59,43 +82,46 @@ impl<'a> Run<'a> {
     }
 
     fn node(&mut self, node: &'a Node, dot: &Item) -> Run1<Flow> {
-        self.limit(self.template.text.len(), |call| call.budget.step(1))?;
+        self.limit(|call| call.budget.step(1))?;
         match node {
             Node::Text(text) => {
-                self.limit(0, |call| call.budget.produce(text.len()))?;
+                self.limit(|call| call.budget.produce(text.len()))?;
                 self.out.push_str(text);
             }
             Node::Action(pipe) => {
                 let value = self.pipeline(pipe, dot)?;
                 if pipe.variables.is_empty() {
-                    self.print(pipe, value)?;
+                    self.print(pipe, &value)?;
                 }
             }
-            Node::If(branch) => return self.nested(branch.pipe.at, |run| run.branch(branch, dot, false)),
-            Node::With(branch) => return self.nested(branch.pipe.at, |run| run.branch(branch, dot, true)),
+            Node::If(branch) => return self.nested(|run| run.branch(branch, dot, false)),
+            Node::With(branch) => return self.nested(|run| run.branch(branch, dot, true)),
             Node::Range(branch) => {
-                self.nested(branch.pipe.at, |run| run.range(branch, dot))?;
+                self.nested(|run| run.range(branch, dot))?;
             }
-            Node::Template { at, name, pipe } => self.nested(*at, |run| run.invoke(*at, name, pipe.as_ref(), dot))?,
+            Node::Template { at, name, pipe } => {
+                self.here = Here::Template(*at, name, pipe.as_ref());
+                self.nested(|run| run.invoke(name, pipe.as_ref(), dot))?;
+            }
             Node::Break => return Ok(Flow::Break),
             Node::Continue => return Ok(Flow::Continue),
         }
         Ok(Flow::Next)
     }
 
-    fn print(&mut self, pipe: &Pipe, value: Item) -> Run1<()> {
-        let value = self.call.settle(value).map_err(|failure| self.failed(pipe.at as usize, failure))?;
+    fn print(&mut self, pipe: &'a Pipe, value: &Item) -> Run1<()> {
+        self.here = Here::Action(pipe);
         let mut printer = Printer {
             out: std::mem::take(&mut self.out),
             budget: self.call.budget,
             context: self.call.context,
         };
-        let printed = match &value {
+        let printed = match value {
             Item::Missing => printer.push("<no value>"),
             item => printer.plain(item),
         };
         self.out = std::mem::take(&mut printer.out);
-        printed.map_err(|exhausted| self.exhausted(pipe.at as usize, exhausted))
+        printed.map_err(|exhausted| self.exhausted(exhausted))
     }
 
     fn branch(&mut self, branch: &'a Branch, dot: &Item, is_with: bool) -> Run1<Flow> {
@@ -123,11 +149,10 @@ impl<'a> Run<'a> {
 
     /// Goes through the elements; returns whether there was one.
     fn rounds(&mut self, branch: &'a Branch, value: &Item) -> Run1<bool> {
-        let at = branch.pipe.at as usize;
         if let Item::Int(_, count) = value {
             if branch.pipe.variables.len() > 1 {
                 let message = format!("can't use {count} to iterate over more than one variable");
-                return Err(self.error_in_pipe(&branch.pipe, at, message));
+                return Err(self.error(&message));
             }
             for number in 0..*count {
                 let Item::Int(width, _) = value else { break };
@@ -148,7 +173,7 @@ impl<'a> Run<'a> {
             return Ok(length > 0);
         }
         if let Some(length) = value.map_len() {
-            self.call.charge_list(length).map_err(|failure| self.failed(at, failure))?;
+            self.call.charge_list(length).map_err(|failure| self.failed(failure))?;
             for (key, element) in value.sorted_entries().unwrap_or_default() {
                 if self.round(branch, Item::Text(key), element)? {
                     break;
@@ -159,22 +184,22 @@ impl<'a> Run<'a> {
         if matches!(value, Item::Missing) {
             return Ok(false);
         }
-        let shown = self.call.print(|printer| printer.plain(value)).map_err(|failure| self.failed(at, failure))?;
-        Err(self.error_in_pipe(&branch.pipe, at, format!("range can't iterate over {shown}")))
+        let shown =
+            self.call.print(|printer| printer.plain(value)).map_err(|failure| self.failed(failure))?;
+        Err(self.error(&format!("range can't iterate over {shown}")))
     }
 
     /// Executes the body for one element; returns whether it said `break`.
     fn round(&mut self, branch: &'a Branch, index: Item, element: Item) -> Run1<bool> {
-        let at = branch.pipe.at as usize;
-        self.limit(at, |call| call.budget.step(1))?;
-        let element = self.call.settle(element).map_err(|failure| self.failed(at, failure))?;
+        self.limit(|call| call.budget.step(1))?;
+        let element = self.call.settle(element).map_err(|failure| self.failed(failure))?;
         let mark = self.stack.len();
         match (branch.pipe.variables.as_slice(), branch.pipe.is_assign) {
             ([], _) => {}
-            ([only], true) => self.assign(*only, element.clone()),
+            ([only], true) => self.assign(*only, element.clone())?,
             ([first, second, ..], true) => {
-                self.assign(*first, index);
-                self.assign(*second, element.clone());
+                self.assign(*first, index)?;
+                self.assign(*second, element.clone())?;
             }
             ([_], false) => self.set_top(1, element.clone()),
             ([_, _, ..], false) => {
@@ -187,25 +212,27 @@ impl<'a> Run<'a> {
         Ok(flow? == Flow::Break)
     }
 
-    fn invoke(&mut self, at: u32, name: &'a Text, pipe: Option<&'a Pipe>, dot: &Item) -> Run1<()> {
+    fn invoke(&mut self, name: &'a Text, pipe: Option<&'a Pipe>, dot: &Item) -> Run1<()> {
         let Some(nodes) = self.template.tree(name) else {
-            return Err(self.error(at as usize, None, format!("template {name:?} not defined")));
+            return Err(self.error(&format!("template {name:?} not defined")));
         };
         let value = match pipe {
             Some(pipe) => self.pipeline(pipe, dot)?,
             None => Item::Missing,
         };
-        let outer_stack = std::mem::replace(&mut self.stack, vec![(0, value.clone())]);
+        let outer_stack = std::mem::take(&mut self.stack);
+        let outer_root = std::mem::replace(&mut self.root, value.clone());
         let outer = std::mem::replace(&mut self.current, name);
         self.nodes(nodes, &value)?;
         self.stack = outer_stack;
+        self.root = outer_root;
         self.current = outer;
         Ok(())
     }
 
     /// Runs one level deeper.
-    pub(super) fn nested<T>(&mut self, at: u32, run: impl FnOnce(&mut Self) -> Run1<T>) -> Run1<T> {
-        self.limit(at as usize, |call| call.budget.enter())?;
+    pub(super) fn nested<T>(&mut self, run: impl FnOnce(&mut Self) -> Run1<T>) -> Run1<T> {
+        self.limit(|call| call.budget.enter())?;
         let result = run(self);
         self.call.budget.leave();
         result
@@ -219,48 +246,71 @@ impl<'a> Run<'a> {
     }
 
     /// Sets the innermost variable of that name.
-    pub(super) fn assign(&mut self, variable: VariableId, item: Item) {
-        if let Some((_, value)) = self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
-            *value = item;
+    pub(super) fn assign(&mut self, variable: VariableId, item: Item) -> Run1<()> {
+        self.charge_lookup()?;
+        match self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
+            Some((_, value)) => {
+                *value = item;
+                Ok(())
+            }
+            None if variable == ROOT => {
+                self.root = item;
+                Ok(())
+            }
+            None => Err(self.undefined(variable)),
         }
     }
 
-    pub(super) fn limit(
-        &mut self,
-        at: usize,
-        charge: impl FnOnce(&mut Call<'a>) -> Result<(), Exhausted>,
-    ) -> Run1<()> {
-        charge(&mut self.call).map_err(|exhausted| self.exhausted(at, exhausted))
+    /// Variables are searched for one by one, which counts when there are very many.
+    pub(super) fn charge_lookup(&mut self) -> Run1<()> {
+        let searched = self.stack.len() as u64 / 16;
+        self.limit(|call| call.budget.step(searched))
     }
 
-    fn exhausted(&self, at: usize, exhausted: Exhausted) -> Box<TemplateError> {
-        Box::new(TemplateError {
-            kind: ErrorKind::Limit,
-            message: format!("executing {:?}: {exhausted}", self.current),
-            position: position(&self.template.text, at),
-            template: self.template.name.clone(),
-        })
+    /// Says that a variable is used where it is not in scope, which parsing does not always notice.
+    pub(super) fn undefined(&self, variable: VariableId) -> Box<TemplateError> {
+        let name = self.template.names.get(variable as usize).map_or("$", Text::as_str);
+        self.error(&format!("undefined variable: {name}"))
     }
 
-    pub(super) fn failed(&self, at: usize, failure: Failure) -> Box<TemplateError> {
+    pub(super) fn limit(&mut self, charge: impl FnOnce(&mut Call<'a>) -> Result<(), Exhausted>) -> Run1<()> {
+        charge(&mut self.call).map_err(|exhausted| self.exhausted(exhausted))
+    }
+
+    fn exhausted(&self, exhausted: Exhausted) -> Box<TemplateError> {
+        let mut error = self.error(&exhausted.to_string());
+        error.kind = ErrorKind::Limit;
+        error
+    }
+
+    pub(super) fn failed(&self, failure: Failure) -> Box<TemplateError> {
         match failure {
-            Failure::Exhausted(exhausted) => self.exhausted(at, exhausted),
-            Failure::Message(message) => self.error(at, None, message),
+            Failure::Exhausted(exhausted) => self.exhausted(exhausted),
+            Failure::Message(message) => self.error(&message),
         }
     }
 
-    fn error_in_pipe(&self, pipe: &Pipe, at: usize, message: String) -> Box<TemplateError> {
-        let shown = super::ast::show_pipe(pipe, &self.template.names);
-        self.error(at, Some(&shown), message)
-    }
-
-    /// Makes an error as Go words it; `shown` is the expression at fault.
-    pub(super) fn error(&self, at: usize, shown: Option<&str>, message: String) -> Box<TemplateError> {
+    /// Makes an error as Go words it, about what is being evaluated.
+    pub(super) fn error(&self, message: &str) -> Box<TemplateError> {
+        let names = &self.template.names;
+        let (at, shown) = match self.here {
+            Here::Start => (0, None),
+            Here::Action(pipe) => (pipe.at, Some(format!("{{{{{}}}}}", show_pipe(pipe, names)))),
+            Here::Pipe(pipe) => (pipe.at, Some(show_pipe(pipe, names))),
+            Here::Command(command) => {
+                (command.words.first().map_or(0, |word| word.at), Some(show_command(command, names)))
+            }
+            Here::Expression(expression) => (expression.at, Some(show(expression, names))),
+            Here::Template(at, name, pipe) => {
+                let given = pipe.map(|pipe| format!(" {}", show_pipe(pipe, names))).unwrap_or_default();
+                (at, Some(format!("{{{{template {}{given}}}}}", super::print::quote(name))))
+            }
+        };
         let place = shown.map(|shown| format!(" at <{shown}>")).unwrap_or_default();
         Box::new(TemplateError {
             kind: ErrorKind::Execute,
             message: format!("executing {:?}{place}: {message}", self.current),
-            position: position(&self.template.text, at),
+            position: position(&self.template.text, at as usize),
             template: self.template.name.clone(),
         })
     }

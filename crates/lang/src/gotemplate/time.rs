@@ -65,15 +65,16 @@ impl Time {
     /// Returns the same moment in another zone; nothing when the zone's rules are not known here.
     pub(super) fn in_zone(&self, name: &str) -> Result<Self, String> {
         let (offset, zone) = match name {
-            "" | "UTC" | "Local" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Etc/Zulu" | "UCT" | "Universal" | "Zulu" => {
-                (0, "UTC")
-            }
+            "" | "UTC" | "Local" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Etc/Zulu" | "UCT"
+            | "Universal" | "Zulu" => (0, "UTC"),
             "GMT" | "GMT0" | "GMT+0" | "GMT-0" | "Etc/GMT" | "Etc/Greenwich" | "Greenwich" => (0, "GMT"),
             "EST" => (-5 * 3600, "EST"),
             "MST" => (-7 * 3600, "MST"),
             "HST" => (-10 * 3600, "HST"),
             other if has_rules(other) => {
-                return Err(format!("the rules of time zone `{other}` are not known here; use `UTC` or a fixed offset"));
+                return Err(format!(
+                    "the rules of time zone `{other}` are not known here; use `UTC` or a fixed offset"
+                ));
             }
             _ => (0, "UTC"),
         };
@@ -116,8 +117,12 @@ impl Time {
             ("Format", _) => return Some(Err("wrong number of args for Format: want 1 got 0".to_owned())),
             ("String", []) => Item::text(self.to_string()),
             ("Year", []) => Item::int(civil.year),
-            ("Month", []) => Item::text(layout::MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default()),
-            ("Weekday", []) => Item::text(layout::DAYS.get(civil.weekday as usize).copied().unwrap_or_default()),
+            ("Month", []) => {
+                Item::text(layout::MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default())
+            }
+            ("Weekday", []) => {
+                Item::text(layout::DAYS.get(civil.weekday as usize).copied().unwrap_or_default())
+            }
             ("Day", []) => number(civil.day),
             ("Hour", []) => number(civil.hour),
             ("Minute", []) => number(civil.minute),
@@ -125,7 +130,9 @@ impl Time {
             ("Nanosecond", []) => number(civil.nanosecond),
             ("YearDay", []) => number(civil.day_of_year),
             ("Unix", []) => Item::int64(self.unix()),
-            ("UnixMilli", []) => Item::int64(i64::try_from(self.nanoseconds.div_euclid(1_000_000)).unwrap_or(i64::MAX)),
+            ("UnixMilli", []) => {
+                Item::int64(i64::try_from(self.nanoseconds.div_euclid(1_000_000)).unwrap_or(i64::MAX))
+            }
             ("UnixNano", []) => Item::Int(Width::Int64, i64::try_from(self.nanoseconds).unwrap_or(i64::MAX)),
             ("IsZero", []) => Item::Bool(self.nanoseconds == Self::zero().nanoseconds),
             ("UTC" | "Local", []) => Item::Time(Self::utc(self.nanoseconds)),
@@ -148,11 +155,37 @@ impl fmt::Display for Time {
 /// Returns whether the name is one of a zone whose offset changes through the years.
 fn has_rules(name: &str) -> bool {
     const AREAS: [&str; 16] = [
-        "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Brazil", "Canada", "Chile", "Etc",
-        "Europe", "Indian", "Mexico", "Pacific", "US",
+        "Africa",
+        "America",
+        "Antarctica",
+        "Arctic",
+        "Asia",
+        "Atlantic",
+        "Australia",
+        "Brazil",
+        "Canada",
+        "Chile",
+        "Etc",
+        "Europe",
+        "Indian",
+        "Mexico",
+        "Pacific",
+        "US",
     ];
-    const NAMES: [&str; 12] =
-        ["CET", "EET", "MET", "WET", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT", "Japan", "Israel", "Turkey", "Singapore"];
+    const NAMES: [&str; 12] = [
+        "CET",
+        "EET",
+        "MET",
+        "WET",
+        "EST5EDT",
+        "CST6CDT",
+        "MST7MDT",
+        "PST8PDT",
+        "Japan",
+        "Israel",
+        "Turkey",
+        "Singapore",
+    ];
     name.split_once('/').is_some_and(|(area, _)| AREAS.contains(&area)) || NAMES.contains(&name)
 }
 
@@ -174,8 +207,7 @@ fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_shifted = (5 * day_of_year + 2) / 153;
     let day = small(day_of_year - (153 * month_shifted + 2) / 5 + 1);

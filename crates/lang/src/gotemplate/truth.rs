@@ -15,6 +15,7 @@ pub(super) fn is_true(item: &Item) -> bool {
         Item::Float(value) => *value != 0.0,
         Item::Number(number) => number.as_f64() != 0.0,
         Item::Text(text) => !text.is_empty(),
+        Item::Bytes(bytes) => !bytes.is_empty(),
         Item::Array(_) | Item::List(_) => item.list_len() != Some(0),
         Item::Object(_) | Item::Dict(_) => item.map_len() != Some(0),
         Item::Time(_) | Item::Version(_) | Item::Root => true,
@@ -34,6 +35,7 @@ pub(super) fn deep_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool
         (Item::Bool(a), Item::Bool(b)) => return Ok(a == b),
         (Item::Int(_, a), Item::Int(_, b)) => return Ok(a == b),
         (Item::Text(a), Item::Text(b)) => return Ok(a == b),
+        (Item::Bytes(_), _) | (_, Item::Bytes(_)) => return Ok(a.as_bytes() == b.as_bytes()),
         (Item::Number(a), Item::Number(b)) => return Ok(a == b),
         (Item::Float(_) | Item::Number(_), _) => return Ok(float(a) == float(b)),
         (Item::Time(a), Item::Time(b)) => return Ok(a == b),
@@ -48,7 +50,7 @@ pub(super) fn deep_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool
 }
 
 fn containers_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exhausted> {
-    if a.list_len() != b.list_len() || a.map_len() != b.map_len() {
+    if a.is_nil_list() != b.is_nil_list() || a.list_len() != b.list_len() || a.map_len() != b.map_len() {
         return Ok(false);
     }
     for index in 0..a.list_len().unwrap_or(0) {
@@ -69,6 +71,9 @@ fn containers_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exh
     Ok(true)
 }
 
+/// What `eq` says of lists and maps.
+pub(super) const NOT_COMPARABLE: &str = "non-comparable type";
+
 /// As the template function `eq`: nil equals nil, other types must fit.
 pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
     if a.is_nil() || b.is_nil() {
@@ -77,13 +82,18 @@ pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
     match (a, b) {
         (Item::Bool(a), Item::Bool(b)) => Ok(a == b),
         (Item::Text(a), Item::Text(b)) => Ok(a == b),
-        (Item::Int(..), Item::Int(..)) | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
+        (Item::Text(_) | Item::Bytes(_), Item::Text(_) | Item::Bytes(_)) => Ok(a.as_bytes() == b.as_bytes()),
+        (Item::Int(..), Item::Int(..))
+        | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
             Ok(numeric_order(a, b) == Some(Ordering::Equal))
         }
         _ if is_basic(a) || is_basic(b) => Err(incompatible(a, b)),
+        _ if a.kind_name() == b.kind_name() && (a.is_nil_list() || b.is_nil_list()) => {
+            Ok(a.is_nil_list() && b.is_nil_list())
+        }
         (Item::Time(a), Item::Time(b)) => Ok(a == b),
         (Item::Version(a), Item::Version(b)) => Ok(std::rc::Rc::ptr_eq(a, b)),
-        _ => Err(format!("non-comparable type {}", b.type_name())),
+        _ => Err(NOT_COMPARABLE.to_owned()),
     }
 }
 
@@ -96,7 +106,9 @@ pub(super) fn less(a: &Item, b: &Item) -> Result<bool, String> {
     match (a, b) {
         (Item::Bool(_), Item::Bool(_)) => Err(BAD.to_owned()),
         (Item::Text(a), Item::Text(b)) => Ok(a < b),
-        (Item::Int(..), Item::Int(..)) | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
+        (Item::Text(_) | Item::Bytes(_), Item::Text(_) | Item::Bytes(_)) => Ok(a.as_bytes() < b.as_bytes()),
+        (Item::Int(..), Item::Int(..))
+        | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
             Ok(numeric_order(a, b) == Some(Ordering::Less))
         }
         _ => Err(incompatible(a, b)),
@@ -124,5 +136,8 @@ fn float(item: &Item) -> f64 {
 }
 
 fn is_basic(item: &Item) -> bool {
-    matches!(item, Item::Bool(_) | Item::Int(..) | Item::Float(_) | Item::Number(_) | Item::Text(_))
+    matches!(
+        item,
+        Item::Bool(_) | Item::Int(..) | Item::Float(_) | Item::Number(_) | Item::Text(_) | Item::Bytes(_)
+    )
 }

@@ -236,7 +236,7 @@ fn object<'a>(budget: &mut Budget, entries: &'a [Entry], scope: Scope<'a>) -> Re
         match &value.node {
             Node::Path(path) if *expands => {
                 let mut found = Vec::new();
-                walk::visit_with_trail(budget, path, scope, &mut |place, trail| {
+                walk::visit_with_trail(budget, path, scope, false, &mut |place, trail| {
                     found.push((trail.clone(), place.into_item()));
                     Ok(())
                 })?;

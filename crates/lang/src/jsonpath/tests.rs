@@ -294,11 +294,15 @@ fn placeholders_name_the_captured_keys() {
 #[track_caller]
 fn selects(path: &str, want: &[&str]) {
     let root = object();
-    let found = Select::parse(path).unwrap().evaluate(&root, &mut Budget::default()).unwrap();
+    let select = Select::parse(path).unwrap();
+    let found = select.evaluate(&root, &mut Budget::default()).unwrap();
+    let places = select.places(&root, &mut Budget::default()).unwrap();
     let shown: Vec<_> = found
         .iter()
-        .map(|selected| {
-            assert_eq!(root.follow(&selected.path), Some(&selected.value));
+        .zip(&places)
+        .map(|(selected, (place, value))| {
+            assert_eq!(root.follow(place), Some(value));
+            assert_eq!(value, &selected.value);
             let keys: Vec<_> = selected.keys.iter().map(Key::to_string).collect();
             format!("{} {}", keys.join(","), selected.value)
         })

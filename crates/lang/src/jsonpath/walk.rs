@@ -81,14 +81,15 @@ fn one_from<'a>(
     Ok(place.map_or(Item::Undefined, Place::into_item))
 }
 
-/// Visits every value the path finds, with the way to it.
+/// Visits every value the path finds, with the keys that it captures on the way, and all steps if they are wanted.
 pub(super) fn visit_with_trail<'a>(
     budget: &mut Budget,
     path: &'a Path,
     scope: Scope<'a>,
+    keeps_steps: bool,
     found: &mut Visit<'_, 'a>,
 ) -> Result<(), Fault> {
-    let mut trail = Trail { is_kept: true, ..Trail::default() };
+    let mut trail = Trail { keeps_keys: true, keeps_steps, ..Trail::default() };
     visit(budget, path, scope, &mut trail, found)
 }
 
@@ -137,7 +138,7 @@ impl<'a> Walk<'_, '_, 'a> {
     fn plain_steps(&mut self, steps: &'a [PathStep], place: Place<'a>) -> Result<(), Fault> {
         let mut steps = steps;
         let mut place = match place {
-            Place::Ref(value) if !self.trail.is_kept => {
+            Place::Ref(value) if !self.trail.keeps_steps => {
                 follow_keys(self.budget, &mut steps, value)?.map(Place::Ref)
             }
             place => Some(place),
@@ -171,7 +172,7 @@ impl<'a> Walk<'_, '_, 'a> {
         rest: &'a [PathStep],
         place: &Place<'a>,
     ) -> Result<(), Fault> {
-        if self.trail.is_kept {
+        if self.trail.keeps_keys {
             let is_many = matches!(step.kind, StepKind::Descend);
             self.trail.parts.push((self.trail.keys.len(), is_many));
         }
@@ -284,7 +285,7 @@ impl<'a> Walk<'_, '_, 'a> {
         position: usize,
         visit: impl FnOnce(&mut Self) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        if !self.trail.is_kept {
+        if !self.trail.keeps_keys {
             return visit(self);
         }
         let key = place.key(position);
@@ -292,7 +293,7 @@ impl<'a> Walk<'_, '_, 'a> {
         self.trail.keys.push(key);
         let result = visit(self);
         self.trail.keys.pop();
-        if !self.trail.is_computed {
+        if self.trail.keeps_steps && !self.trail.is_computed {
             self.trail.steps.pop();
         }
         result
@@ -311,7 +312,7 @@ fn plain_step<'a>(
     match &step.kind {
         StepKind::Key(key) => match place {
             // The common case, without making a key for the trail.
-            Some(Place::Ref(Value::Object(map))) if !trail.is_kept => Ok(map.get(&key.name).map(Place::Ref)),
+            Some(Place::Ref(Value::Object(map))) if !trail.keeps_steps => Ok(map.get(&key.name).map(Place::Ref)),
             Some(place) => select(&place, key, step.at, trail),
             None => Ok(None),
         },
@@ -349,7 +350,7 @@ fn plain_step<'a>(
 /// Returns the value under `key`; `None` when there is none.
 fn select<'a>(place: &Place<'a>, key: &Key, at: u32, trail: &mut Trail) -> Result<Option<Place<'a>>, Fault> {
     let Some(position) = place::position_of(place.value(), key, at)? else { return Ok(None) };
-    if trail.is_kept {
+    if trail.keeps_steps {
         trail.note(&place.key(position));
     }
     Ok(place.child(position))

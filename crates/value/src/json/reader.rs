@@ -1,5 +1,6 @@
 //! JSON text to values, by recursive descent over the bytes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub struct JsonError {
 /// # Errors
 /// When `text` is not exactly one JSON value, or nests deeper than [`MAX_DEPTH`].
 pub fn parse(text: &str) -> Result<Value, JsonError> {
-    Reader::new(text, Nowhere).whole().map(|(value, _)| value)
+    Reader::new(text, Nowhere).whole().map(|(value, _)| value).map_err(|error| *error)
 }
 
 /// Reads one JSON document with the position of every part.
@@ -61,8 +62,13 @@ pub fn read_with_warnings(source: &Arc<Source>) -> Result<(Document, Vec<Problem
     }
 }
 
+/// Boxed, so that results stay small.
+type Failed = Box<JsonError>;
+
 /// Where positions go.
 trait Sink {
+    /// Whether anything is kept.
+    const KEEPS: bool;
     /// Notes the node or key that starts at `offset`.
     fn node(&mut self, text: &str, offset: usize);
     /// Returns how many were noted.
@@ -74,6 +80,7 @@ trait Sink {
 struct Nowhere;
 
 impl Sink for Nowhere {
+    const KEEPS: bool = false;
     fn node(&mut self, _: &str, _: usize) {}
     fn mark(&self) -> usize {
         0
@@ -92,6 +99,8 @@ struct Recorder {
 }
 
 impl Sink for Recorder {
+    const KEEPS: bool = true;
+
     fn node(&mut self, text: &str, offset: usize) {
         for byte in text.as_bytes().get(self.counted..offset).unwrap_or_default() {
             match byte {
@@ -120,23 +129,28 @@ impl Sink for Recorder {
 /// How many keys of one text may stand twice before it is refused.
 const MAX_DUPLICATES: usize = 1000;
 
+/// How many positions equal keys may rearrange.
+const MAX_MOVED: usize = 32 << 20;
+
 struct Reader<'a, S> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     depth: usize,
     duplicates: usize,
+    moved: usize,
     sink: S,
 }
 
 impl<'a, S: Sink> Reader<'a, S> {
     fn new(text: &'a str, sink: S) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, depth: 0, duplicates: 0, sink }
+        Self { text, bytes: text.as_bytes(), at: 0, depth: 0, duplicates: 0, moved: 0, sink }
     }
 
-    fn whole(mut self) -> Result<(Value, S), JsonError> {
+    fn whole(mut self) -> Result<(Value, S), Failed> {
         self.space();
-        let value = self.value()?;
+        let mut value = Value::Null;
+        self.value(&mut value)?;
         self.space();
         match self.peek() {
             None => Ok((value, self.sink)),
@@ -144,32 +158,41 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    fn value(&mut self) -> Result<Value, JsonError> {
+    /// Reads a value into `slot`, where it stays.
+    fn value(&mut self, slot: &mut Value) -> Result<(), Failed> {
         self.sink.node(self.text, self.at);
         match self.peek() {
-            Some(b'"') => Ok(Value::String(self.string()?)),
-            Some(b'{') => self.nested(Self::object),
-            Some(b'[') => self.nested(Self::array),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
-            _ => Err(self.unexpected("a value")),
+            Some(b'"') => *slot = Value::String(Text::new(self.string()?)),
+            Some(b'{') => {
+                self.enter()?;
+                *slot = self.object()?;
+                self.depth -= 1;
+            }
+            Some(b'[') => {
+                self.enter()?;
+                *slot = self.array()?;
+                self.depth -= 1;
+            }
+            Some(b'-' | b'0'..=b'9') => *slot = Value::Number(self.number()?),
+            Some(b't') => *slot = self.word("true", Value::Bool(true))?,
+            Some(b'f') => *slot = self.word("false", Value::Bool(false))?,
+            Some(b'n') => *slot = self.word("null", Value::Null)?,
+            _ => return Err(self.unexpected("a value")),
         }
+        Ok(())
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, JsonError>) -> Result<Value, JsonError> {
+    /// Takes an opening bracket.
+    fn enter(&mut self) -> Result<(), Failed> {
         if self.depth == MAX_DEPTH {
             return Err(self.error(ProblemKind::Depth, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         self.depth += 1;
         self.at += 1;
-        let value = read(self)?;
-        self.depth -= 1;
-        Ok(value)
+        Ok(())
     }
 
-    fn object(&mut self) -> Result<Value, JsonError> {
+    fn object(&mut self) -> Result<Value, Failed> {
         let start = self.sink.mark();
         let mut map = Map::new();
         self.space();
@@ -188,10 +211,13 @@ impl<'a, S: Sink> Reader<'a, S> {
                 return Err(self.unexpected("`:`"));
             }
             self.space();
-            let value = self.value()?;
-            match map.position(&key) {
-                None => drop(map.insert(key, value)),
-                Some(place) => self.replace(&mut map, place, (key, value), (start, mark))?,
+            match map.slot(&key) {
+                Ok(slot) => self.value(slot)?,
+                Err(place) => {
+                    let mut value = Value::Null;
+                    self.value(&mut value)?;
+                    self.replace(&mut map, place, (&key, value), (start, mark))?;
+                }
             }
             self.space();
             if self.eat(b'}') {
@@ -209,29 +235,38 @@ impl<'a, S: Sink> Reader<'a, S> {
         &mut self,
         map: &mut Map,
         place: usize,
-        (key, value): (Text, Value),
+        (key, value): (&str, Value),
         (start, mark): (usize, usize),
-    ) -> Result<(), JsonError> {
+    ) -> Result<(), Failed> {
         self.duplicates += 1;
         if self.duplicates > MAX_DUPLICATES {
             return Err(self.error(ProblemKind::Size, format!("more than {MAX_DUPLICATES} keys stand twice")));
         }
-        let old = start + map.values().take(place).map(|v| 1 + size(v)).sum::<usize>();
-        if let Some((_, old_value)) = map.entry(place) {
-            self.sink.replaced(&key, old..old + 1 + size(old_value), mark);
+        self.moved = self.moved.saturating_add(self.sink.mark() - start);
+        if self.moved > MAX_MOVED {
+            return Err(self.error(ProblemKind::Size, "equal keys around too many values".to_owned()));
         }
-        map.insert(key, value);
+        if S::KEEPS
+            && let Some((_, old_value)) = map.entry(place)
+        {
+            let old = start + map.values().take(place).map(|v| 1 + size(v)).sum::<usize>();
+            self.sink.replaced(key, old..old + 1 + size(old_value), mark);
+        }
+        map.insert(Text::new(key), value);
         Ok(())
     }
 
-    fn array(&mut self) -> Result<Value, JsonError> {
+    fn array(&mut self) -> Result<Value, Failed> {
         let mut items = Vec::new();
         self.space();
         if self.eat(b']') {
             return Ok(Value::array(items));
         }
         loop {
-            items.push(self.value()?);
+            items.push(Value::Null);
+            if let Some(slot) = items.last_mut() {
+                self.value(slot)?;
+            }
             self.space();
             if self.eat(b']') {
                 return Ok(Value::array(items));
@@ -244,36 +279,48 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Reads a string whose opening quote is next.
-    fn string(&mut self) -> Result<Text, JsonError> {
+    fn string(&mut self) -> Result<Cow<'a, str>, Failed> {
         self.at += 1;
         let start = self.at;
-        loop {
-            match self.peek() {
-                Some(b'"') => {
-                    let text = Text::new(self.slice(start));
-                    self.at += 1;
-                    return Ok(text);
-                }
-                Some(b'\\') => return self.escaped(start),
-                Some(0x20..) => self.at += 1,
-                _ => return Err(self.bad_string()),
+        self.skip_plain();
+        match self.peek() {
+            Some(b'"') => {
+                let text = self.slice(start);
+                self.at += 1;
+                Ok(Cow::Borrowed(text))
             }
+            Some(b'\\') => self.escaped(start).map(Cow::Owned),
+            _ => Err(self.bad_string()),
+        }
+    }
+
+    /// Steps over what stands for itself in a string: anything but quotes, backslashes and controls.
+    #[inline]
+    fn skip_plain(&mut self) {
+        while let Some(eight) = self.bytes.get(self.at..self.at + 8).and_then(|bytes| bytes.first_chunk()) {
+            let special = special_bytes(u64::from_le_bytes(*eight));
+            if special != 0 {
+                self.at += (special.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
+        while matches!(self.peek(), Some(byte) if byte >= 0x20 && byte != b'"' && byte != b'\\') {
+            self.at += 1;
         }
     }
 
     /// Goes on with a string that turned out to have an escape.
-    fn escaped(&mut self, start: usize) -> Result<Text, JsonError> {
+    fn escaped(&mut self, start: usize) -> Result<String, Failed> {
         let mut out = String::from(self.slice(start));
         loop {
             let plain = self.at;
-            while matches!(self.peek(), Some(byte) if byte >= 0x20 && byte != b'"' && byte != b'\\') {
-                self.at += 1;
-            }
+            self.skip_plain();
             out.push_str(self.slice(plain));
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Text::from(out));
+                    return Ok(out);
                 }
                 Some(b'\\') => out.push(self.escape()?),
                 _ => return Err(self.bad_string()),
@@ -281,7 +328,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    fn escape(&mut self) -> Result<char, JsonError> {
+    fn escape(&mut self) -> Result<char, Failed> {
         self.at += 1;
         let byte = self.peek();
         self.at += 1;
@@ -303,7 +350,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Reads the four digits after `\u`; half a surrogate pair becomes the replacement character, as in Go.
-    fn code_point(&mut self) -> Result<char, JsonError> {
+    fn code_point(&mut self) -> Result<char, Failed> {
         let high = self.four_digits()?;
         if (0xd800..0xdc00).contains(&high) && self.bytes.get(self.at..self.at + 2) == Some(b"\\u") {
             let back = self.at;
@@ -318,7 +365,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn four_digits(&mut self) -> Result<u32, JsonError> {
+    fn four_digits(&mut self) -> Result<u32, Failed> {
         let digits = self.bytes.get(self.at..self.at + 4).unwrap_or_default();
         let mut code = 0;
         for digit in digits {
@@ -334,7 +381,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Result<Value, JsonError> {
+    fn number(&mut self) -> Result<Number, Failed> {
         let start = self.at;
         let negative = self.eat(b'-');
         let digits = self.at;
@@ -358,17 +405,17 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
         if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) && fits {
             if !negative {
-                return Ok(Value::from(whole));
+                return Ok(Number::from(whole));
             }
             if let Some(integer) = 0_i64.checked_sub_unsigned(whole) {
-                return Ok(Value::from(integer));
+                return Ok(Number::from(integer));
             }
         }
         self.fraction(start)
     }
 
     /// Reads what may follow the digits of a number that is not an exact integer.
-    fn fraction(&mut self, start: usize) -> Result<Value, JsonError> {
+    fn fraction(&mut self, start: usize) -> Result<Number, Failed> {
         if self.eat(b'.') {
             self.digits()?;
         }
@@ -377,7 +424,7 @@ impl<'a, S: Sink> Reader<'a, S> {
             self.digits()?;
         }
         match self.slice(start).parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Value::Number(Number::Float(number))),
+            Ok(number) if number.is_finite() => Ok(Number::Float(number)),
             _ => {
                 Err(self
                     .error(ProblemKind::Number, format!("number `{}` is out of range", self.slice(start))))
@@ -385,7 +432,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    fn digits(&mut self) -> Result<(), JsonError> {
+    fn digits(&mut self) -> Result<(), Failed> {
         if !matches!(self.peek(), Some(b'0'..=b'9')) {
             return Err(self.unexpected("a digit"));
         }
@@ -395,7 +442,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(())
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, JsonError> {
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, Failed> {
         if self.bytes.get(self.at..self.at + word.len()) == Some(word.as_bytes()) {
             self.at += word.len();
             return Ok(value);
@@ -426,7 +473,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    fn bad_string(&self) -> JsonError {
+    fn bad_string(&self) -> Failed {
         match self.peek() {
             None => self.error(ProblemKind::Syntax, "the text ends inside a string".to_owned()),
             Some(control) => self.error(
@@ -436,7 +483,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    fn unexpected(&self, expected: &str) -> JsonError {
+    fn unexpected(&self, expected: &str) -> Failed {
         let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "the end".to_owned(),
             Some(character) => format!("`{}`", character.escape_debug()),
@@ -444,12 +491,26 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.error(ProblemKind::Syntax, format!("found {found}, expected {expected}"))
     }
 
-    fn error(&self, kind: ProblemKind, message: String) -> JsonError {
+    fn error(&self, kind: ProblemKind, message: String) -> Failed {
         let before = self.text.get(..self.at.min(self.text.len())).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
         let column = before.get(line_start..).map_or(0, |t| t.chars().count()) + 1;
         let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        JsonError { kind, message, position: Position { line: narrow(line), column: narrow(column) } }
+        Box::new(JsonError {
+            kind,
+            message,
+            position: Position { line: narrow(line), column: narrow(column) },
+        })
     }
+}
+
+/// Returns a word whose lowest set bit is in the first of eight bytes that is a quote, a backslash or a control.
+#[inline]
+fn special_bytes(eight: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    // Of each byte, the top bit tells whether it was below `limit`; exact up to the first that was.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let equal = |byte: u8| below(eight ^ (ONES * u64::from(byte)), 1);
+    (below(eight, 0x20) | equal(b'"') | equal(b'\\')) & (ONES << 7)
 }

@@ -5,8 +5,11 @@
 //! several lines, every error) makes it give up, and the full parser reads the document from its start. So it
 //! never reports anything, and what it returns is exactly what the full parser would return.
 
+mod cursor;
 mod flow;
 mod text;
+
+use std::borrow::Cow;
 
 use super::scalar::{Scalar, resolve};
 use super::split::starts_document;
@@ -15,6 +18,9 @@ use crate::{Map, Position, Text, Value};
 
 /// How long a key may be here; the full parser knows the real limit.
 const LONGEST_KEY: usize = 1000;
+
+/// How long a text may be to be tried as one scalar before anything else.
+const LONGEST_SCALAR: usize = 4096;
 
 /// What the fast path made of a document.
 pub(super) struct Read {
@@ -49,6 +55,10 @@ pub(super) fn read<const PLACES: bool>(text: &str, start: usize, line: u32, is_a
 
 /// Reads a text that is one simple scalar: a word, a number, a text of harmless characters.
 pub(super) fn scalar(text: &str) -> Option<Value> {
+    if text.len() > LONGEST_SCALAR {
+        return None;
+    }
+    let text = text.strip_suffix('\n').unwrap_or(text);
     let bytes = text.as_bytes();
     match bytes {
         [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'_', ..] | [b'-', b'0'..=b'9', ..] => {}
@@ -91,8 +101,8 @@ struct Reader<'a, const PLACES: bool> {
 }
 
 /// A key and where it starts.
-struct Key {
-    text: Text,
+struct Key<'a> {
+    text: Cow<'a, str>,
     start: usize,
 }
 
@@ -108,27 +118,29 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
         if !self.has_line {
             return Some(None);
         }
-        let value = self.block(self.indent)?;
+        let mut value = Value::Null;
+        self.block(self.indent, &mut value)?;
         (!self.has_line).then_some(Some(value))
     }
 
-    /// Reads the mapping or list that starts at `column`.
-    fn block(&mut self, column: usize) -> Option<Value> {
+    /// Reads the mapping or list that starts at `column` into `slot`, as all methods with a slot do.
+    fn block(&mut self, column: usize, slot: &mut Value) -> Option<()> {
         if self.is_dash() {
-            return self.sequence(column, false);
+            return self.sequence(column, false, slot);
         }
         let key = self.key()?;
-        self.mapping(column, key)
+        self.mapping(column, key, slot)
     }
 
     /// Reads a list whose first `-` is next. An `indentless` one ends where a key stands under its dashes.
-    fn sequence(&mut self, column: usize, indentless: bool) -> Option<Value> {
+    fn sequence(&mut self, column: usize, indentless: bool, slot: &mut Value) -> Option<()> {
         self.enter()?;
         self.note(self.at);
         let mut items = Vec::new();
         loop {
             self.at += 1;
-            items.push(self.item(column)?);
+            items.push(Value::Null);
+            self.item(column, items.last_mut()?)?;
             if !self.has_line || self.indent < column {
                 break;
             }
@@ -143,55 +155,53 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             }
         }
         self.depth -= 1;
-        Some(Value::array(items))
+        *slot = Value::array(items);
+        Some(())
     }
 
     /// Reads what follows the `-` at `column`.
-    fn item(&mut self, column: usize) -> Option<Value> {
+    fn item(&mut self, column: usize, slot: &mut Value) -> Option<()> {
         let dash_end = self.at;
         self.skip_spaces();
+        let start = self.at;
         match self.byte() {
-            b'\n' | b'#' | 0 => self.value_below(dash_end, column, false),
-            b'-' if self.is_dash() => self.sequence(self.at - self.line_start, false),
+            b'\n' | b'#' | 0 => self.value_below(dash_end, column, false, slot),
+            b'-' if self.is_dash() => self.sequence(start - self.line_start, false, slot),
             quote @ (b'"' | b'\'') => {
-                let start = self.at;
                 let text = self.quoted(quote)?;
                 if self.byte() == b':' {
-                    let text = self.key_end(start, text)?;
-                    return self.mapping(start - self.line_start, Key { text, start });
+                    self.key_end(start)?;
+                    return self.mapping(start - self.line_start, Key { text, start }, slot);
                 }
                 self.note(start);
-                self.scalar_end(Value::String(text))
+                *slot = Value::String(Text::new(text));
+                self.next_line()
             }
-            b'[' | b'{' => self.flow_value(),
-            b'|' | b'>' => self.block_scalar(column),
+            b'[' | b'{' => self.flow_value(slot),
+            b'|' | b'>' => self.block_scalar(column, slot),
             _ => {
-                let start = self.at;
                 let (text, has_colon) = self.plain()?;
                 if has_colon {
-                    let key = plain_key(text)?;
+                    let text = plain_key(text)?;
                     self.at += 1;
-                    return self.mapping(start - self.line_start, Key { text: key, start });
+                    return self.mapping(start - self.line_start, Key { text, start }, slot);
                 }
                 self.note(start);
-                let value = resolve(text).value(text)?;
-                self.scalar_end(value)
+                set(slot, text)?;
+                self.next_line()
             }
         }
     }
 
     /// Reads the mapping at `column` whose first key was read.
-    fn mapping(&mut self, column: usize, key: Key) -> Option<Value> {
+    fn mapping(&mut self, column: usize, key: Key<'a>, slot: &mut Value) -> Option<()> {
         self.enter()?;
         self.note(key.start);
         let mut map = Map::new();
         let mut key = key;
         loop {
             self.note(key.start);
-            let value = self.value(column)?;
-            if map.insert(key.text, value).is_some() {
-                return None;
-            }
+            self.value(column, map.slot(&key.text).ok()?)?;
             if !self.has_line || self.indent < column {
                 break;
             }
@@ -201,16 +211,19 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             key = self.key()?;
         }
         self.depth -= 1;
-        Some(Value::object(map))
+        *slot = Value::object(map);
+        Some(())
     }
 
     /// Reads a key and its `:`.
-    fn key(&mut self) -> Option<Key> {
+    #[inline]
+    fn key(&mut self) -> Option<Key<'a>> {
         let start = self.at;
         let text = match self.byte() {
             quote @ (b'"' | b'\'') => {
                 let text = self.quoted(quote)?;
-                return Some(Key { text: self.key_end(start, text)?, start });
+                self.key_end(start)?;
+                return Some(Key { text, start });
             }
             b'-' => return None,
             _ => {
@@ -226,206 +239,88 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
     }
 
     /// Takes the `:` after a quoted key.
-    fn key_end(&mut self, start: usize, text: Text) -> Option<Text> {
+    fn key_end(&mut self, start: usize) -> Option<()> {
         if self.at - start > LONGEST_KEY || self.byte() != b':' {
             return None;
         }
         self.at += 1;
-        matches!(self.byte(), b' ' | b'\n' | 0).then_some(text)
+        matches!(self.byte(), b' ' | b'\n' | 0).then_some(())
     }
 
     /// Reads what follows the `:` of a key at `column`.
-    fn value(&mut self, column: usize) -> Option<Value> {
+    #[inline]
+    fn value(&mut self, column: usize, slot: &mut Value) -> Option<()> {
         let colon_end = self.at;
         self.skip_spaces();
+        let start = self.at;
         match self.byte() {
-            b'\n' | b'#' | 0 => self.value_below(colon_end, column, true),
+            b'\n' | b'#' | 0 => self.value_below(colon_end, column, true, slot),
             quote @ (b'"' | b'\'') => {
-                let start = self.at;
                 let text = self.quoted(quote)?;
                 self.note(start);
-                self.scalar_end(Value::String(text))
+                *slot = Value::String(Text::new(text));
+                self.next_line()
             }
-            b'[' | b'{' => self.flow_value(),
-            b'|' | b'>' => self.block_scalar(column),
+            b'[' | b'{' => self.flow_value(slot),
+            b'|' | b'>' => self.block_scalar(column, slot),
             b'-' if self.is_dash() => None,
             _ => {
-                let start = self.at;
                 let (text, has_colon) = self.plain()?;
                 if has_colon {
                     return None;
                 }
                 self.note(start);
-                let value = resolve(text).value(text)?;
-                self.scalar_end(value)
+                set(slot, text)?;
+                self.next_line()
             }
         }
     }
 
     /// Reads a value on the lines below the `-` or `:` that ends at `end`, or null if there is none.
-    fn value_below(&mut self, end: usize, column: usize, is_mapping: bool) -> Option<Value> {
+    fn value_below(&mut self, end: usize, column: usize, is_mapping: bool, slot: &mut Value) -> Option<()> {
         let place = self.place(end);
-        self.end_of_value()?;
-        self.advance()?;
+        self.next_line()?;
         if self.has_line && self.indent > column {
-            return self.block(self.indent);
+            return self.block(self.indent, slot);
         }
         if is_mapping && self.has_line && self.indent == column && self.is_dash() {
-            return self.sequence(column, true);
+            return self.sequence(column, true, slot);
         }
         if PLACES {
             self.positions.push(place);
         }
-        Some(Value::Null)
+        Some(())
     }
 
-    fn flow_value(&mut self) -> Option<Value> {
-        let value = self.flow()?;
-        self.scalar_end(value)
-    }
-
-    /// Goes on to the next line after a value that ended on this one.
-    fn scalar_end(&mut self, value: Value) -> Option<Value> {
-        self.end_of_value()?;
-        self.advance()?;
-        Some(value)
-    }
-
-    /// Steps over blanks and a comment to the end of the line.
-    fn end_of_value(&mut self) -> Option<()> {
-        let before = self.at;
-        self.skip_spaces();
-        match self.byte() {
-            b'\n' | 0 => Some(()),
-            b'#' if self.at > before || self.byte_at(before.checked_sub(1)?) == b' ' => {
-                self.skip_line();
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    /// Goes to the first character of the next line that has content; `at` is at the end of a line.
-    fn advance(&mut self) -> Option<()> {
-        loop {
-            if self.at >= self.bytes.len() {
-                self.has_line = false;
-                return Some(());
-            }
-            self.at += 1;
-            self.line += 1;
-            self.line_start = self.at;
-            self.counted = (self.at, 0);
-            if self.is_content()? {
-                return Some(());
-            }
-        }
-    }
-
-    fn first_line(&mut self) -> Option<()> {
-        if self.is_content()? { Some(()) } else { self.advance() }
-    }
-
-    /// Returns whether the line that starts here has content, and goes to it or to the end of the line.
-    fn is_content(&mut self) -> Option<bool> {
-        self.skip_spaces();
-        match self.byte() {
-            b'\n' | 0 => return Some(false),
-            b'#' => {
-                self.skip_line();
-                return Some(false);
-            }
-            b'\t' => return None,
-            _ => {}
-        }
-        self.has_line = true;
-        self.indent = self.at - self.line_start;
-        if self.indent == 0 {
-            let is_end = || self.bytes.get(self.at..self.at + 3) == Some(b"...");
-            match self.byte() {
-                b'-' if starts_document(self.bytes, self.at) => return None,
-                b'.' if is_end() => return None,
-                b'%' => return None,
-                _ => {}
-            }
-        }
-        Some(true)
+    fn flow_value(&mut self, slot: &mut Value) -> Option<()> {
+        self.flow(slot)?;
+        self.next_line()
     }
 
     fn enter(&mut self) -> Option<()> {
         self.depth += 1;
         (self.depth <= MAX_DEPTH).then_some(())
     }
-
-    /// Notes a node or key that starts at `offset` of this line.
-    #[inline]
-    fn note(&mut self, offset: usize) {
-        if PLACES {
-            let place = self.place(offset);
-            self.positions.push(place);
-        }
-    }
-
-    /// Returns the position of `offset`, which is on this line.
-    #[inline]
-    fn place(&mut self, offset: usize) -> Position {
-        let column = if self.is_ascii { offset - self.line_start } else { self.count(offset) };
-        Position { line: self.line, column: u32::try_from(column).unwrap_or(u32::MAX).saturating_add(1) }
-    }
-
-    /// Counts the characters of this line before `offset`.
-    fn count(&mut self, offset: usize) -> usize {
-        let (from, known) = if self.counted.0 <= offset { self.counted } else { (self.line_start, 0) };
-        let bytes = self.bytes.get(from..offset).unwrap_or_default();
-        let more = bytes.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count();
-        let count = known.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-        self.counted = (offset, count);
-        count as usize
-    }
-
-    /// Returns whether a `-` that starts a list item is next.
-    #[inline]
-    fn is_dash(&self) -> bool {
-        self.byte() == b'-' && matches!(self.byte_at(self.at + 1), b' ' | b'\n' | 0)
-    }
-
-    #[inline]
-    fn byte(&self) -> u8 {
-        self.byte_at(self.at)
-    }
-
-    #[inline]
-    fn byte_at(&self, at: usize) -> u8 {
-        self.bytes.get(at).copied().unwrap_or(0)
-    }
-
-    #[inline]
-    fn skip_spaces(&mut self) {
-        while self.byte() == b' ' {
-            self.at += 1;
-        }
-    }
-
-    fn skip_line(&mut self) {
-        while !matches!(self.byte(), b'\n' | 0) {
-            self.at += 1;
-        }
-    }
-
-    #[inline]
-    fn slice(&self, start: usize, end: usize) -> &'a str {
-        self.text.get(start..end).unwrap_or_default()
-    }
 }
 
 /// Returns the key that the plain scalar `text` makes.
 #[inline]
-fn plain_key(text: &str) -> Option<Text> {
+fn plain_key(text: &str) -> Option<Cow<'_, str>> {
     if text.len() > LONGEST_KEY || text == "<<" {
         return None;
     }
     match resolve(text) {
-        Scalar::Text => Some(Text::new(text)),
-        other => other.key(text).ok(),
+        Scalar::Text => Some(Cow::Borrowed(text)),
+        other => other.key(text).ok().map(|key| Cow::Owned(key.to_string())),
     }
+}
+
+/// Writes what the plain scalar `text` means.
+#[inline]
+fn set(slot: &mut Value, text: &str) -> Option<()> {
+    match resolve(text) {
+        Scalar::Text => *slot = Value::String(Text::new(text)),
+        other => *slot = other.value(text)?,
+    }
+    Some(())
 }

@@ -55,9 +55,10 @@ impl Mapping {
         plan.get_or_insert_with(|| plan_of(map, *start))
     }
 
-    /// Returns the map, and puts its positions in order.
-    pub(super) fn finish(self, positions: &mut Vec<Position>) -> Map {
+    /// Returns the map, and puts its positions in order; adds to `moved` how many that took.
+    pub(super) fn finish(self, positions: &mut Vec<Position>, moved: &mut usize) -> Map {
         if let Some(plan) = self.plan {
+            *moved = moved.saturating_add(positions.len().saturating_sub(self.start));
             let mut ordered = Vec::new();
             for entry in plan {
                 ordered.extend_from_slice(positions.get(entry.at).unwrap_or_default());

@@ -268,7 +268,7 @@ fn cut_date(text: &str) -> Option<(bool, &str)> {
     let year: u32 = if year.bytes().all(|b| b.is_ascii_digit()) { year.parse().ok()? } else { return None };
     let (month, rest) = cut_number(rest)?;
     let (day, rest) = cut_number(rest.strip_prefix('-')?)?;
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         2 if is_leap => 29,
         2 => 28,

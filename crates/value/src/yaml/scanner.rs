@@ -100,10 +100,7 @@ impl<'a> Scanner<'a> {
     fn fill(&mut self) -> Result<(), Failed> {
         while !self.ended {
             if !self.ready.is_empty() {
-                let taken = self.taken;
-                let Some(at) =
-                    self.keys.iter().rposition(|key| key.waits && key.possible && key.token == taken)
-                else {
+                let Some(at) = self.waiting() else {
                     return Ok(());
                 };
                 if !self.is_valid(at)? {
@@ -113,6 +110,15 @@ impl<'a> Scanner<'a> {
             self.scan()?;
         }
         Ok(())
+    }
+
+    /// Returns which candidate the first token is, if it waits to see whether it is a key.
+    fn waiting(&self) -> Option<usize> {
+        // Levels were opened one after the other, so their tokens are in order.
+        let first = self.keys.partition_point(|key| key.token < self.taken);
+        let same = self.keys.get(first..)?.iter().take_while(|key| key.token == self.taken);
+        let found = same.enumerate().find(|(_, key)| key.possible && key.waits);
+        found.map(|(place, _)| first + place)
     }
 
     /// Scans one token, and the invisible ones before it.
@@ -191,9 +197,6 @@ impl<'a> Scanner<'a> {
     }
 
     fn stream_end(&mut self) -> Result<(), Failed> {
-        if self.mark.column != 0 {
-            self.mark = Mark { line: self.mark.line + 1, column: 0 };
-        }
         self.unroll(-1);
         self.forget_key()?;
         self.key_allowed = false;

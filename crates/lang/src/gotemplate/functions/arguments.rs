@@ -14,6 +14,11 @@ pub(super) fn text(arguments: &[Item], index: usize) -> &Text {
     arguments.get(index).and_then(Item::as_text).unwrap_or(&EMPTY)
 }
 
+/// Returns the bytes of the string at `index`.
+pub(super) fn bytes(arguments: &[Item], index: usize) -> &[u8] {
+    arguments.get(index).and_then(Item::as_bytes).unwrap_or_default()
+}
+
 /// Returns the `int` at `index`.
 pub(super) fn int(arguments: &[Item], index: usize) -> i64 {
     match arguments.get(index) {

@@ -2,9 +2,9 @@
 
 use super::super::call::{Call, Outcome};
 use super::super::item::{Item, Width};
-use super::super::print::is_printable;
+use super::super::print::{Spec, is_printable};
 use super::super::printf::printf;
-use super::super::truth::{equal, is_true, less};
+use super::super::truth::{NOT_COMPARABLE, equal, is_true, less};
 use super::arguments::{any, from, text};
 use super::{Function, Type, function, variadic};
 
@@ -14,12 +14,18 @@ pub(super) const TABLE: &[Function] = &[
     variadic("or", &[Type::Raw], Type::Raw, |_, arguments| Ok(any(arguments, 0).clone())),
     variadic("call", &[Type::Raw], Type::Raw, call_value),
     function("not", &[Type::Raw], |_, arguments| Ok(Item::Bool(!is_true(any(arguments, 0))))),
-    variadic("eq", &[Type::Raw], Type::Raw, |_, arguments| eq(arguments).map(Item::Bool)),
-    function("ne", &[Type::Raw, Type::Raw], |_, arguments| eq(arguments).map(|equal| Item::Bool(!equal))),
+    variadic("eq", &[Type::Raw], Type::Raw, |call, arguments| eq(call, arguments).map(Item::Bool)),
+    function("ne", &[Type::Raw, Type::Raw], |call, arguments| {
+        eq(call, arguments).map(|equal| Item::Bool(!equal))
+    }),
     function("lt", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, false).map(Item::Bool)),
     function("le", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, true).map(Item::Bool)),
-    function("gt", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, true).map(|le| Item::Bool(!le))),
-    function("ge", &[Type::Raw, Type::Raw], |_, arguments| compare(arguments, false).map(|lt| Item::Bool(!lt))),
+    function("gt", &[Type::Raw, Type::Raw], |_, arguments| {
+        compare(arguments, true).map(|le| Item::Bool(!le))
+    }),
+    function("ge", &[Type::Raw, Type::Raw], |_, arguments| {
+        compare(arguments, false).map(|lt| Item::Bool(!lt))
+    }),
     variadic("index", &[Type::Raw], Type::Raw, index),
     function("len", &[Type::Raw], len),
     variadic("print", &[], Type::Any, |call, arguments| Ok(Item::text(sprint(call, arguments)?))),
@@ -33,22 +39,29 @@ pub(super) const TABLE: &[Function] = &[
     variadic("urlquery", &[], Type::Any, |call, arguments| escaped(call, arguments, query_escape)),
 ];
 
-fn call_value(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn call_value(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let callee = any(arguments, 0);
     if callee.is_nil() {
         return Err("call of nil".into());
     }
-    Err(format!("non-function of type {}", callee.type_name()).into())
+    let shown = call.text_of(callee)?;
+    Err(format!("non-function {shown} of type {}", callee.type_name()).into())
 }
 
-fn eq(arguments: &[Item]) -> Result<bool, super::super::call::Failure> {
+fn eq(call: &mut Call<'_>, arguments: &[Item]) -> Result<bool, super::super::call::Failure> {
     let others = from(arguments, 1);
     if others.is_empty() {
         return Err("missing argument for comparison".into());
     }
     for other in others {
-        if equal(any(arguments, 0), other)? {
-            return Ok(true);
+        match equal(any(arguments, 0), other) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(message) if message == NOT_COMPARABLE => {
+                let shown = call.print(|printer| printer.print(other, &Spec { verb: 's', ..Spec::PLAIN }))?;
+                return Err(format!("{message} {shown}: {}", other.type_name()).into());
+            }
+            Err(message) => return Err(message.into()),
         }
     }
     Ok(false)
@@ -78,9 +91,9 @@ fn step(item: &Item, key: &Item) -> Outcome {
     if let Some(length) = item.list_len() {
         return Ok(item.element(position(key, length)?).unwrap_or(Item::Nil));
     }
-    if let Item::Text(text) = item {
-        let at = position(key, text.len())?;
-        let byte = text.as_bytes().get(at).copied().unwrap_or_default();
+    if let Some(bytes) = item.as_bytes() {
+        let at = position(key, bytes.len())?;
+        let byte = bytes.get(at).copied().unwrap_or_default();
         return Ok(Item::Int(Width::Uint8, i64::from(byte)));
     }
     let is_text_map = matches!(item, Item::Dict(dict) if dict.of == super::Of::Text);
@@ -110,25 +123,23 @@ fn position(key: &Item, length: usize) -> Result<usize, super::super::call::Fail
 fn len(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let item = any(arguments, 0);
     let length = match item {
-        Item::Text(text) => Some(text.len()),
+        Item::Text(_) | Item::Bytes(_) => item.as_bytes().map(<[u8]>::len),
         other => other.list_len().or_else(|| other.map_len()),
     };
     match length {
         Some(length) => Ok(Item::int(i64::try_from(length).unwrap_or(i64::MAX))),
-        None if item.is_nil() => Err("len of nil pointer".into()),
+        None if matches!(item, Item::Nil) => Err("len of nil pointer".into()),
+        None if item.is_nil() => Err("reflect: call of reflect.Value.Type on zero Value".into()),
         None => Err(format!("len of type {}", item.type_name()).into()),
     }
 }
 
 /// As Go's `Sprint`: a space between two operands of which none is text.
-pub(super) fn sprint(
-    call: &mut Call<'_>,
-    arguments: &[Item],
-) -> Result<String, super::super::call::Failure> {
+pub(super) fn sprint(call: &mut Call<'_>, arguments: &[Item]) -> Result<String, super::super::call::Failure> {
     call.print(|printer| {
         let mut after_text = true;
         for (i, argument) in arguments.iter().enumerate() {
-            let is_text = matches!(argument, Item::Text(_));
+            let is_text = matches!(argument, Item::Text(_) | Item::Bytes(_));
             if i > 0 && !is_text && !after_text {
                 printer.push(" ")?;
             }

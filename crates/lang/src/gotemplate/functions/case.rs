@@ -8,8 +8,12 @@ use super::arguments::text;
 use super::{Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
-    function("upper", &[Type::Text], |_, a| Ok(Item::text(text(a, 0).chars().map(upper).collect::<String>()))),
-    function("lower", &[Type::Text], |_, a| Ok(Item::text(text(a, 0).chars().map(lower).collect::<String>()))),
+    function("upper", &[Type::Text], |_, a| {
+        Ok(Item::text(text(a, 0).chars().map(upper).collect::<String>()))
+    }),
+    function("lower", &[Type::Text], |_, a| {
+        Ok(Item::text(text(a, 0).chars().map(lower).collect::<String>()))
+    }),
     function("title", &[Type::Text], title),
     function("untitle", &[Type::Text], untitle),
     function("swapcase", &[Type::Text], swapcase),
@@ -223,9 +227,7 @@ fn upper_word(text: &str, first: char) -> usize {
             let last = text.get(..end).and_then(|run| run.chars().next_back()).map_or(0, char::len_utf8);
             if next.is_some_and(char::is_alphabetic) { end - last } else { end }
         }
-        Some(second) if small(second) => {
-            tail.find(|c| !small(c)).map_or(text.len(), |at| at + after_first)
-        }
+        Some(second) if small(second) => tail.find(|c| !small(c)).map_or(text.len(), |at| at + after_first),
         _ => after_first,
     }
 }

@@ -3,12 +3,11 @@
 use aes::cipher::block_padding::NoPadding;
 use aes::cipher::{BlockDecryptMut as _, BlockEncryptMut as _, KeyIvInit as _};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD};
 use sha2::{Digest as _, Sha256};
 
 use super::super::call::{Call, Outcome};
 use super::super::item::Item;
-use super::super::literal::lossy;
 use super::arguments::{int, text};
 use super::encoding::base64_decode;
 use super::random::random_bytes;
@@ -53,6 +52,9 @@ const BLOCK: usize = 16;
 /// What the slow functions are charged: about as long as that many steps take.
 const SLOW: u64 = 1_000_000;
 
+/// The work factor of bcrypt.
+const COST: u32 = 10;
+
 fn key(password: &str) -> [u8; 32] {
     let mut key = [0; 32];
     for (place, byte) in key.iter_mut().zip(password.bytes()) {
@@ -69,7 +71,9 @@ fn decrypt(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let mut bytes = base64_decode(encrypted)?;
     if bytes.len() < BLOCK {
         let length = bytes.len();
-        return Err(format!("runtime error: slice bounds out of range [:{BLOCK}] with capacity {length}").into());
+        return Err(
+            format!("runtime error: slice bounds out of range [:{BLOCK}] with capacity {length}").into()
+        );
     }
     let mut content = bytes.split_off(BLOCK);
     if content.len() % BLOCK != 0 {
@@ -81,8 +85,11 @@ fn decrypt(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let padding = usize::from(*plain.last().ok_or("runtime error: index out of range [-1]")?);
     let end = plain.len().checked_sub(padding);
     match end.and_then(|end| plain.get(..end)) {
-        Some(plain) => Ok(Item::text(lossy(plain))),
-        None => Err("runtime error: slice bounds out of range".into()),
+        Some(plain) => Ok(Item::bytes(plain.to_vec())),
+        None => {
+            let end = plain.len() as i64 - padding as i64;
+            Err(format!("runtime error: slice bounds out of range [:{end}]").into())
+        }
     }
 }
 
@@ -107,10 +114,16 @@ fn hashed(call: &mut Call<'_>, password: &str) -> Result<String, super::super::c
     call.budget.step(SLOW)?;
     let salt: [u8; 16] = random_bytes(call, BLOCK)?.try_into().unwrap_or_default();
     if password.len() > 72 {
-        return Ok("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned());
+        return Ok(
+            "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned()
+        );
     }
-    let hash = bcrypt::hash_with_salt(password, 10, salt).map_err(|error| error.to_string())?;
-    Ok(hash.format_for_version(bcrypt::Version::TwoA))
+    let terminated: Vec<u8> = password.bytes().chain([0]).take(72).collect();
+    let hash = bcrypt::bcrypt(COST, salt, &terminated);
+    let alphabet = GeneralPurpose::new(&base64::alphabet::BCRYPT, NO_PAD);
+    // The last byte of the hash is left out, as everywhere.
+    let shown = alphabet.encode(hash.get(..23).unwrap_or_default());
+    Ok(format!("$2a${COST}${}{shown}", alphabet.encode(salt)))
 }
 
 const SEED: &[u8] = b"com.lyndir.masterpassword";
@@ -121,10 +134,27 @@ const PATTERNS: [(&str, &[&str]); 6] = [
     (
         "long",
         &[
-            "CvcvnoCvcvCvcv", "CvcvCvcvnoCvcv", "CvcvCvcvCvcvno", "CvccnoCvcvCvcv", "CvccCvcvnoCvcv", "CvccCvcvCvcvno",
-            "CvcvnoCvccCvcv", "CvcvCvccnoCvcv", "CvcvCvccCvcvno", "CvcvnoCvcvCvcc", "CvcvCvcvnoCvcc", "CvcvCvcvCvccno",
-            "CvccnoCvccCvcv", "CvccCvccnoCvcv", "CvccCvccCvcvno", "CvcvnoCvccCvcc", "CvcvCvccnoCvcc", "CvcvCvccCvccno",
-            "CvccnoCvcvCvcc", "CvccCvcvnoCvcc", "CvccCvcvCvccno",
+            "CvcvnoCvcvCvcv",
+            "CvcvCvcvnoCvcv",
+            "CvcvCvcvCvcvno",
+            "CvccnoCvcvCvcv",
+            "CvccCvcvnoCvcv",
+            "CvccCvcvCvcvno",
+            "CvcvnoCvccCvcv",
+            "CvcvCvccnoCvcv",
+            "CvcvCvccCvcvno",
+            "CvcvnoCvcvCvcc",
+            "CvcvCvcvnoCvcc",
+            "CvcvCvcvCvccno",
+            "CvccnoCvccCvcv",
+            "CvccCvccnoCvcv",
+            "CvccCvccCvcvno",
+            "CvcvnoCvccCvcc",
+            "CvcvCvccnoCvcc",
+            "CvcvCvccCvccno",
+            "CvccnoCvcvCvcc",
+            "CvccCvcvnoCvcc",
+            "CvccCvcvCvccno",
         ],
     ),
     ("medium", &["CvcnoCvc", "CvcCvcno"]),

@@ -11,12 +11,16 @@ use super::{Access, Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
     function("date", &[Type::Text, Type::Any], |_, a| formatted(text(a, 0), any(a, 1), "Local")),
-    function("dateInZone", &[Type::Text, Type::Any, Type::Text], |_, a| formatted(text(a, 0), any(a, 1), text(a, 2))),
+    function("dateInZone", &[Type::Text, Type::Any, Type::Text], |_, a| {
+        formatted(text(a, 0), any(a, 1), text(a, 2))
+    }),
     function("date_in_zone", &[Type::Text, Type::Any, Type::Text], |_, a| {
         formatted(text(a, 0), any(a, 1), text(a, 2))
     }),
     function("htmlDate", &[Type::Any], |_, a| formatted("2006-01-02", any(a, 0), "Local")),
-    function("htmlDateInZone", &[Type::Any, Type::Text], |_, a| formatted("2006-01-02", any(a, 0), text(a, 1))),
+    function("htmlDateInZone", &[Type::Any, Type::Text], |_, a| {
+        formatted("2006-01-02", any(a, 0), text(a, 1))
+    }),
     function("dateModify", &[Type::Text, Type::Time], |_, a| modified(a, false)),
     function("date_modify", &[Type::Text, Type::Time], |_, a| modified(a, false)),
     function("mustDateModify", &[Type::Text, Type::Time], |_, a| modified(a, true)),
@@ -111,7 +115,8 @@ fn ago(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     };
     let elapsed = since(call, &time)?;
     const SECOND: i64 = 1_000_000_000;
-    let rounded = elapsed.saturating_add(if elapsed < 0 { -SECOND / 2 } else { SECOND / 2 }) / SECOND * SECOND;
+    let rounded =
+        elapsed.saturating_add(if elapsed < 0 { -SECOND / 2 } else { SECOND / 2 }) / SECOND * SECOND;
     Ok(Item::text(format_duration(rounded)))
 }
 

@@ -54,8 +54,8 @@ pub(super) const TABLE: &[Function] = &[
     variadic("mergeOverwrite", &[Type::Dict], Type::Dict, |call, a| merge(call, a, true)),
     variadic("mustMerge", &[Type::Dict], Type::Dict, |call, a| must_merge(call, a, false)),
     variadic("mustMergeOverwrite", &[Type::Dict], Type::Dict, |call, a| must_merge(call, a, true)),
-    function("deepCopy", &[Type::Any], |call, a| copied(call, any(a, 0))),
-    function("mustDeepCopy", &[Type::Any], |call, a| copied(call, any(a, 0))),
+    function("deepCopy", &[Type::Any], deep_copy),
+    function("mustDeepCopy", &[Type::Any], deep_copy),
     variadic("dig", &[], Type::Any, dig),
 ];
 
@@ -95,13 +95,22 @@ fn chosen(call: &mut Call<'_>, dict: &Item, keep: impl Fn(&Text) -> bool) -> Out
     Ok(Item::dict(Of::Any, kept)?)
 }
 
+/// Go's library cannot copy nil by itself.
+fn deep_copy(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+    if any(arguments, 0).is_nil() {
+        return Err("reflect: call of reflect.Value.Type on zero Value".into());
+    }
+    copied(call, any(arguments, 0))
+}
+
 fn copied(call: &mut Call<'_>, item: &Item) -> Outcome {
     call.budget.step(1)?;
     match item {
-        Item::List(list) => {
+        Item::List(list) if !list.is_nil => {
             call.charge_list(list.items.len())?;
             call.budget.enter()?;
-            let items: Result<Vec<Item>, Failure> = list.items.iter().map(|item| copied(call, item)).collect();
+            let items: Result<Vec<Item>, Failure> =
+                list.items.iter().map(|item| copied(call, item)).collect();
             call.budget.leave();
             Ok(Item::list_of(list.of, items?)?)
         }
@@ -119,9 +128,20 @@ fn copied(call: &mut Call<'_>, item: &Item) -> Outcome {
             let mut entries = BTreeMap::new();
             call.charge_list(map.len())?;
             for (key, value) in map.iter() {
-                entries.insert(key.clone(), Item::json(value));
+                call.budget.enter()?;
+                let copy = copied(call, &Item::json(value));
+                call.budget.leave();
+                entries.insert(key.clone(), copy?);
             }
             Ok(Item::dict(Of::Any, entries)?)
+        }
+        Item::Array(items) => {
+            call.charge_list(items.len())?;
+            call.budget.enter()?;
+            let copies: Result<Vec<Item>, Failure> =
+                items.iter().map(|value| copied(call, &Item::json(value))).collect();
+            call.budget.leave();
+            Ok(Item::list(copies?)?)
         }
         other => Ok(other.clone()),
     }
@@ -141,7 +161,8 @@ fn dig(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         };
         if !Type::Dict.takes(&current) {
             let found = shown(&current);
-            let message = format!("interface conversion: interface {{}} is {found}, not map[string]interface {{}}");
+            let message =
+                format!("interface conversion: interface {{}} is {found}, not map[string]interface {{}}");
             return Err(message.into());
         }
         current = match current.entry(key).unwrap_or(Item::Missing) {

@@ -7,25 +7,22 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::Digest as _;
 
 use super::super::item::Item;
-use super::super::literal::lossy;
-use super::arguments::text;
+use super::arguments::{bytes, text};
 use super::{Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
-    function("b64enc", &[Type::Text], |_, a| Ok(Item::text(STANDARD.encode(text(a, 0).as_bytes())))),
-    function("b64dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base64_decode(text(a, 0)))))),
-    function("b32enc", &[Type::Text], |_, a| Ok(Item::text(base32_encode(text(a, 0).as_bytes())))),
-    function("b32dec", &[Type::Text], |_, a| Ok(Item::text(decoded(base32_decode(text(a, 0)))))),
-    function("sha1sum", &[Type::Text], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(text(a, 0).as_bytes()))))),
-    function("sha256sum", &[Type::Text], |_, a| {
-        Ok(Item::text(hex(&sha2::Sha256::digest(text(a, 0).as_bytes()))))
-    }),
-    function("adler32sum", &[Type::Text], |_, a| Ok(Item::text(adler32(text(a, 0).as_bytes()).to_string()))),
+    function("b64enc", &[Type::Bytes], |_, a| Ok(Item::text(STANDARD.encode(bytes(a, 0))))),
+    function("b64dec", &[Type::Text], |_, a| Ok(decoded(base64_decode(text(a, 0))))),
+    function("b32enc", &[Type::Bytes], |_, a| Ok(Item::text(base32_encode(bytes(a, 0))))),
+    function("b32dec", &[Type::Text], |_, a| Ok(decoded(base32_decode(text(a, 0))))),
+    function("sha1sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(bytes(a, 0)))))),
+    function("sha256sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha2::Sha256::digest(bytes(a, 0)))))),
+    function("adler32sum", &[Type::Bytes], |_, a| Ok(Item::text(adler32(bytes(a, 0)).to_string()))),
 ];
 
 /// Sprig gives the error's text as the result.
-fn decoded(result: Result<Vec<u8>, String>) -> String {
-    result.map_or_else(|message| message, |bytes| lossy(&bytes))
+fn decoded(result: Result<Vec<u8>, String>) -> Item {
+    result.map_or_else(Item::text, Item::bytes)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -68,7 +65,8 @@ fn base32_decode(text: &str) -> Result<Vec<u8>, String> {
 
 /// Decodes blocks of `size` digits of `bits` bits, the last padded with `=`.
 fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>) -> Result<Vec<u8>, usize> {
-    let input: Vec<(usize, u8)> = text.bytes().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
+    let input: Vec<(usize, u8)> =
+        text.bytes().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
     let mut out = Vec::with_capacity(input.len() * bits as usize / 8);
     let mut blocks = input.chunks(size).peekable();
     while let Some(block) = blocks.next() {
@@ -83,7 +81,7 @@ fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>
         let spare = digits * bits as usize % 8;
         let position = padding.first().or(block.first()).map_or(text.len(), |(at, _)| *at);
         if block.len() < size {
-            return Err(if padding.is_empty() { block_start(block, size, text.len()) } else { text.len() });
+            return Err(text.len() - if padding.is_empty() { block.len() } else { 0 });
         }
         if let Some((at, _)) = padding.iter().find(|(_, b)| *b != b'=') {
             return Err(*at);
@@ -99,11 +97,6 @@ fn decode_blocks(text: &str, size: usize, bits: u32, digit: fn(u8) -> Option<u8>
         }
     }
     Ok(out)
-}
-
-/// Go reports the start of an unfinished last block.
-fn block_start(block: &[(usize, u8)], size: usize, length: usize) -> usize {
-    if size == 4 { block.first().map_or(length, |(at, _)| *at) } else { length }
 }
 
 fn base32_encode(bytes: &[u8]) -> String {

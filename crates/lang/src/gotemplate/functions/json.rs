@@ -6,17 +6,16 @@ use kubewright_value::{Exhausted, Number};
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::Item;
+use super::super::literal::lossy;
 use super::arguments::{any, text};
 use super::{Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
-    function("fromJson", &[Type::Text], |_, a| {
-        Ok(kubewright_value::json::parse(text(a, 0)).map_or(Item::Nil, |value| Item::json(&value)))
+    function("fromJson", &[Type::Text], |call, a| match read(call, text(a, 0)) {
+        Err(Failure::Message(_)) => Ok(Item::Nil),
+        other => other,
     }),
-    function("mustFromJson", &[Type::Text], |_, a| match kubewright_value::json::parse(text(a, 0)) {
-        Ok(value) => Ok(Item::json(&value)),
-        Err(error) => Err(error.to_string().into()),
-    }),
+    function("mustFromJson", &[Type::Text], |call, a| read(call, text(a, 0))),
     // Without `must`, what cannot be written is empty text.
     function("toJson", &[Type::Any], |call, a| lenient(written(call, any(a, 0), COMPACT))),
     function("mustToJson", &[Type::Any], |call, a| written(call, any(a, 0), COMPACT)),
@@ -35,6 +34,15 @@ struct Style {
 const COMPACT: Style = Style { is_pretty: false, escapes_html: true };
 const PRETTY: Style = Style { is_pretty: true, escapes_html: true };
 const RAW: Style = Style { is_pretty: false, escapes_html: false };
+
+/// Values take a few times the room of their text.
+fn read(call: &mut Call<'_>, text: &str) -> Outcome {
+    call.charge(text.len().saturating_mul(4))?;
+    match kubewright_value::json::parse(text) {
+        Ok(value) => Ok(Item::json(&value)),
+        Err(error) => Err(error.to_string().into()),
+    }
+}
 
 fn lenient(outcome: Outcome) -> Outcome {
     match outcome {
@@ -61,6 +69,7 @@ impl Writer {
         let start = self.out.len();
         match item {
             Item::Missing | Item::Nil => self.out.push_str("null"),
+            list if list.is_nil_list() => self.out.push_str("null"),
             Item::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
             Item::Int(_, value) => {
                 let _ = write!(self.out, "{value}");
@@ -76,9 +85,16 @@ impl Writer {
                 let _ = write!(self.out, "{}", number.normalized());
             }
             Item::Text(text) => self.string(text),
+            Item::Bytes(bytes) => {
+                self.string(&lossy(bytes));
+                let escaped = self.out.split_off(start).replace('\u{fffd}', "\\ufffd");
+                self.out.push_str(&escaped);
+            }
             Item::Time(time) => self.string(&time.format("2006-01-02T15:04:05.999999999Z07:00")),
             Item::Version(version) => self.string(&version.to_string()),
-            Item::Array(_) | Item::List(_) => return self.nested(call, |writer, call| writer.list(call, item)),
+            Item::Array(_) | Item::List(_) => {
+                return self.nested(call, |writer, call| writer.list(call, item));
+            }
             Item::Object(_) | Item::Dict(_) => {
                 let entries = item.sorted_entries().unwrap_or_default();
                 return self.nested(call, |writer, call| writer.entries(call, entries));
@@ -114,7 +130,11 @@ impl Writer {
         self.close(call, length, ']')
     }
 
-    fn entries(&mut self, call: &mut Call<'_>, entries: Vec<(kubewright_value::Text, Item)>) -> Result<(), Failure> {
+    fn entries(
+        &mut self,
+        call: &mut Call<'_>,
+        entries: Vec<(kubewright_value::Text, Item)>,
+    ) -> Result<(), Failure> {
         let length = entries.len();
         self.out.push('{');
         for (index, (key, value)) in entries.into_iter().enumerate() {

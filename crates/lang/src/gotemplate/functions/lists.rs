@@ -59,7 +59,11 @@ fn made(call: &mut Call<'_>, items: Vec<Item>) -> Outcome {
 /// Returns the elements of a list, or Go's complaint that it is none.
 fn items(call: &mut Call<'_>, item: &Item, complaint: &str) -> Result<Vec<Item>, Failure> {
     let Some(length) = item.list_len() else {
-        return Err(if item.is_nil() { NIL.into() } else { format!("{complaint} {}", item.kind_name()).into() });
+        return Err(if item.is_nil() {
+            NIL.into()
+        } else {
+            format!("{complaint} {}", item.kind_name()).into()
+        });
     };
     call.charge_list(length)?;
     Ok(item.elements().unwrap_or_default())
@@ -89,15 +93,18 @@ fn last(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 
 fn rest(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let mut list = items(call, any(arguments, 0), "Cannot find rest on type")?;
-    if !list.is_empty() {
-        list.remove(0);
+    if list.is_empty() {
+        return Ok(Item::nil_list(Of::Any));
     }
+    list.remove(0);
     Ok(Item::list(list)?)
 }
 
 fn initial(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let mut list = items(call, any(arguments, 0), "Cannot find initial on type")?;
-    list.pop();
+    if list.pop().is_none() {
+        return Ok(Item::nil_list(Of::Any));
+    }
     Ok(Item::list(list)?)
 }
 
@@ -184,15 +191,26 @@ fn concat(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         };
         all.extend(items(call, list, "")?);
     }
+    if all.is_empty() {
+        return Ok(Item::nil_list(Of::Any));
+    }
     Ok(Item::list(all)?)
 }
 
 fn chunk(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let list = items(call, any(arguments, 1), "Cannot chunk type")?;
-    let size = usize::try_from(int(arguments, 0)).unwrap_or(0);
-    if size == 0 {
-        return Err("runtime error: makeslice: len out of range".into());
+    let size = int(arguments, 0);
+    let last = i64::try_from(list.len()).unwrap_or(i64::MAX) - 1;
+    // With a negative size the count of chunks that Go computes can come out as none.
+    if size < 0 && (last as f64 / size as f64).floor() == -1.0 {
+        return Ok(Item::list_of(Of::Lists, Vec::new())?);
     }
+    if size < -1 && last == 0 {
+        return Ok(Item::list_of(Of::Lists, vec![Item::list(list)?])?);
+    }
+    let Some(size) = usize::try_from(size).ok().filter(|size| *size > 0) else {
+        return Err("runtime error: makeslice: len out of range".into());
+    };
     let mut chunks = Vec::new();
     for part in list.chunks(size) {
         chunks.push(Item::list(part.to_vec())?);

@@ -72,11 +72,7 @@ fn round(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     Ok(Item::Float(rounded / power))
 }
 
-fn exact(
-    start: f64,
-    items: &[Item],
-    combine: fn(Decimal, Decimal) -> Result<Decimal, Failure>,
-) -> Outcome {
+fn exact(start: f64, items: &[Item], combine: fn(Decimal, Decimal) -> Result<Decimal, Failure>) -> Outcome {
     let mut sum = Decimal::new(start)?;
     for item in items {
         sum = combine(sum, Decimal::new(to_float(item))?)?;
@@ -126,7 +122,8 @@ impl Decimal {
 
     fn add(self, other: Self) -> Result<Self, Failure> {
         let exponent = self.exponent.min(other.exponent);
-        let exact = self.rough.or(other.rough).is_none().then(|| self.at(exponent)?.checked_add(other.at(exponent)?));
+        let exact =
+            self.rough.or(other.rough).is_none().then(|| self.at(exponent)?.checked_add(other.at(exponent)?));
         Ok(match exact.flatten() {
             Some(digits) => Self { digits, exponent, rough: None },
             None => Self::rough(self.value() + other.value()),
@@ -164,7 +161,7 @@ impl Decimal {
         } else {
             (self.digits, other.digits.checked_mul(10_i128.checked_pow(shift.unsigned_abs())?)?)
         };
-        let (quotient, remainder) = (top / bottom, top % bottom);
+        let (quotient, remainder) = (top.checked_div(bottom)?, top.checked_rem(bottom)?);
         let up = remainder.checked_mul(2)?.unsigned_abs() >= bottom.unsigned_abs();
         let away = if (top < 0) == (bottom < 0) { 1 } else { -1 };
         Some(Self { digits: quotient + if up { away } else { 0 }, exponent: -PLACES, rough: None })

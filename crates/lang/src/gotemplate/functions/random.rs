@@ -13,8 +13,10 @@ pub(super) const TABLE: &[Function] = &[
         .guarded(Access::Unrepeatable),
     function("randNumeric", &[Type::Int], |call, a| random_text(call, int(a, 0), |c| c.is_ascii_digit()))
         .guarded(Access::Unrepeatable),
-    function("randAlphaNum", &[Type::Int], |call, a| random_text(call, int(a, 0), |c| c.is_ascii_alphanumeric()))
-        .guarded(Access::Unrepeatable),
+    function("randAlphaNum", &[Type::Int], |call, a| {
+        random_text(call, int(a, 0), |c| c.is_ascii_alphanumeric())
+    })
+    .guarded(Access::Unrepeatable),
     function("randAscii", &[Type::Int], |call, a| random_text(call, int(a, 0), |c| (' '..='~').contains(&c)))
         .guarded(Access::Unrepeatable),
     function("randBytes", &[Type::Int], |call, a| {

@@ -1,9 +1,11 @@
 //! Sprig's regular expressions.
 
+use std::sync::Arc;
+
 use kubewright_value::Text;
 
 use super::super::call::{Call, Failure, Outcome};
-use super::super::item::Item;
+use super::super::item::{Item, Of};
 use super::arguments::{int, text};
 use super::{Function, Type, function};
 use crate::goregex::{Regex, quote_meta, replace_all, replace_all_literal};
@@ -15,7 +17,7 @@ const COUNTED: &[Type] = &[Type::Text, Type::Text, Type::Int];
 pub(super) const TABLE: &[Function] = &[
     // Without `must`, a pattern that is none matches nothing.
     function("regexMatch", TWO, |call, a| {
-        let regex = call.regex(text(a, 0));
+        let regex = call.regex(text(a, 0))?;
         Ok(Item::Bool(regex.is_ok_and(|regex| regex.is_match(text(a, 1)))))
     }),
     function("mustRegexMatch", TWO, |call, a| Ok(Item::Bool(pattern(call, a, "")?.is_match(text(a, 1))))),
@@ -40,9 +42,9 @@ pub(in super::super) fn takes_pattern(name: &str) -> bool {
     name != "regexQuoteMeta" && (name.starts_with("regex") || name.starts_with("mustRegex"))
 }
 
-fn pattern(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Result<Regex, Failure> {
+fn pattern(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Result<Arc<Regex>, Failure> {
     let pattern = text(arguments, 0);
-    call.regex(pattern).map_err(|message| match panic {
+    call.regex(pattern)?.map_err(|message| match panic {
         "" => message.into(),
         _ => format!("{panic}`{pattern}`): {message}").into(),
     })
@@ -60,6 +62,9 @@ fn find_all(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
     for part in regex.find_all(text(arguments, 1)).take(limit) {
         call.charge_list(1)?;
         found.push(Text::new(part));
+    }
+    if found.is_empty() {
+        return Ok(Item::nil_list(Of::Text));
     }
     Ok(Item::texts(found))
 }
@@ -83,5 +88,8 @@ fn split(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
     let regex = pattern(call, arguments, panic)?;
     let whole = text(arguments, 1);
     call.charge_list(whole.len())?;
+    if int(arguments, 2) == 0 {
+        return Ok(Item::nil_list(Of::Text));
+    }
     Ok(Item::texts(regex.split(whole, usize::try_from(int(arguments, 2)).ok()).into_iter().map(Text::new)))
 }

@@ -56,7 +56,9 @@ impl Version {
         }
         let segment = |index: usize| match parts.get(index) {
             Some(part) => part.parse().map_err(|_| {
-                format!("Error parsing version segment: strconv.ParseUint: parsing {part:?}: value out of range")
+                format!(
+                    "Error parsing version segment: strconv.ParseUint: parsing {part:?}: value out of range"
+                )
             }),
             None => Ok(0),
         };

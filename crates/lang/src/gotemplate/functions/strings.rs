@@ -6,9 +6,9 @@ use kubewright_value::Text;
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::{Item, Of};
-use super::super::literal::{lossy, parse_integer};
-use super::super::print::quote;
-use super::arguments::{any, from, int, text};
+use super::super::literal::parse_integer;
+use super::super::print::{quote, quote_bytes};
+use super::arguments::{any, bytes, from, int, text};
 use super::{Function, Type, function, variadic};
 
 pub(super) const TABLE: &[Function] = &[
@@ -19,7 +19,7 @@ pub(super) const TABLE: &[Function] = &[
         let small = left > 0 && right < 7;
         Ok(if small { Item::Text(text(a, 2).clone()) } else { abbreviated(left, right, text(a, 2)) })
     }),
-    function("trunc", &[Type::Int, Type::Text], |_, a| Ok(trunc(int(a, 0), text(a, 1)))),
+    function("trunc", &[Type::Int, Type::Bytes], |_, a| Ok(trunc(int(a, 0), any(a, 1)))),
     function("trim", &[Type::Text], |_, a| Ok(Item::text(text(a, 0).trim()))),
     function("trimAll", &[Type::Text, Type::Text], trim_all),
     function("trimall", &[Type::Text, Type::Text], trim_all),
@@ -31,7 +31,7 @@ pub(super) const TABLE: &[Function] = &[
         let whole = text(a, 1);
         Ok(Item::text(whole.strip_prefix(text(a, 0).as_str()).unwrap_or(whole)))
     }),
-    function("substr", &[Type::Int, Type::Int, Type::Text], substr),
+    function("substr", &[Type::Int, Type::Int, Type::Bytes], substr),
     function("repeat", &[Type::Int, Type::Text], |call, a| {
         let (count, unit) = (count(int(a, 0))?, text(a, 1));
         call.charge(unit.len().saturating_mul(count))?;
@@ -43,19 +43,25 @@ pub(super) const TABLE: &[Function] = &[
     function("wrapWith", &[Type::Int, Type::Text, Type::Text], |call, a| {
         wrapped(call, int(a, 0), text(a, 1), text(a, 2), true)
     }),
-    function("contains", &[Type::Text, Type::Text], |_, a| Ok(Item::Bool(text(a, 1).contains(text(a, 0).as_str())))),
+    function("contains", &[Type::Text, Type::Text], |_, a| {
+        Ok(Item::Bool(text(a, 1).contains(text(a, 0).as_str())))
+    }),
     function("hasPrefix", &[Type::Text, Type::Text], |_, a| {
         Ok(Item::Bool(text(a, 1).starts_with(text(a, 0).as_str())))
     }),
     function("hasSuffix", &[Type::Text, Type::Text], |_, a| {
         Ok(Item::Bool(text(a, 1).ends_with(text(a, 0).as_str())))
     }),
-    variadic("quote", &[], Type::Any, |call, a| joined(call, a, |call, item| Ok(quote(&call.text_of(item)?)))),
+    variadic("quote", &[], Type::Any, |call, a| joined(call, a, quoted)),
     variadic("squote", &[], Type::Any, |call, a| {
         joined(call, a, |call, item| Ok(format!("'{}'", call.text_of(item)?)))
     }),
-    variadic("cat", &[], Type::Any, |call, a| joined(call, a, |call, item| Ok(call.text_of(item)?.to_string()))),
-    function("indent", &[Type::Int, Type::Text], |call, a| Ok(Item::text(indented(call, int(a, 0), text(a, 1))?))),
+    variadic("cat", &[], Type::Any, |call, a| {
+        joined(call, a, |call, item| Ok(call.text_of(item)?.to_string()))
+    }),
+    function("indent", &[Type::Int, Type::Text], |call, a| {
+        Ok(Item::text(indented(call, int(a, 0), text(a, 1))?))
+    }),
     function("nindent", &[Type::Int, Type::Text], |call, a| {
         Ok(Item::text(format!("\n{}", indented(call, int(a, 0), text(a, 1))?)))
     }),
@@ -88,7 +94,7 @@ fn abbreviated(offset: i64, width: i64, whole: &Text) -> Item {
     if width < 4 {
         return Item::Text(whole.clone());
     }
-    Item::text(abbreviate(whole.as_bytes(), offset, width).map_or_else(String::new, |bytes| lossy(&bytes)))
+    Item::bytes(abbreviate(whole.as_bytes(), offset, width).unwrap_or_default())
 }
 
 /// Shortens to `width` bytes with an ellipsis at one end or both; nothing when that is too narrow.
@@ -99,7 +105,7 @@ fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Option<Vec<u8>> {
         return Some(whole.to_vec());
     }
     let offset = offset.min(length);
-    let offset = if length - offset < width - 3 { length - (width - 3) } else { offset };
+    let offset = if length.saturating_sub(offset) < width - 3 { length - (width - 3) } else { offset };
     if offset <= 4 {
         return Some([part(0, width - 3)?, b"..."].concat());
     }
@@ -113,17 +119,18 @@ fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Option<Vec<u8>> {
     Some([b"...", part(length - (width - 3), length)?].concat())
 }
 
-fn trunc(count: i64, whole: &Text) -> Item {
-    let length = i64::try_from(whole.len()).unwrap_or(i64::MAX);
-    let bytes = whole.as_bytes();
+fn trunc(count: i64, whole: &Item) -> Item {
+    let bytes = whole.as_bytes().unwrap_or_default();
+    let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     let at = |position: i64| usize::try_from(position).unwrap_or(0);
-    if count < 0 && length.saturating_add(count) > 0 {
-        return Item::text(lossy(bytes.get(at(length + count)..).unwrap_or_default()));
-    }
-    if count >= 0 && length > count {
-        return Item::text(lossy(bytes.get(..at(count)).unwrap_or_default()));
-    }
-    Item::Text(whole.clone())
+    let kept = if count < 0 && length.saturating_add(count) > 0 {
+        bytes.get(at(length + count)..)
+    } else if count >= 0 && length > count {
+        bytes.get(..at(count))
+    } else {
+        return whole.clone();
+    };
+    Item::bytes(kept.unwrap_or_default().to_vec())
 }
 
 fn trim_all(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
@@ -132,7 +139,7 @@ fn trim_all(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 }
 
 fn substr(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let (start, end, whole) = (int(arguments, 0), int(arguments, 1), text(arguments, 2));
+    let (start, end, whole) = (int(arguments, 0), int(arguments, 1), bytes(arguments, 2));
     let length = i64::try_from(whole.len()).unwrap_or(i64::MAX);
     let (start, end) = match (start, end) {
         (start, end) if start < 0 => (0, end),
@@ -140,9 +147,15 @@ fn substr(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         both => both,
     };
     let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-    match part.and_then(|(start, end)| whole.as_bytes().get(start..end)) {
-        Some(part) => Ok(Item::text(lossy(part))),
-        None => Err(format!("runtime error: slice bounds out of range [{start}:{end}] with length {length}").into()),
+    match part.and_then(|(start, end)| whole.get(start..end)) {
+        Some(part) => Ok(Item::bytes(part.to_vec())),
+        None if int(arguments, 0) < 0 && end < 0 => {
+            Err(format!("runtime error: slice bounds out of range [:{end}]").into())
+        }
+        None if int(arguments, 0) < 0 => {
+            Err(format!("runtime error: slice bounds out of range [:{end}] with length {length}").into())
+        }
+        None => Err(format!("runtime error: slice bounds out of range [{start}:{end}]").into()),
     }
 }
 
@@ -208,7 +221,14 @@ fn wrapped(call: &mut Call<'_>, width: i64, separator: &str, whole: &Text, long_
         offset += next;
     }
     out.extend_from_slice(bytes.get(offset..).unwrap_or_default());
-    Ok(Item::text(lossy(&out)))
+    Ok(Item::bytes(out))
+}
+
+fn quoted(call: &mut Call<'_>, item: &Item) -> Result<String, Failure> {
+    match item {
+        Item::Bytes(bytes) => Ok(quote_bytes(bytes)),
+        other => Ok(quote(&call.text_of(other)?)),
+    }
 }
 
 /// Writes the arguments that are not nil with spaces between them.
@@ -268,13 +288,21 @@ fn join(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 
 fn numbered(call: &mut Call<'_>, separator: &Text, limit: i64, whole: &Text) -> Outcome {
     let parts = parts(call, separator, limit, whole)?;
-    let entries: BTreeMap<Text, Item> =
-        parts.into_iter().enumerate().map(|(i, part)| (Text::from(format!("_{i}")), Item::text(part))).collect();
+    let entries: BTreeMap<Text, Item> = parts
+        .into_iter()
+        .enumerate()
+        .map(|(i, part)| (Text::from(format!("_{i}")), Item::text(part)))
+        .collect();
     Ok(Item::dict(Of::Text, entries)?)
 }
 
 /// As Go's `SplitN`: an empty separator takes the text apart into characters.
-fn parts<'t>(call: &mut Call<'_>, separator: &str, limit: i64, whole: &'t str) -> Result<Vec<&'t str>, Failure> {
+fn parts<'t>(
+    call: &mut Call<'_>,
+    separator: &str,
+    limit: i64,
+    whole: &'t str,
+) -> Result<Vec<&'t str>, Failure> {
     call.charge_list(if separator.is_empty() { whole.len() } else { whole.matches(separator).count() + 1 })?;
     let limit = if limit < 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
     if limit == 0 {

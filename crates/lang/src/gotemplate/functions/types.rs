@@ -10,7 +10,9 @@ pub(super) const TABLE: &[Function] = &[
         Ok(a.get(1).filter(|given| is_true(given)).unwrap_or(any(a, 0)).clone())
     }),
     function("empty", &[Type::Any], |_, a| Ok(Item::Bool(!is_true(any(a, 0))))),
-    variadic("coalesce", &[], Type::Any, |_, a| Ok(a.iter().find(|item| is_true(item)).cloned().unwrap_or(Item::Nil))),
+    variadic("coalesce", &[], Type::Any, |_, a| {
+        Ok(a.iter().find(|item| is_true(item)).cloned().unwrap_or(Item::Nil))
+    }),
     variadic("all", &[], Type::Any, |_, a| Ok(Item::Bool(a.iter().all(is_true)))),
     variadic("any", &[], Type::Any, |_, a| Ok(Item::Bool(a.iter().any(is_true)))),
     function("ternary", &[Type::Any, Type::Any, Type::Bool], |_, a| {

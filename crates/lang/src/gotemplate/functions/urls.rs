@@ -152,7 +152,8 @@ fn parse_host(host: &str) -> Result<String, String> {
     } else {
         host.find(':').and_then(|at| host.get(at..)).unwrap_or_default()
     };
-    let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
+    let is_port =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
     if !is_port {
         return Err(format!("invalid port {port:?} after host"));
     }

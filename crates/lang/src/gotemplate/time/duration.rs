@@ -49,6 +49,9 @@ pub(in super::super) fn parse_duration(text: &str) -> Result<i64, String> {
     while !rest.is_empty() {
         let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(number_end);
+        if number.is_empty() {
+            return Err(invalid());
+        }
         let unit_end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
         let (unit, after) = after.split_at(unit_end);
         let scale: i128 = match unit {

@@ -5,7 +5,17 @@ use std::fmt::Write as _;
 use super::Time;
 
 pub(in super::super) const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 pub(in super::super) const DAYS: [&str; 7] =
@@ -38,9 +48,16 @@ pub(super) enum Part {
     LowerPm,
     ZoneName,
     /// An offset: `Z` for UTC allowed, colons, and how many of hours, minutes, seconds.
-    Offset { z: bool, colon: bool, units: u8 },
+    Offset {
+        z: bool,
+        colon: bool,
+        units: u8,
+    },
     /// A fraction of `digits`; trailing zeros are cut when `nines`.
-    Fraction { digits: usize, nines: bool },
+    Fraction {
+        digits: usize,
+        nines: bool,
+    },
 }
 
 /// Names that are tried first where they start alike.
@@ -135,7 +152,7 @@ fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
     let civil = time.civil();
     let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
     let weekday = DAYS.get(civil.weekday as usize).copied().unwrap_or_default();
-    let hour12 = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
+    let hour12 = (civil.hour + 11) % 12 + 1;
     // Writing to a string cannot fail.
     let _ = match part {
         Part::LongMonth => out.write_str(month),
@@ -156,6 +173,7 @@ fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
         Part::ZeroMinute => write!(out, "{:02}", civil.minute),
         Part::Second => write!(out, "{}", civil.second),
         Part::ZeroSecond => write!(out, "{:02}", civil.second),
+        Part::LongYear if civil.year < 0 => write!(out, "-{:04}", civil.year.unsigned_abs()),
         Part::LongYear => write!(out, "{:04}", civil.year),
         Part::Year => write!(out, "{:02}", civil.year.rem_euclid(100)),
         Part::UpperPm => out.write_str(if civil.hour >= 12 { "PM" } else { "AM" }),
@@ -171,9 +189,8 @@ fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
             Ok(())
         }
         Part::Fraction { digits, nines } => {
-            let all = format!("{:09}", civil.nanosecond);
-            let mut shown = format!("{all:0<digits$}");
-            shown.truncate(digits);
+            let known = format!("{:09}", civil.nanosecond);
+            let shown: String = known.chars().chain(std::iter::repeat('0')).take(digits).collect();
             let shown = if nines { shown.trim_end_matches('0') } else { &shown };
             if shown.is_empty() { Ok(()) } else { write!(out, "{separator}{shown}") }
         }

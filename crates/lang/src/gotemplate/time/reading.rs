@@ -20,7 +20,7 @@ pub(in super::super) fn parse(layout: &str, text: &str) -> Result<Time, String> 
             if !value.is_empty() {
                 return Err(format!("parsing time {text:?}: extra text: {value:?}"));
             }
-            return fields.time().ok_or_else(|| format!("parsing time {text:?}: out of range"));
+            return fields.time().ok_or_else(|| format!("parsing time {text:?}: day out of range"));
         };
         let name = rest.get(before.len()..rest.len() - after.len()).unwrap_or_default();
         value = fields.read(part, value, after).ok_or_else(|| problem(value, name))?;
@@ -66,7 +66,7 @@ impl Fields {
         match part {
             Part::LongYear => {
                 let (digits, rest) = split(value, 4)?;
-                self.year = digits.parse().ok()?;
+                self.year = digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?;
                 Some(rest)
             }
             Part::Year => {
@@ -91,7 +91,8 @@ impl Fields {
                 self.month.map(|_| rest)
             }
             Part::Day | Part::UnderDay | Part::ZeroDay => {
-                let value = if part == Part::UnderDay { value.strip_prefix(' ').unwrap_or(value) } else { value };
+                let value =
+                    if part == Part::UnderDay { value.strip_prefix(' ').unwrap_or(value) } else { value };
                 let (day, rest) = number(value, part == Part::ZeroDay)?;
                 self.day = Some(day);
                 Some(rest)
@@ -102,8 +103,12 @@ impl Fields {
                 Some(rest)
             }
             Part::Hour24 => below(number(value, false)?, 24, &mut self.hour),
-            Part::Hour12 | Part::ZeroHour12 => below(number(value, part == Part::ZeroHour12)?, 13, &mut self.hour),
-            Part::Minute | Part::ZeroMinute => below(number(value, part == Part::ZeroMinute)?, 60, &mut self.minute),
+            Part::Hour12 | Part::ZeroHour12 => {
+                below(number(value, part == Part::ZeroHour12)?, 13, &mut self.hour)
+            }
+            Part::Minute | Part::ZeroMinute => {
+                below(number(value, part == Part::ZeroMinute)?, 60, &mut self.minute)
+            }
             Part::Second | Part::ZeroSecond => {
                 let rest = below(number(value, part == Part::ZeroSecond)?, 60, &mut self.second)?;
                 let expects = matches!(next_part(layout_after), ("", Some(Part::Fraction { .. }), _));

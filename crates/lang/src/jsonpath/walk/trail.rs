@@ -27,7 +27,8 @@ impl From<&Captured> for Value {
 /// The way so far. Kept only when somebody asks for it.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Trail {
-    pub(super) is_kept: bool,
+    pub(super) keeps_keys: bool,
+    pub(super) keeps_steps: bool,
     pub(in super::super) keys: Vec<Captured>,
     /// For each step that captures, where its keys start and whether it may have any number.
     pub(in super::super) parts: Vec<(usize, bool)>,
@@ -44,7 +45,7 @@ impl Trail {
 
     /// Adds the step that `key` is, unless the value stands nowhere.
     pub(super) fn note(&mut self, key: &Captured) {
-        if self.is_kept && !self.is_computed {
+        if self.keeps_steps && !self.is_computed {
             self.steps.push(match key {
                 Captured::Index(index) => Step::Index(*index),
                 Captured::Name(name) => Step::Key(name.clone()),

@@ -1,19 +1,18 @@
 //! Flow collections on one line.
 
-use super::super::scalar::resolve;
-use super::{LONGEST_KEY, Reader, plain_key};
-use crate::{Map, Value};
+use super::{LONGEST_KEY, Reader, plain_key, set};
+use crate::{Map, Text, Value};
 
 impl<'a, const PLACES: bool> Reader<'a, PLACES> {
     /// Reads the list or mapping in brackets that is next.
-    pub(super) fn flow(&mut self) -> Option<Value> {
+    pub(super) fn flow(&mut self, slot: &mut Value) -> Option<()> {
         self.enter()?;
         self.note(self.at);
         let is_mapping = self.byte() == b'{';
         self.at += 1;
-        let value = if is_mapping { self.flow_mapping() } else { self.flow_sequence() };
+        *slot = if is_mapping { self.flow_mapping()? } else { self.flow_sequence()? };
         self.depth -= 1;
-        value
+        Some(())
     }
 
     fn flow_sequence(&mut self) -> Option<Value> {
@@ -23,7 +22,8 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             if self.byte() == b']' {
                 break;
             }
-            items.push(self.flow_node()?);
+            items.push(Value::Null);
+            self.flow_node(items.last_mut()?)?;
             if !self.is_comma_next(b']')? {
                 break;
             }
@@ -48,10 +48,7 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             self.note(start);
             self.at += 1;
             self.skip_spaces();
-            let value = self.flow_node()?;
-            if map.insert(key, value).is_some() {
-                return None;
-            }
+            self.flow_node(map.slot(&key).ok()?)?;
             if !self.is_comma_next(b'}')? {
                 break;
             }
@@ -61,19 +58,20 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
     }
 
     /// Reads a value inside brackets.
-    fn flow_node(&mut self) -> Option<Value> {
+    fn flow_node(&mut self, slot: &mut Value) -> Option<()> {
         let start = self.at;
         match self.byte() {
-            b'[' | b'{' => self.flow(),
+            b'[' | b'{' => self.flow(slot),
             quote @ (b'"' | b'\'') => {
                 let text = self.quoted(quote)?;
                 self.note(start);
-                Some(Value::String(text))
+                *slot = Value::String(Text::new(text));
+                Some(())
             }
             _ => {
                 let text = self.flow_plain()?;
                 self.note(start);
-                resolve(text).value(text)
+                set(slot, text)
             }
         }
     }

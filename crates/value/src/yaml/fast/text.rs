@@ -1,23 +1,9 @@
 //! Scalars on one line, and blocks.
 
+use std::borrow::Cow;
+
 use super::Reader;
 use crate::{Text, Value};
-
-/// What a byte means inside a plain scalar in block style.
-const END: u8 = 1;
-const COLON: u8 = 2;
-const HASH: u8 = 3;
-const GIVE_UP: u8 = 4;
-
-const INSIDE: [u8; 256] = {
-    let mut table = [0; 256];
-    table[b'\n' as usize] = END;
-    table[0] = END;
-    table[b':' as usize] = COLON;
-    table[b'#' as usize] = HASH;
-    table[b'\t' as usize] = GIVE_UP;
-    table
-};
 
 impl<'a, const PLACES: bool> Reader<'a, PLACES> {
     /// Reads a plain scalar on this line; says whether the `:` of a key follows it, which then is next.
@@ -31,21 +17,34 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             _ => {}
         }
         loop {
-            let byte = self.byte();
-            match INSIDE.get(usize::from(byte)).copied().unwrap_or(GIVE_UP) {
-                0 => {}
-                END => return Some((self.trimmed(start), false)),
-                COLON => match self.byte_at(self.at + 1) {
+            self.skip_harmless();
+            match self.byte() {
+                b'\n' | 0 => return Some((self.trimmed(start), false)),
+                b':' => match self.byte_at(self.at + 1) {
                     b' ' | b'\n' | 0 => return Some((self.trimmed(start), true)),
                     b'\t' => return None,
                     _ => {}
                 },
-                HASH if self.byte_at(self.at.wrapping_sub(1)) == b' ' => {
-                    return Some((self.trimmed(start), false));
-                }
-                HASH => {}
+                b'#' if self.byte_at(self.at - 1) == b' ' => return Some((self.trimmed(start), false)),
+                b'#' => {}
                 _ => return None,
             }
+            self.at += 1;
+        }
+    }
+
+    /// Steps over bytes that are ordinary in a plain scalar, eight at a time.
+    #[inline]
+    fn skip_harmless(&mut self) {
+        while let Some(eight) = self.bytes.get(self.at..self.at + 8).and_then(|bytes| bytes.first_chunk()) {
+            let special = special_bytes(u64::from_le_bytes(*eight));
+            if special != 0 {
+                self.at += (special.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
+        while !matches!(self.byte(), b'\n' | b':' | b'#' | b'\t' | 0) {
             self.at += 1;
         }
     }
@@ -60,27 +59,27 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
     }
 
     /// Reads a scalar in quotes that ends on this line.
-    pub(super) fn quoted(&mut self, quote: u8) -> Option<Text> {
+    pub(super) fn quoted(&mut self, quote: u8) -> Option<Cow<'a, str>> {
         self.at += 1;
         let start = self.at;
         loop {
             match self.byte() {
                 byte if byte == quote => break,
                 b'\n' | 0 => return None,
-                b'\\' if quote == b'"' => return self.escaped(start),
+                b'\\' if quote == b'"' => return self.escaped(start).map(Cow::Owned),
                 _ => self.at += 1,
             }
         }
         if quote == b'\'' && self.byte_at(self.at + 1) == b'\'' {
-            return self.doubled(start);
+            return self.doubled(start).map(Cow::Owned);
         }
-        let text = Text::new(self.slice(start, self.at));
+        let text = self.slice(start, self.at);
         self.at += 1;
-        Some(text)
+        Some(Cow::Borrowed(text))
     }
 
     /// Goes on with a text in double quotes that has an escape.
-    fn escaped(&mut self, start: usize) -> Option<Text> {
+    fn escaped(&mut self, start: usize) -> Option<String> {
         let mut out = String::from(self.slice(start, self.at));
         loop {
             let run = self.at;
@@ -99,11 +98,11 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             self.at += 2;
         }
         self.at += 1;
-        Some(Text::from(out))
+        Some(out)
     }
 
     /// Goes on with a text in single quotes that has two of them in it.
-    fn doubled(&mut self, start: usize) -> Option<Text> {
+    fn doubled(&mut self, start: usize) -> Option<String> {
         let mut out = String::from(self.slice(start, self.at));
         loop {
             let run = self.at;
@@ -119,11 +118,11 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             self.at += 2;
         }
         self.at += 1;
-        Some(Text::from(out))
+        Some(out)
     }
 
     /// Reads `|` or `>` and its lines, which are deeper than `parent`.
-    pub(super) fn block_scalar(&mut self, parent: usize) -> Option<Value> {
+    pub(super) fn block_scalar(&mut self, parent: usize, slot: &mut Value) -> Option<()> {
         self.note(self.at);
         let is_literal = self.byte() == b'|';
         self.at += 1;
@@ -168,7 +167,8 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             b'+' => push_breaks(&mut out, breaks),
             _ => push_breaks(&mut out, breaks.min(1)),
         }
-        Some(Value::String(Text::from(out)))
+        *slot = Value::String(Text::from(out));
+        Some(())
     }
 
     /// Returns the column of the first line with text below; `at` is at the end of the header.
@@ -222,4 +222,16 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
 
 fn push_breaks(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n('\n', count));
+}
+
+/// Returns a word whose lowest set bit is in the first of eight bytes that is a line break, `:`, `#` or a tab.
+#[inline]
+fn special_bytes(eight: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    // The top bit of each byte tells whether it is `byte`; exact up to the first that is.
+    let equal = |byte: u8| {
+        let word = eight ^ (ONES * u64::from(byte));
+        word.wrapping_sub(ONES) & !word
+    };
+    (equal(b'\n') | equal(b':') | equal(b'#') | equal(b'\t')) & (ONES << 7)
 }

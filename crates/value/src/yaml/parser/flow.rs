@@ -3,7 +3,8 @@
 use super::super::Failed;
 use super::super::mapping::Mapping;
 use super::super::token::{Kind, Mark};
-use super::{Parser, no_key, unexpected};
+use super::entry::no_key;
+use super::{Parser, unexpected};
 use crate::Value;
 
 impl Parser<'_> {
@@ -38,7 +39,8 @@ impl Parser<'_> {
     fn flow_pair(&mut self) -> Result<Value, Failed> {
         let mut mapping = Mapping::new(self.positions.len());
         self.flow_key(&mut mapping)?;
-        Ok(Value::object(mapping.finish(&mut self.positions)))
+        let mark = self.scanner.peek()?.start;
+        self.finish(mapping, mark)
     }
 
     pub(super) fn flow_mapping(&mut self) -> Result<Value, Failed> {
@@ -67,8 +69,8 @@ impl Parser<'_> {
                 }
             }
         }
-        self.scanner.next()?;
-        Ok(Value::object(mapping.finish(&mut self.positions)))
+        let mark = self.scanner.next()?.start;
+        self.finish(mapping, mark)
     }
 
     /// Reads an entry whose key is announced.

@@ -104,7 +104,11 @@ impl Constraint {
         let own = &self.version;
         let is_unwanted_prerelease = !version.prerelease.is_empty() && own.prerelease.is_empty();
         if self.operator == "!=" {
-            return if self.is_open { !is_unwanted_prerelease && self.differs(version) } else { version.order(own).is_ne() };
+            return if self.is_open {
+                !is_unwanted_prerelease && self.differs(version)
+            } else {
+                version.order(own).is_ne()
+            };
         }
         if is_unwanted_prerelease {
             return false;
