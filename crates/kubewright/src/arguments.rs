@@ -20,7 +20,7 @@ Exit codes:
 
 /// Reads Kubernetes rule languages, runs them on manifests, and says why.
 #[derive(Debug, Parser)]
-#[command(name = "kubewright", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "kubewright", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -88,7 +88,7 @@ pub(crate) struct RuleOptions {
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
     /// Manifests: files, folders or patterns; `-` is standard input
-    #[arg(short, long, required = true, num_args = 1.., value_name = "RESOURCES")]
+    #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// What is about to happen to the objects
@@ -253,6 +253,7 @@ pub(crate) struct Trace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TraceFormat {
     /// For people.
+    #[value(alias = "table")]
     Tree,
     /// One document with stable keys.
     Json,

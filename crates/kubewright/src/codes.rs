@@ -40,3 +40,19 @@ pub(crate) fn about_path(code: &'static Code, path: &str, message: impl Into<Str
     let location = Location { source: Source::new(path, ""), position: Position::START, length: 1 };
     Diagnostic::new(code, message, location)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_page_of_its_own_and_stands_once() {
+        let all = all();
+        for code in &all {
+            assert!(code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
+        }
+        let mut ids: Vec<_> = all.iter().map(|code| code.id).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), all.len());
+    }
+}

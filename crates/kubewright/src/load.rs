@@ -10,6 +10,7 @@ mod read;
 mod stream;
 
 pub(crate) use find::{Input, TEST_FILE, find, find_tests};
+use objects::each_object;
 pub(crate) use objects::objects_of;
 pub(crate) use read::{documents, text_of};
 pub(crate) use stream::{Progress, stream};

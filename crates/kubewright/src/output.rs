@@ -34,7 +34,7 @@ pub(crate) use paint::{ColorChoice, Paint, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
 pub(crate) use snippet::{Tally, snippet, window};
 pub(crate) use table::time;
-pub(crate) use target::{Format, Manner, Output, Target, standard_output};
+pub(crate) use target::{Manner, Output, Target, standard_output};
 pub(crate) use tree::tree;
 pub(crate) use yaml::text as yaml_text;
 
@@ -74,4 +74,24 @@ pub(crate) struct Needs {
     pub(crate) objects: bool,
     /// The tree of what was looked at.
     pub(crate) trace: bool,
+}
+
+impl Needs {
+    /// Only what is wrong or changed.
+    const NOTHING: Self =
+        Self { all_outcomes: false, patch: false, json: false, objects: false, trace: false };
+    const ALL_OUTCOMES: Self = Self { all_outcomes: true, ..Self::NOTHING };
+    const OBJECTS: Self = Self { objects: true, ..Self::NOTHING };
+    const EVERYTHING_AS_JSON: Self = Self { all_outcomes: true, patch: true, json: true, ..Self::NOTHING };
+
+    /// Returns what either of the two wants.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            all_outcomes: self.all_outcomes || other.all_outcomes,
+            patch: self.patch || other.patch,
+            json: self.json || other.json,
+            objects: self.objects || other.objects,
+            trace: self.trace || other.trace,
+        }
+    }
 }

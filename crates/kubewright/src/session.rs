@@ -1,7 +1,7 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
 use kubewright_engine::{ClosedWorld, Diagnostic, Engine, Operation, Severity};
-use kubewright_value::{Document, Value};
+use kubewright_value::Value;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
@@ -77,8 +77,7 @@ pub(crate) fn world(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Clos
     let found = load::find(paths);
     diagnostics.extend(found.problems);
     let documents = load::documents(&found.inputs, diagnostics);
-    let objects: Vec<Document> =
-        documents.into_iter().flat_map(|document| load::objects_of(document, diagnostics)).collect();
+    let objects = load::objects_of(documents, diagnostics);
     ClosedWorld::new(objects.into_iter().map(|document| document.value))
 }
 

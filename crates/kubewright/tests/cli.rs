@@ -207,7 +207,7 @@ fn cases_hold_or_tell_why_not() {
 
 #[test]
 fn the_test_files_of_the_project_hold() {
-    let output = kubewright("test ../../../../tests", "");
+    let output = kubewright("test ../../../../tests ../../../../examples", "");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
@@ -343,4 +343,29 @@ fn results_keep_the_order_of_the_input() {
     let names: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("  name: p")).collect();
     let expected: Vec<_> = (0..2000).map(|number| number.to_string()).collect();
     assert_eq!(names, expected);
+}
+
+#[test]
+fn a_long_list_keeps_its_order_too() {
+    let items: Vec<String> = (0..2000)
+        .map(|number| format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{number}"}}}}"#))
+        .collect();
+    let pod = "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p2000}\n";
+    let list = format!(r#"{{"apiVersion":"v1","kind":"List","items":[{}]}}{pod}"#, items.join(",\n"));
+    let text = String::from_utf8(kubewright("apply rules -r - -o yaml", &list).stdout).expect("text");
+    let names: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("  name: p")).collect();
+    let expected: Vec<_> = (0..2001).map(|number| number.to_string()).collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_file_that_is_not_text_is_told_and_the_rest_is_done() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bytes");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("a.yaml"), b"kind: \xff\xff").expect("a file");
+    fs::write(folder.join("b.yaml"), "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\n").expect("a file");
+    let output = kubewright(&format!("apply rules -r {}", folder.display()), "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Pod default/b"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("KW-Y002"));
 }

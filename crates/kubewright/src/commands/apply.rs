@@ -5,9 +5,7 @@ use std::time::Instant;
 use crate::arguments::Apply;
 use crate::failure::{Exit, Failure};
 use crate::load;
-use crate::output::{
-    ColorChoice, Diff, Ending, Folder, Format, Manner, Needs, Output, Show, standard_output,
-};
+use crate::output::{ColorChoice, Diff, Ending, Folder, Manner, Needs, Output, Show, standard_output};
 use crate::progress::Bar;
 use crate::review::Counts;
 use crate::session::{Session, complain, no_objects};
@@ -58,15 +56,14 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
 /// Returns the outputs that were asked for, of which one at most goes to standard output.
 fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
     let outputs = match arguments.outputs.as_slice() {
-        [] => vec![Output::TABLE],
+        [] => vec![Output::table()],
         outputs => outputs.to_vec(),
     };
     if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
         return Err(Failure::usage("two outputs would go to standard output")
             .help("name a file for one, as in `-o json=report.json`"));
     }
-    if arguments.diff && outputs.iter().any(|output| output.file.is_none() && output.format != Format::Table)
-    {
+    if arguments.diff && outputs.iter().any(|output| output.file.is_none() && !output.is_table()) {
         return Err(Failure::usage("--diff goes to standard output, which another output takes")
             .help("name a file for the other, as in `-o json=report.json`"));
     }
@@ -76,9 +73,8 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
 fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec<Box<dyn Show>>, Failure> {
     let mut shows = Vec::new();
     for output in outputs {
-        let manner =
-            Manner { is_quiet: arguments.quiet, has_differences: arguments.diff && output.file.is_none() };
-        shows.push(output.open(color, manner)?);
+        let manner = Manner::new(color, arguments.quiet, arguments.diff && output.file.is_none());
+        shows.push(output.open(manner)?);
     }
     if arguments.diff && outputs.iter().all(|output| output.file.is_some()) {
         shows.push(Box::new(Diff::new(standard_output(), color.paint_output())));
@@ -90,8 +86,7 @@ fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec
 }
 
 fn needs(arguments: &Apply, outputs: &[Output]) -> Needs {
-    let mut needs =
-        Needs { objects: arguments.diff || arguments.output_objects.is_some(), ..Needs::default() };
-    outputs.iter().for_each(|output| output.add_needs(&mut needs));
-    needs
+    let has_objects = arguments.diff || arguments.output_objects.is_some();
+    let needs = Needs { objects: has_objects, ..Needs::default() };
+    outputs.iter().fold(needs, |needs, output| needs.and(output.needs()))
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         needs,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;
-    let mut table = Output::TABLE.open(color, Manner { is_quiet: false, has_differences: true })?;
+    let mut table = Output::table().open(Manner::new(color, false, true))?;
     let mut counts = Counts::default();
     let objects = documents(&MANIFESTS);
     for document in &objects {

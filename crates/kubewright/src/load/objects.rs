@@ -3,73 +3,72 @@
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Map, Positions, Value};
+use kubewright_value::{Document, Kind, Map, Positions, Value};
 
 use crate::codes::NOT_AN_OBJECT;
 
 /// How deep lists of lists are opened.
 const MAX_LISTS: usize = 8;
 
-/// Returns the objects of `document`, each with its own positions. An empty document has none.
-pub(crate) fn objects_of(document: Document, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
-    let mut objects = Vec::with_capacity(1);
-    open(document, MAX_LISTS, &mut objects, problems);
+/// Hands over the objects of `document`, each with its own positions. An empty document has none.
+pub(crate) fn each_object(
+    document: Document,
+    problems: &mut Vec<Diagnostic>,
+    take: &mut dyn FnMut(Document),
+) {
+    open(document, MAX_LISTS, problems, take);
+}
+
+/// Returns the objects of `documents`.
+pub(crate) fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let mut objects = Vec::new();
+    for document in documents {
+        each_object(document, problems, &mut |object| objects.push(object));
+    }
     objects
 }
 
-fn open(document: Document, deeper: usize, objects: &mut Vec<Document>, problems: &mut Vec<Diagnostic>) {
+fn open(document: Document, deeper: usize, problems: &mut Vec<Diagnostic>, take: &mut dyn FnMut(Document)) {
     if document.value.is_null() {
         return;
     }
-    if deeper > 0
-        && let Some(items) = items(&document)
-    {
-        for item in items {
-            open(item, deeper - 1, objects, problems);
-        }
+    if deeper > 0 && each_item(&document, &mut |item| open(item, deeper - 1, problems, take)) {
         return;
     }
     let has = |key| document.value.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     if has("kind") && has("apiVersion") {
-        objects.push(document);
+        take(document);
         return;
     }
     let message = match document.value.kind() {
-        kubewright_value::Kind::Object => {
-            "this document has no apiVersion and kind, so it is left out".to_owned()
-        }
+        Kind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
         kind => format!("this document is of type {kind}, not a Kubernetes object, so it is left out"),
     };
     problems.push(Diagnostic::new(&NOT_AN_OBJECT, message, document.locate(&[])));
 }
 
-/// Returns the items of a list of objects. One pass over the positions, however many items there are.
-fn items(document: &Document) -> Option<Vec<Document>> {
-    let map = document.value.as_object()?;
-    map.get("kind")?.as_str().filter(|kind| kind.ends_with("List"))?;
-    let items = map.get("items")?.as_array()?;
-    let mut at = start_of(map, "items")? + 1;
-    Some(
-        items
-            .iter()
-            .map(|item| {
-                let end = at + size(item);
-                let positions = document.positions.0.get(at..end).unwrap_or_default().to_vec();
-                at = end;
-                Document {
-                    value: item.clone(),
-                    source: Arc::clone(&document.source),
-                    positions: Positions(positions),
-                }
-            })
-            .collect(),
-    )
+/// Hands over the items of a list of objects; returns whether it is one.
+///
+/// One pass over the positions, and one item at a time, however many there are.
+fn each_item(document: &Document, take: &mut dyn FnMut(Document)) -> bool {
+    let Some(map) = document.value.as_object() else { return false };
+    let is_list = map.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    let Some(items) = map.get("items").and_then(Value::as_array).filter(|_| is_list) else { return false };
+    let mut at = start_of(map, "items") + 1;
+    for item in items {
+        let end = at + size(item);
+        let positions = document.positions.0.get(at..end).unwrap_or_default().to_vec();
+        at = end;
+        let source = Arc::clone(&document.source);
+        take(Document { value: item.clone(), source, positions: Positions(positions) });
+    }
+    true
 }
 
 /// Returns where among the positions of an object the value under `key` begins.
-fn start_of(map: &Map, key: &str) -> Option<usize> {
-    let place = map.position(key)?;
-    Some(2 + map.values().take(place).map(|value| 1 + size(value)).sum::<usize>())
+fn start_of(map: &Map, key: &str) -> usize {
+    let before = map.iter().take_while(|(known, _)| *known != key);
+    2 + before.map(|(_, value)| 1 + size(value)).sum::<usize>()
 }
 
 /// Returns how many positions a value takes: see [`Positions`].

@@ -12,11 +12,13 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source};
 
 use super::read::{Part, parts, read_part};
-use super::{Input, objects_of, text_of};
+use super::{Input, each_object, text_of};
 use crate::failure::Failure;
 
 /// How many parts of a text a worker takes at a time.
 const BATCH: usize = 32;
+/// How many results are handed over at most at a time.
+const HANDED_OVER: usize = 256;
 /// How many finished batches may wait.
 const WAITING: usize = 64;
 
@@ -57,12 +59,13 @@ pub(crate) fn stream<T: Send>(
     })
 }
 
-/// What came of one batch.
+/// What came of one batch, or of a part of it.
 struct Done<T> {
     number: usize,
     results: Vec<T>,
     problems: Vec<Diagnostic>,
     share: f64,
+    is_last: bool,
 }
 
 /// Works on one batch after the other, until there is none or nobody wants results any more.
@@ -71,13 +74,25 @@ fn serve<T>(queue: &Mutex<Queue<'_>>, work: &impl Fn(&Document) -> T, sender: &S
         let batch = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         let Some(mut batch) = batch else { return };
         let mut results = Vec::new();
+        let mut is_wanted = true;
+        let (number, share) = (batch.number, batch.share);
         for part in &batch.parts {
             for document in read_part(&batch.source, part, &mut batch.problems) {
-                results.extend(objects_of(document, &mut batch.problems).iter().map(work));
+                each_object(document, &mut batch.problems, &mut |object| {
+                    if is_wanted {
+                        results.push(work(&object));
+                    }
+                    // A list may hold very many objects.
+                    if results.len() >= HANDED_OVER {
+                        let results = std::mem::take(&mut results);
+                        let done = Done { number, results, problems: Vec::new(), share, is_last: false };
+                        is_wanted &= sender.send(done).is_ok();
+                    }
+                });
             }
         }
-        let done = Done { number: batch.number, results, problems: batch.problems, share: batch.share };
-        if sender.send(done).is_err() {
+        let done = Done { number, results, problems: batch.problems, share, is_last: true };
+        if !is_wanted || sender.send(done).is_err() {
             return;
         }
     }
@@ -88,17 +103,23 @@ fn in_order<T>(
     take: &mut impl FnMut(T, Progress) -> Result<(), Failure>,
 ) -> Result<Vec<Diagnostic>, Failure> {
     let mut problems = Vec::new();
-    let mut early = BTreeMap::new();
+    let mut early: BTreeMap<usize, Vec<Done<T>>> = BTreeMap::new();
     let (mut expected, mut objects) = (0, 0);
     for done in receiver {
-        early.insert(done.number, done);
-        while let Some(done) = early.remove(&expected) {
-            expected += 1;
-            problems.extend(done.problems);
-            for result in done.results {
-                objects += 1;
-                take(result, Progress { objects, share: done.share })?;
+        early.entry(done.number).or_default().push(done);
+        while let Some(ready) = early.remove(&expected) {
+            let is_complete = ready.iter().any(|done| done.is_last);
+            for done in ready {
+                problems.extend(done.problems);
+                for result in done.results {
+                    objects += 1;
+                    take(result, Progress { objects, share: done.share })?;
+                }
             }
+            if !is_complete {
+                break;
+            }
+            expected += 1;
         }
     }
     Ok(problems)

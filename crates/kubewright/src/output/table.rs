@@ -7,7 +7,7 @@ use kubewright_engine::Status;
 use kubewright_value::Text;
 
 use super::diff::difference;
-use super::{Ending, Paint, Show, Target, visible};
+use super::{Ending, Manner, Paint, Show, Target, visible};
 use crate::review::{Counts, ObjectReport, OutcomeRow, grouped, plural};
 
 /// The widest column of rule names.
@@ -24,14 +24,10 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns a table that writes to `out`.
-    pub(crate) fn new(out: Target, paint: Paint, is_quiet: bool) -> Self {
-        Self { out, paint, is_quiet, file: None, differences: None }
-    }
-
-    /// Returns this table with what changed below it.
-    pub(crate) fn with_differences(self) -> Self {
-        Self { differences: Some(String::new()), ..self }
+    /// Returns a table that is written to `out`.
+    pub(crate) fn new(out: Target, manner: Manner) -> Self {
+        let differences = manner.has_differences.then(String::new);
+        Self { out, paint: manner.paint, is_quiet: manner.is_quiet, file: None, differences }
     }
 
     fn row(&mut self, row: &OutcomeRow, report: &ObjectReport, width: usize) -> io::Result<()> {

@@ -1,9 +1,11 @@
-//! Where output goes: `FORMAT` to standard output, `FORMAT=FILE` to a file.
+//! The formats, and where output goes: `FORMAT` to standard output, `FORMAT=FILE` to a file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use kubewright_engine::nearest;
 
 use super::{ColorChoice, Needs, Paint, Show};
 use super::{github::Github, json::Json, junit::Junit, markdown::Markdown, policyreport::PolicyReport};
@@ -13,56 +15,78 @@ use crate::failure::Failure;
 /// Where bytes go.
 pub(crate) type Target = Box<dyn Write>;
 
-/// One `-o` of the command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Output {
-    /// What it looks like.
-    pub(crate) format: Format,
-    /// Where it goes; standard output when there is none.
-    pub(crate) file: Option<PathBuf>,
+/// What reports of objects can look like.
+#[derive(Debug)]
+struct Format {
+    /// What it is called on the command line.
+    name: &'static str,
+    /// What it wants to know of each object.
+    needs: Needs,
+    open: fn(Target, Manner) -> Box<dyn Show>,
 }
 
-/// What reports of objects can look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// For people.
-    Table,
-    /// One document with stable keys.
-    Json,
-    /// The resulting objects.
-    Yaml,
-    /// For test dashboards.
-    Junit,
-    /// For code scanning.
-    Sarif,
-    /// For annotations in GitHub workflows.
-    Github,
-    /// For a comment on a pull request.
-    Markdown,
-    /// Objects that a cluster's dashboards read.
-    PolicyReport,
-}
+/// The first one is the default.
+static FORMATS: [Format; 8] = [
+    Format { name: "table", needs: Needs::NOTHING, open: |out, manner| Box::new(Table::new(out, manner)) },
+    Format { name: "json", needs: Needs::EVERYTHING_AS_JSON, open: |out, _| Box::new(Json::new(out)) },
+    Format { name: "yaml", needs: Needs::OBJECTS, open: |out, _| Box::new(Yaml::new(out)) },
+    Format { name: "junit", needs: Needs::ALL_OUTCOMES, open: |out, _| Box::new(Junit::new(out)) },
+    Format { name: "sarif", needs: Needs::NOTHING, open: |out, _| Box::new(Sarif::new(out)) },
+    Format { name: "github", needs: Needs::NOTHING, open: |out, _| Box::new(Github::new(out)) },
+    Format { name: "markdown", needs: Needs::NOTHING, open: |out, _| Box::new(Markdown::new(out)) },
+    Format {
+        name: "policyreport",
+        needs: Needs::ALL_OUTCOMES,
+        open: |out, _| Box::new(PolicyReport::new(out)),
+    },
+];
 
 /// How the table is to be.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
+    /// Colours.
+    pub(crate) paint: Paint,
     /// Only what is wrong.
     pub(crate) is_quiet: bool,
     /// With what changed.
     pub(crate) has_differences: bool,
 }
 
-impl Format {
-    const NAMED: [(&'static str, Self); 8] = [
-        ("table", Self::Table),
-        ("json", Self::Json),
-        ("yaml", Self::Yaml),
-        ("junit", Self::Junit),
-        ("sarif", Self::Sarif),
-        ("github", Self::Github),
-        ("markdown", Self::Markdown),
-        ("policyreport", Self::PolicyReport),
-    ];
+/// One `-o` of the command line.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    format: &'static Format,
+    /// Where it goes; standard output when there is none.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Output {
+    /// Returns the table on standard output.
+    pub(crate) fn table() -> Self {
+        let [table, ..] = &FORMATS;
+        Self { format: table, file: None }
+    }
+
+    /// Returns whether this is the table.
+    pub(crate) fn is_table(&self) -> bool {
+        self.format.name == "table"
+    }
+
+    /// Returns what this output wants to know of each object.
+    pub(crate) fn needs(&self) -> Needs {
+        self.format.needs
+    }
+
+    /// Opens the target and returns what shows reports there. A file has no colours.
+    pub(crate) fn open(&self, manner: Manner) -> Result<Box<dyn Show>, Failure> {
+        Ok(match &self.file {
+            None => (self.format.open)(standard_output(), manner),
+            Some(path) => {
+                let file = File::create(path).map_err(Failure::writing(path))?;
+                (self.format.open)(Box::new(BufWriter::new(file)), Manner { paint: Paint::OFF, ..manner })
+            }
+        })
+    }
 }
 
 impl FromStr for Output {
@@ -74,57 +98,21 @@ impl FromStr for Output {
             Some((name, file)) => (name, Some(PathBuf::from(file))),
             None => (text, None),
         };
-        let names = Format::NAMED.map(|(name, _)| name);
-        match Format::NAMED.into_iter().find(|(known, _)| *known == name) {
-            Some((_, format)) => Ok(Self { format, file }),
-            None => Err(match kubewright_engine::nearest(name, names) {
-                Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
-                None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
-            }),
+        if let Some(format) = FORMATS.iter().find(|format| format.name == name) {
+            return Ok(Self { format, file });
         }
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        Err(match nearest(name, names.iter().copied()) {
+            Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
+            None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
+        })
     }
 }
 
-impl Output {
-    /// The table on standard output.
-    pub(crate) const TABLE: Self = Self { format: Format::Table, file: None };
-
-    /// Opens the target and returns what shows reports there.
-    pub(crate) fn open(&self, color: ColorChoice, manner: Manner) -> Result<Box<dyn Show>, Failure> {
-        let (target, paint): (Target, Paint) = match &self.file {
-            None => (standard_output(), color.paint_output()),
-            Some(path) => {
-                let file = File::create(path).map_err(Failure::writing(path))?;
-                (Box::new(BufWriter::new(file)), Paint::OFF)
-            }
-        };
-        Ok(match self.format {
-            Format::Table => {
-                let table = Table::new(target, paint, manner.is_quiet);
-                Box::new(if manner.has_differences { table.with_differences() } else { table })
-            }
-            Format::Json => Box::new(Json::new(target)),
-            Format::Yaml => Box::new(Yaml::new(target)),
-            Format::Junit => Box::new(Junit::new(target)),
-            Format::Sarif => Box::new(Sarif::new(target)),
-            Format::Github => Box::new(Github::new(target)),
-            Format::Markdown => Box::new(Markdown::new(target)),
-            Format::PolicyReport => Box::new(PolicyReport::new(target)),
-        })
-    }
-
-    /// Adds what this output wants to know to `needs`.
-    pub(crate) fn add_needs(&self, needs: &mut Needs) {
-        match self.format {
-            Format::Json => {
-                needs.all_outcomes = true;
-                needs.patch = true;
-                needs.json = true;
-            }
-            Format::Junit | Format::PolicyReport => needs.all_outcomes = true,
-            Format::Yaml => needs.objects = true,
-            Format::Table | Format::Sarif | Format::Github | Format::Markdown => {}
-        }
+impl Manner {
+    /// Returns the manner of a table on standard output.
+    pub(crate) fn new(color: ColorChoice, is_quiet: bool, has_differences: bool) -> Self {
+        Self { paint: color.paint_output(), is_quiet, has_differences }
     }
 }
 

@@ -71,8 +71,7 @@ impl<'a> Bench<'a> {
         let found = load::find(&here(&file.resources));
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
-        let objects =
-            documents.into_iter().flat_map(|document| load::objects_of(document, problems)).collect();
+        let objects = load::objects_of(documents, problems);
         let world = session::world(&here(&file.world), problems);
         let engine = Engine::new(loaded.rules);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
