@@ -4,10 +4,12 @@
 //! it was when the tier began, then each changes what the one before it left. Judging rules then
 //! see the object after all changes. A rule that fails leaves no trace in the object and stops nobody.
 
-use kubewright_value::{Budget, Limits, Value};
+use std::sync::Arc;
+
+use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
-    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Outcome, Phase, Program, Query, Request,
+    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Outcome, Phase, Program, Query, Request,
     RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
@@ -44,7 +46,8 @@ impl Engine {
     pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
         let candidates = self.index.candidates(request);
         let outcomes = Vec::with_capacity(candidates.len());
-        let mut walk = Walk { request, world, settings, object: request.object.clone(), outcomes, queries: Vec::new() };
+        let memory = Memory::default();
+        let mut walk = Walk { request, world, settings, memory: &memory, object: request.object.clone(), outcomes, queries: Vec::new() };
         let mut rest = candidates.as_slice();
         while let Some(first) = rest.first() {
             let together = rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
@@ -62,6 +65,7 @@ struct Walk<'a> {
     request: &'a Request,
     world: &'a dyn World,
     settings: &'a Settings,
+    memory: &'a Memory,
     object: Value,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
@@ -70,82 +74,77 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Runs the rules of one phase and tier.
     fn tier(&mut self, rules: &[&Rule]) {
-        // Matched all together, before any of them changes the object.
-        let matched: Vec<_> = rules.iter().filter_map(|rule| self.matched(rule)).collect();
-        for (rule, program, mut run, applies) in matched {
-            match applies {
+        // Matched all together, before any of them changes the object. A rule that applies
+        // gets its outcome when it has run; the others have theirs already.
+        let mut pending = Vec::new();
+        for rule in rules {
+            let Program::OnRequest(program) = &rule.program else { continue };
+            let mut run = Run::new(self.settings);
+            match program.applies(&self.object, &mut run.evaluation(self)) {
                 Ok(Applies::Yes) => {
-                    let effect = run.evaluate(self, rule, program);
-                    self.take_effect(rule, effect, run);
+                    pending.push((self.outcomes.len(), *rule, program.as_ref(), run));
+                    self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
                 }
-                Ok(Applies::Clean) => self.record(rule, Status::Pass, String::new(), run),
-                Ok(Applies::No(reason)) => self.record(rule, Status::Skip, reason, run),
-                Err(error) => self.fail(rule, error, run),
+                Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
+                Ok(Applies::No(reason)) => self.close(rule, Status::Skip, reason, run),
+                Err(error) => {
+                    let failed = self.failed(rule, error);
+                    self.outcomes.push(run.traced(failed, rule));
+                }
+            }
+        }
+        for (place, rule, program, mut run) in pending {
+            let effect = run.evaluate(self, rule, program);
+            let outcome = run.traced(self.taken(rule, effect), rule);
+            if let Some(slot) = self.outcomes.get_mut(place) {
+                *slot = outcome;
             }
         }
     }
 
-    fn matched<'r>(
-        &self,
-        rule: &'r Rule,
-    ) -> Option<(&'r Rule, &'r dyn RequestProgram, Run, Result<Applies, EvalError>)> {
-        let Program::OnRequest(program) = &rule.program else { return None };
-        let mut run = Run::new(self.settings);
-        let mut evaluation = run.evaluation(self.request, self.world);
-        let applies = program.applies(&self.object, &mut evaluation);
-        Some((rule, program.as_ref(), run, applies))
+    /// Records a rule that does not get to run.
+    fn close(&mut self, rule: &Rule, status: Status, message: Text, run: Run) {
+        self.outcomes.push(run.traced(outcome(rule, status, message), rule));
     }
 
-    fn take_effect(&mut self, rule: &Rule, effect: Result<Effect, EvalError>, run: Run) {
+    /// Returns the outcome of a rule that ran.
+    fn taken(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> Outcome {
         match effect {
-            Ok(Effect::Patch(operations)) if rule.phase == Phase::Patch => {
-                self.record(rule, Status::Pass, String::new(), run);
-                if let Some(outcome) = self.outcomes.last_mut() {
-                    outcome.patch = operations;
-                }
+            Ok(Effect::Patch(patch)) if rule.phase == Phase::Patch => {
+                Outcome { patch, ..outcome(rule, Status::Pass, Text::default()) }
             }
-            Ok(Effect::Patch(_)) => self.fail(rule, EvalError::new("a judging rule cannot change the object"), run),
-            Ok(Effect::Pass) => self.record(rule, Status::Pass, String::new(), run),
+            Ok(Effect::Patch(_)) => self.failed(rule, EvalError::new("a judging rule cannot change the object")),
+            Ok(Effect::Pass) => outcome(rule, Status::Pass, Text::default()),
             Ok(Effect::Fail { message, path, denial }) => {
-                self.record(rule, Status::Fail, message, run);
-                if let Some(outcome) = self.outcomes.last_mut() {
-                    (outcome.path, outcome.denial) = (path, denial);
-                }
+                Outcome { path, denial, ..outcome(rule, Status::Fail, message.into()) }
             }
-            Ok(Effect::Warn { message, path }) => {
-                self.record(rule, Status::Warn, message, run);
-                if let Some(outcome) = self.outcomes.last_mut() {
-                    outcome.path = path;
-                }
-            }
-            Err(error) => self.fail(rule, error, run),
+            Ok(Effect::Warn { message, path }) => Outcome { path, ..outcome(rule, Status::Warn, message.into()) },
+            Err(error) => self.failed(rule, error),
         }
     }
 
-    fn fail(&mut self, rule: &Rule, error: EvalError, run: Run) {
+    fn failed(&mut self, rule: &Rule, error: EvalError) -> Outcome {
         if let EvalErrorKind::Query(query) = &error.kind
             && !self.queries.contains(query)
         {
             self.queries.push(query.clone());
         }
-        self.record(rule, Status::Error, error.message, run);
-        if let (Some(outcome), Some(location)) = (self.outcomes.last_mut(), error.location) {
-            outcome.location = Some(location);
-        }
+        let outcome = outcome(rule, Status::Error, error.message.into());
+        let location = error.location.or(outcome.location);
+        Outcome { location, ..outcome }
     }
+}
 
-    fn record(&mut self, rule: &Rule, status: Status, message: String, run: Run) {
-        let trace = run.tracer.is_on().then(|| run.into_trace(rule, status, &message));
-        self.outcomes.push(Outcome {
-            rule: rule.id.clone(),
-            status,
-            message,
-            path: Vec::new(),
-            location: Some(rule.location.clone()),
-            patch: Vec::new(),
-            denial: None,
-            trace,
-        });
+fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
+    Outcome {
+        rule: Arc::clone(&rule.id),
+        status,
+        message,
+        path: Vec::new(),
+        location: Some(rule.location.clone()),
+        patch: Vec::new(),
+        denial: None,
+        trace: None,
     }
 }
 
@@ -161,17 +160,25 @@ impl Run {
         Self { budget: Budget::new(settings.limits), tracer }
     }
 
-    fn evaluation<'a>(&'a mut self, request: &'a Request, world: &'a dyn World) -> Evaluation<'a> {
-        Evaluation { request, world, budget: &mut self.budget, tracer: &mut self.tracer }
+    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>) -> Evaluation<'a> {
+        Evaluation::new(walk.request, walk.world, &mut self.budget, &mut self.tracer, walk.memory)
     }
 
     /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.
     fn evaluate(&mut self, walk: &mut Walk<'_>, rule: &Rule, program: &dyn RequestProgram) -> Result<Effect, EvalError> {
-        let mut evaluation = self.evaluation(walk.request, walk.world);
+        let mut evaluation = self.evaluation(walk);
         match rule.phase {
             Phase::Patch => program.evaluate(&mut walk.object, &mut evaluation),
             Phase::Judge => program.evaluate(&mut walk.object.clone(), &mut evaluation),
         }
+    }
+
+    /// Returns `outcome` with what the rule said, if somebody wanted to know.
+    fn traced(self, mut outcome: Outcome, rule: &Rule) -> Outcome {
+        if self.tracer.is_on() {
+            outcome.trace = Some(Box::new(self.into_trace(rule, outcome.status, &outcome.message)));
+        }
+        outcome
     }
 
     fn into_trace(mut self, rule: &Rule, status: Status, message: &str) -> TraceNode {

@@ -1,9 +1,10 @@
 //! What came out: of one rule, and of all rules together.
 
 use std::fmt;
+use std::sync::Arc;
 
 use kubewright_lang::patch;
-use kubewright_value::{Exhausted, Location, Step, Value};
+use kubewright_value::{Exhausted, Location, Step, Text, Value};
 use thiserror::Error;
 
 use crate::{Query, RuleId, TraceNode};
@@ -12,11 +13,11 @@ use crate::{Query, RuleId, TraceNode};
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The rule.
-    pub rule: RuleId,
+    pub rule: Arc<RuleId>,
     /// The verdict.
     pub status: Status,
     /// Why, in one line; empty when there is nothing to say.
-    pub message: String,
+    pub message: Text,
     /// The part of the object the message is about; empty for the whole object.
     pub path: Vec<Step>,
     /// The place in the rule file that decided.
@@ -26,7 +27,7 @@ pub struct Outcome {
     /// What the requester is told, where the dialect has words of its own for it.
     pub denial: Option<String>,
     /// The tree of what was looked at, when it was asked for.
-    pub trace: Option<TraceNode>,
+    pub trace: Option<Box<TraceNode>>,
 }
 
 /// The verdict of a rule.

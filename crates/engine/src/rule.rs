@@ -1,11 +1,13 @@
 //! The compiled unit of a policy.
 
+use std::cell::OnceCell;
 use std::fmt;
+use std::sync::Arc;
 
 use kubewright_lang::patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{EvalError, Request, Scope, Tracer, World};
+use crate::{Answer, EvalError, Query, Request, Scope, Tracer, World};
 
 /// A rule's name in every output: `dialect/policy/rule`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +30,7 @@ impl fmt::Display for RuleId {
 #[derive(Debug)]
 pub struct Rule {
     /// Its name.
-    pub id: RuleId,
+    pub id: Arc<RuleId>,
     /// What it can be about.
     pub scope: Scope,
     /// When it runs.
@@ -110,6 +112,39 @@ pub struct Evaluation<'a> {
     pub budget: &'a mut Budget,
     /// Where to say what was looked at.
     pub tracer: &'a mut Tracer,
+    /// The namespace of the object, once somebody has asked for it.
+    pub(crate) namespace: &'a OnceCell<Answer>,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Returns an evaluation of `request` that stands alone. `memory` is empty, and lives as long as it.
+    #[must_use]
+    pub fn new(request: &'a Request, world: &'a dyn World, budget: &'a mut Budget, tracer: &'a mut Tracer, memory: &'a Memory) -> Self {
+        Self { request, world, budget, tracer, namespace: &memory.namespace }
+    }
+
+    /// Returns the namespace that the object is in, or nothing when it has none or the namespace does not exist.
+    /// The world is asked once for all rules of a decision.
+    ///
+    /// # Errors
+    /// When the world does not know it yet.
+    pub fn namespace(&self) -> Result<Option<&'a Value>, EvalError> {
+        let name = &self.request.namespace;
+        if name.is_empty() {
+            return Ok(None);
+        }
+        match self.namespace.get_or_init(|| self.world.get(&Query::namespace(name))) {
+            Answer::Found(namespace) => Ok(Some(namespace)),
+            Answer::Absent => Ok(None),
+            Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
+        }
+    }
+}
+
+/// What the rules of one decision need not ask for again.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub(crate) namespace: OnceCell<Answer>,
 }
 
 /// Whether a rule is about an object.
@@ -120,7 +155,7 @@ pub enum Applies {
     /// It is not, and for a judging rule that is good: the object was looked at and found clean.
     Clean,
     /// It is not, and here is why.
-    No(String),
+    No(Text),
 }
 
 /// What a rule does to an object it applies to.

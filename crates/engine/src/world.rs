@@ -84,7 +84,7 @@ impl ClosedWorld {
 
 impl World for ClosedWorld {
     fn get(&self, query: &Query) -> Answer {
-        self.objects.get(query).map_or(Answer::Absent, |object| Answer::Found(object.clone()))
+        self.objects.get(query).cloned().map_or(Answer::Absent, Answer::Found)
     }
 }
 

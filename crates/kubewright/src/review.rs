@@ -1,6 +1,7 @@
 //! One object and what the rules said about it, as small as the outputs allow.
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use kubewright_engine::{
     Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, World,
@@ -59,11 +60,11 @@ pub(crate) struct ObjectReport {
 #[derive(Debug)]
 pub(crate) struct OutcomeRow {
     /// The rule.
-    pub(crate) rule: RuleId,
+    pub(crate) rule: Arc<RuleId>,
     /// The verdict.
     pub(crate) status: Status,
     /// Why.
-    pub(crate) message: String,
+    pub(crate) message: Text,
     /// The part of the object this is about, as a person writes it.
     pub(crate) path: String,
     /// The name of the list item that the path goes through last; mostly a container.
@@ -77,7 +78,7 @@ pub(crate) struct OutcomeRow {
     /// What the requester is told.
     pub(crate) denial: Option<String>,
     /// What was looked at, when an output wants it.
-    pub(crate) trace: Option<TraceNode>,
+    pub(crate) trace: Option<Box<TraceNode>>,
 }
 
 /// A place in a file, without the file's text.

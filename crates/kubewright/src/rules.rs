@@ -48,7 +48,7 @@ pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&s
 pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Failure> {
     for name in names {
         if !rules.iter().any(|rule| is_called(&rule.id, name)) {
-            return Err(unknown(name, rules.iter().map(|rule| &rule.id)));
+            return Err(unknown(name, rules.iter().map(|rule| &*rule.id)));
         }
     }
     Ok(rules

@@ -1,5 +1,7 @@
 //! A ModRule as it is written to a rule that can run, with everything that is wrong with it.
 
+use std::sync::Arc;
+
 use kubewright_engine::{Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, Severity};
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_lang::gotemplate::Template;
@@ -49,7 +51,7 @@ pub fn compile_criterion(document: &Document) -> Result<Criterion, Vec<Diagnosti
 
 /// A rule without its program, which the check for idempotence still wants to look into.
 pub(super) struct Header {
-    pub(super) id: RuleId,
+    id: Arc<RuleId>,
     pub(super) scope: Scope,
     phase: Phase,
     tier: i32,
@@ -94,7 +96,7 @@ impl<'d> Compiler<'d> {
         };
         let reach = reach?;
         let header = Header {
-            id: RuleId { dialect: "modrule", policy: reach.name(), rule: name.clone() },
+            id: RuleId { dialect: "modrule", policy: reach.name(), rule: name.clone() }.into(),
             scope: Scope {
                 kinds: pinned_kinds(&criteria),
                 namespaces: reach.scope(),
@@ -156,6 +158,7 @@ impl<'d> Compiler<'d> {
             match_for: source.match_for,
             is_negated: source.is_negated,
             location: self.document.locate(&source.select.path),
+            unmet: format!("not met: {}", source.select.value).into(),
         })
     }
 

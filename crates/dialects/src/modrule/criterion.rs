@@ -23,6 +23,8 @@ pub struct Criterion {
     pub(super) match_for: MatchFor,
     pub(super) is_negated: bool,
     pub(super) location: Location,
+    /// What is said of a rule whose first unmet criterion is this one.
+    pub(super) unmet: Text,
 }
 
 /// What each selected value is compared with. The first one that the rule names decides alone.

@@ -67,10 +67,10 @@ pub const PATCH_OPTIONS: Options = Options {
 impl RequestProgram for Rule {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if !self.reach.includes(&evaluation.request.namespace) {
-            return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace)));
+            return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
         }
         if is_ignored(evaluation)? {
-            return Ok(Applies::No("the namespace is labelled admission.kubemod.io/ignore".to_owned()));
+            return Ok(Applies::No("the namespace is labelled admission.kubemod.io/ignore".into()));
         }
         let view = View::new(object.clone(), self.references(object, evaluation)?);
         let mut looked = 0;
@@ -86,7 +86,10 @@ impl RequestProgram for Rule {
         Ok(match (is_met, &self.action) {
             (true, _) => Applies::Yes,
             (false, Action::Reject { .. }) => Applies::Clean,
-            (false, Action::Patch(_)) => Applies::No(format!("criterion {looked} of {} is not met", self.criteria.len())),
+            (false, Action::Patch(_)) => {
+                let unmet = self.criteria.get(looked.saturating_sub(1));
+                Applies::No(unmet.map(|criterion| criterion.unmet.clone()).unwrap_or_default())
+            }
         })
     }
 

@@ -4,7 +4,7 @@
 //! grows the object for ever. This is found by trying: an object is made up that meets the criteria,
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
-use kubewright_engine::{ClosedWorld, Diagnostic, Evaluation, KindScope, NamespaceScope, Operation, Request, Tracer};
+use kubewright_engine::{ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Request, Tracer};
 use kubewright_lang::patch::{self, Options, Pointer};
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
@@ -26,7 +26,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     }
     let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::default(), Tracer::off());
     let object = request.object.clone();
-    let mut evaluation = Evaluation { request: &request, world: &world, budget: &mut budget, tracer: &mut tracer };
+    let memory = Memory::default();
+    let mut evaluation = Evaluation::new(&request, &world, &mut budget, &mut tracer, &memory);
     let (once, twice) = twice(rule, &object, &mut evaluation).ok()??;
     let change = patch::diff(&once, &twice);
     let first = change.first()?;

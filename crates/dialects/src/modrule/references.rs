@@ -97,10 +97,8 @@ fn metadata_mut(object: &mut Value) -> Option<&mut Map> {
 /// When the world does not know the namespace or the node yet.
 pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<Value, EvalError> {
     let mut references = Map::new();
-    let namespace = &evaluation.request.namespace;
-    if !namespace.is_empty()
-        && let Some(mut found) = look_up(evaluation, Query::namespace(namespace))?
-    {
+    if let Some(found) = evaluation.namespace()? {
+        let mut found = found.clone();
         metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         remove_annotation(&mut found);
         references.insert("namespace".into(), found);
@@ -123,7 +121,7 @@ fn node_name<'a>(object: &'a Value, evaluation: &Evaluation<'_>) -> Option<&'a s
 }
 
 /// Returns the object that `query` asks for, or nothing if there is none.
-pub(super) fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, EvalError> {
+fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, EvalError> {
     match evaluation.world.get(&query) {
         Answer::Found(object) => Ok(Some(object)),
         Answer::Absent => Ok(None),
@@ -151,10 +149,7 @@ pub(super) fn is_ignored(evaluation: &Evaluation<'_>) -> Result<bool, EvalError>
     if request.kind.kind == "Namespace" && request.kind.group.is_empty() {
         return Ok(is_labelled(&request.object));
     }
-    if request.namespace.is_empty() {
-        return Ok(false);
-    }
-    Ok(look_up(evaluation, Query::namespace(&request.namespace))?.is_some_and(|namespace| is_labelled(&namespace)))
+    Ok(evaluation.namespace()?.is_some_and(is_labelled))
 }
 
 /// Returns the key of `Text` under which a hidden field stands, if `path` leads into one.

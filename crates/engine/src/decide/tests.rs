@@ -13,7 +13,7 @@ impl RequestProgram for Appends {
     fn applies(&self, object: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.wants {
             Some("query") => Err(EvalError::unanswered(Query::namespace("n"))),
-            Some(word) if !word.starts_with('!') && !object.to_string().contains(word) => Ok(Applies::No(format!("no {word}"))),
+            Some(word) if !word.starts_with('!') && !object.to_string().contains(word) => Ok(Applies::No(format!("no {word}").into())),
             _ => Ok(Applies::Yes),
         }
     }
@@ -36,7 +36,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
     let named = |word: &str| word != "*";
     let wants = words.get(4).copied();
     Rule {
-        id: RuleId { dialect: "test", policy: "p".into(), rule: words[0].into() },
+        id: RuleId { dialect: "test", policy: "p".into(), rule: words[0].into() }.into(),
         scope: Scope {
             kinds: if named(words[2]) { KindScope::Named(words[2].split(',').map(Text::from).collect()) } else { KindScope::Any },
             namespaces: if named(words[1]) { NamespaceScope::Named(vec![words[1].into()]) } else { NamespaceScope::Any },

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use kubewright_engine::{Rule, RuleId};
 use kubewright_value::{Map, Value};
 
@@ -13,7 +15,7 @@ pub(super) struct Coverage {
 
 impl Coverage {
     /// Adds the rules of one test file.
-    pub(super) fn add(&mut self, rules: &[Rule], exercised: &[RuleId]) {
+    pub(super) fn add(&mut self, rules: &[Rule], exercised: &[Arc<RuleId>]) {
         for rule in rules {
             let known = self.rules.entry((rule.location.to_string(), rule.id.to_string())).or_default();
             *known |= exercised.contains(&rule.id);

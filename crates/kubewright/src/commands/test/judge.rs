@@ -63,7 +63,7 @@ impl Judged<'_> {
 
     /// Returns the outcomes that the case is about. A rule whose scope leaves the object out has none.
     fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
-        self.decision.outcomes.iter().filter(|outcome| self.rule.is_none_or(|rule| outcome.rule == *rule))
+        self.decision.outcomes.iter().filter(|outcome| self.rule.is_none_or(|rule| *outcome.rule == *rule))
     }
 
     /// Returns the worst outcome in one word.

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
@@ -24,7 +25,7 @@ pub(super) struct CaseResult {
     pub(super) case: String,
     /// Whether its author gave it a name.
     pub(super) is_named: bool,
-    pub(super) rule: Option<(RuleId, &'static str)>,
+    pub(super) rule: Option<(Arc<RuleId>, &'static str)>,
     pub(super) rule_text: String,
     pub(super) kind: Text,
     pub(super) namespace: Text,
@@ -49,7 +50,7 @@ pub(super) struct Bench<'a> {
     options: Options,
     alone: HashMap<String, OnceCell<Engine>>,
     /// Rules that a case was about.
-    pub(super) exercised: Vec<RuleId>,
+    pub(super) exercised: Vec<Arc<RuleId>>,
 }
 
 impl<'a> Bench<'a> {
@@ -100,7 +101,7 @@ impl<'a> Bench<'a> {
         let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
         let judged = judge::Judged {
             case,
-            rule: rule.as_ref().map(|(id, _)| id),
+            rule: rule.as_ref().map(|(id, _)| &**id),
             original: &document.value,
             decision: &decision,
             after: alone.as_ref().map_or(&decision.object, |decision| &decision.object),
@@ -138,7 +139,7 @@ impl<'a> Bench<'a> {
         let build = || {
             let dialects = kubewright_dialects::all(&self.options);
             let rules = kubewright_dialects::load(&dialects, &self.rule_documents).rules;
-            Engine::new(rules.into_iter().filter(|rule| rule.id == *id).collect())
+            Engine::new(rules.into_iter().filter(|rule| *rule.id == *id).collect())
         };
         match self.alone.get(&name) {
             Some(cell) => cell.get_or_init(build).decide(request, &self.world, &Settings::default()),
@@ -146,7 +147,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn rule(&self, name: &str) -> Result<(RuleId, &'static str), String> {
+    fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {
         let rules = self.engine.rules();
         let found: Vec<&Rule> = rules.iter().filter(|rule| rules::is_called(&rule.id, name)).collect();
         match found.as_slice() {
@@ -157,7 +158,7 @@ impl<'a> Bench<'a> {
                     kubewright_engine::Phase::Judge => "judge",
                 },
             )),
-            [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &rule.id)) {
+            [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
                 Some(near) => format!("there is no rule `{name}`; did you mean `{near}`?"),
                 None => format!("there is no rule `{name}`"),
             }),
