@@ -8,10 +8,6 @@ use kubewright_bench::rules::rules;
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
 use kubewright_value::{Value, json};
 
-/// The allocator of the binary.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const DEPLOYMENT: &str = include_str!("../inputs/deployment.json");
 
 fn main() {

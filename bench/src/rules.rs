@@ -1,24 +1,34 @@
 //! ModRules made by code, for measuring decisions.
 
-use kubewright_dialects::{Loaded, Options, all, load};
+use kubewright_dialects::{Options, all, load};
 use kubewright_engine::Rule;
 use kubewright_value::{Source, yaml};
 
-/// Returns `matching` rules that patch the Deployment of [`crate::texts::deployment_json`], and `others` that are
+/// Returns `matching` rules that patch the Deployments of this crate, and `others` that are
 /// about other kinds, other namespaces or other operations in turn.
 ///
 /// # Panics
 /// When one of them is not a rule, which would be a mistake in this file.
 #[must_use]
 pub fn rules(matching: usize, others: usize) -> Vec<Rule> {
-    let mut text = String::new();
-    (0..matching).for_each(|i| text.push_str(&matching_rule(i)));
-    (0..others).for_each(|i| text.push_str(&other_rule(i)));
-    let documents = yaml::read(&Source::new("rules", text)).documents;
-    let Loaded { rules, diagnostics } = load(&all(&Options::default()), &documents);
-    let errors: Vec<_> = diagnostics.iter().map(ToString::to_string).filter(|text| text.starts_with("error")).collect();
-    assert!(errors.is_empty() && rules.len() == matching + others, "{errors:#?}");
-    rules
+    let documents = yaml::read(&Source::new("rules", text(matching, others))).documents;
+    let loaded = load(&all(&Options::default()), &documents);
+    let errors: Vec<_> =
+        loaded.diagnostics.iter().map(ToString::to_string).filter(|text| text.starts_with("error")).collect();
+    assert!(errors.is_empty() && loaded.rules.len() == matching + others, "{errors:#?}");
+    loaded.rules
+}
+
+/// Returns the text of [`rules`].
+#[must_use]
+pub fn text(matching: usize, others: usize) -> String {
+    (0..matching).map(matching_rule).chain((0..others).map(other_rule)).collect()
+}
+
+/// Returns the text of `matching` rules that patch, and `others` that look at the same Deployments and do not match.
+#[must_use]
+pub fn unmet_text(matching: usize, others: usize) -> String {
+    (0..matching).map(matching_rule).chain((0..others).map(unmet_rule)).collect()
 }
 
 /// Matches by kind and by a regular expression on images; sets an annotation from a template and a port through a select.
@@ -50,7 +60,7 @@ spec:
 /// Cannot match, for one of three reasons.
 fn other_rule(i: usize) -> String {
     let (kind, namespace, operation) = match i % 3 {
-        0 => (["Service", "Ingress", "ConfigMap", "StatefulSet", "Job"][i / 3 % 5], "shop".to_owned(), "CREATE"),
+        0 => (["Service", "Ingress", "ConfigMap", "StatefulSet"].get(i / 3 % 4).copied().unwrap_or("Job"), "shop".to_owned(), "CREATE"),
         1 => ("Deployment", format!("team-{i}"), "CREATE"),
         _ => ("Deployment", "shop".to_owned(), "DELETE"),
     };
@@ -67,7 +77,26 @@ spec:
     - {{select: $.kind, matchValue: {kind}}}
     - {{select: '$.spec.template.spec.containers[*].image', matchRegex: 'other-{i}'}}
   patch:
-    - {{op: add, path: /metadata/labels/x, value: y}}
+    - {{op: add, path: /metadata/labels/x, value: hello}}
+"#
+    )
+}
+
+/// Is about every Deployment in the namespace, and finds no image.
+fn unmet_rule(i: usize) -> String {
+    format!(
+        r#"
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {{name: unmet-{i}, namespace: shop}}
+spec:
+  type: Patch
+  match:
+    - {{select: $.kind, matchValue: Deployment}}
+    - {{select: '$.spec.template.spec.containers[*].image', matchRegex: 'other-{i}'}}
+  patch:
+    - {{op: add, path: /metadata/labels/x, value: hello}}
 "#
     )
 }

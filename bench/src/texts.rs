@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use kubewright_value::{json, yaml};
+
 /// Returns about `bytes` bytes of Deployments, Services and policy-like documents.
 #[must_use]
 pub fn stream(bytes: usize) -> String {
@@ -14,6 +16,19 @@ pub fn stream(bytes: usize) -> String {
             1 => service(&mut out, &mut random),
             _ => out.push_str(&deployment(&mut random)),
         }
+    }
+    out
+}
+
+/// Returns `count` Deployments of about 1 KB each, as a YAML stream. All are in namespace `shop` and have a
+/// container `web`.
+#[must_use]
+pub fn deployments(count: usize) -> String {
+    let template = yaml::write(&json::parse(include_str!("../inputs/deployment.json")).unwrap_or_default());
+    let mut out = String::with_capacity(count * (template.len() + 16));
+    for i in 0..count {
+        out.push_str("---\n");
+        out.push_str(&template.replace("storefront", &format!("storefront-{i}")));
     }
     out
 }
@@ -35,7 +50,7 @@ pub fn review_json() -> String {
 }
 
 fn as_json(text: &str) -> String {
-    kubewright_value::yaml::parse(text).map(|value| value.to_string()).unwrap_or_default()
+    yaml::parse(text).map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn deployment(random: &mut Random) -> String {

@@ -15,6 +15,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+// Objects are made and dropped by the thousand on every core, which the system's allocator serialises.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
     let paint = arguments.color.paint_errors();

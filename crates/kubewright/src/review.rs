@@ -73,7 +73,9 @@ pub(crate) struct OutcomeRow {
     pub(crate) rule_location: Option<Location>,
     /// The place in the manifest.
     pub(crate) position: Position,
-    /// What the rule changed.
+    /// How many operations changed something.
+    pub(crate) changes: usize,
+    /// These operations, while the worker that made the row still has it.
     pub(crate) patch: Vec<patch::Operation>,
     /// What the requester is told.
     pub(crate) denial: Option<String>,
@@ -157,6 +159,9 @@ impl Question<'_> {
         if self.needs.json {
             report.json = json_object(&report);
         }
+        // Freed where it was made; handing it over would make two threads fight for the allocator.
+        report.patch = Vec::new();
+        report.outcomes.iter_mut().for_each(|row| row.patch = Vec::new());
         report
     }
 }
@@ -180,6 +185,7 @@ impl OutcomeRow {
             status: outcome.status,
             message: outcome.message,
             rule_location: outcome.location,
+            changes: outcome.patch.len(),
             patch: outcome.patch,
             denial: outcome.denial,
             trace: outcome.trace,
@@ -188,7 +194,7 @@ impl OutcomeRow {
 
     /// Returns whether the rule changed something.
     pub(crate) fn is_patched(&self) -> bool {
-        self.status == Status::Pass && !self.patch.is_empty()
+        self.status == Status::Pass && self.changes > 0
     }
 
     /// Returns the message, or the best there is where the rule gave none.
@@ -196,7 +202,7 @@ impl OutcomeRow {
         match (self.message.as_str(), &self.denial, self.status) {
             ("", Some(denial), _) => denial.clone(),
             ("", None, Status::Fail) => "refused".to_owned(),
-            ("", None, _) if self.is_patched() => plural(self.patch.len(), "change"),
+            ("", None, _) if self.is_patched() => plural(self.changes, "change"),
             (message, ..) => message.to_owned(),
         }
     }

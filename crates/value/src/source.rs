@@ -156,7 +156,11 @@ impl Document {
                 Step::Index(_) => None,
             }),
             Some(Value::String(text)) => Some(text.chars().count()),
-            Some(scalar @ (Value::Number(_) | Value::Bool(_))) => Some(scalar.to_string().len()),
+            // As it is written, which may be `yes` for true and `0777` for 511.
+            Some(Value::Number(_) | Value::Bool(_)) => self.source.line(position.line).map(|line| {
+                let rest = line.chars().skip(usize::try_from(position.column).unwrap_or(1) - 1);
+                rest.take_while(|character| !character.is_whitespace() && !",]}".contains(*character)).count()
+            }),
             _ => None,
         };
         let length = u32::try_from(covered.unwrap_or(1)).unwrap_or(1).max(1);

@@ -22,7 +22,7 @@ impl Context {
     /// Returns a context without fields.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self { fields: Vec::with_capacity(4) }
     }
 
     /// Adds a field decoded from JSON: its numbers count as Go's `float64`.

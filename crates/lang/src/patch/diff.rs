@@ -151,10 +151,16 @@ enum Edit<'a> {
 fn script<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
     let pairs = old.len().saturating_mul(new.len());
     // Nothing to choose between, or too much.
-    if pairs == 0 || (old.len(), new.len()) == (1, 1) || pairs > ALIGNED_PAIRS {
+    if pairs == 0 || pairs > ALIGNED_PAIRS || (old.len() == new.len() && !has_moved(old, new)) {
         return place_by_place(old, new);
     }
     Alignment::new(old, new).script()
+}
+
+/// Returns whether an item of `old` stands at another place in `new`.
+fn has_moved(old: &[Value], new: &[Value]) -> bool {
+    let elsewhere = |i: usize, item: &Value| new.iter().enumerate().any(|(j, other)| i != j && item == other);
+    old.iter().enumerate().any(|(i, item)| elsewhere(i, item))
 }
 
 fn place_by_place<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
