@@ -52,13 +52,18 @@ fn run(folder: &Path) -> Result<(), String> {
 /// Reads every document and drops it again.
 fn read(file: &Path) -> usize {
     let source = std::fs::read(file).ok().and_then(|bytes| yaml::decode("objects.yaml", bytes).ok());
-    source.map_or(0, |source| yaml::split(&source.text).iter().map(|chunk| yaml::read_chunk(&source, chunk).documents.len()).sum())
+    source.map_or(0, |source| {
+        yaml::split(&source.text).iter().map(|chunk| yaml::read_chunk(&source, chunk).documents.len()).sum()
+    })
 }
 
 /// Builds the binary and returns where it is.
 fn binary() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let build = Command::new(env!("CARGO")).args(["build", "--release", "-q", "-p", "kubewright"]).current_dir(&root).status();
+    let build = Command::new(env!("CARGO"))
+        .args(["build", "--release", "-q", "-p", "kubewright"])
+        .current_dir(&root)
+        .status();
     if !build.is_ok_and(|status| status.success()) {
         return Err("the binary could not be built".to_owned());
     }
@@ -99,7 +104,8 @@ fn apply(binary: &Path, rules: &Path, objects: &Path) -> Result<(Duration, u64),
 fn children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: u64 = after_name.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        after_name.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }
 

@@ -15,7 +15,9 @@ fn main() {
     let request = Request::for_object(object, Operation::Create, "default");
     let world = ClosedWorld::default();
     let settings = Settings::default();
-    let engines: Vec<Engine> = [(5, 5), (5, 995), (5, 9995), (0, 10), (0, 10_000)].map(|(matching, others)| Engine::new(rules(matching, others))).into();
+    let engines: Vec<Engine> = [(5, 5), (5, 995), (5, 9995), (0, 10), (0, 10_000)]
+        .map(|(matching, others)| Engine::new(rules(matching, others)))
+        .into();
     let decide = |engine: &Engine| {
         let decision = engine.decide(&request, &world, &settings);
         decision.patch(&request.object).len()
@@ -30,7 +32,9 @@ fn main() {
         Subject::new("5 of 10,000 rules match and patch", || decide(ten_thousand)),
         Subject::new("5 of 1,000, with parsing and the patch as text", || whole(thousand, &world)),
         Subject::new("json::parse", || json::parse(DEPLOYMENT).map_or(0, |_| 1)),
-        Subject::new("serde_json into its Value", || serde_json::from_str::<serde_json::Value>(DEPLOYMENT).map_or(0, |_| 1)),
+        Subject::new("serde_json into its Value", || {
+            serde_json::from_str::<serde_json::Value>(DEPLOYMENT).map_or(0, |_| 1)
+        }),
     ];
     print_ratios("One Deployment of 1 KB, decided", &subjects, &medians(&subjects, 7));
 
@@ -46,6 +50,7 @@ fn whole(engine: &Engine, world: &ClosedWorld) -> usize {
     let object = json::parse(DEPLOYMENT).unwrap_or_default();
     let request = Request::for_object(object, Operation::Create, "default");
     let decision = engine.decide(&request, world, &Settings::default());
-    let patch: Vec<Value> = decision.patch(&request.object).iter().map(|operation| operation.to_value()).collect();
+    let patch: Vec<Value> =
+        decision.patch(&request.object).iter().map(|operation| operation.to_value()).collect();
     json::to_string(&Value::array(patch)).len()
 }

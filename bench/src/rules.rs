@@ -60,7 +60,11 @@ spec:
 /// Cannot match, for one of three reasons.
 fn other_rule(i: usize) -> String {
     let (kind, namespace, operation) = match i % 3 {
-        0 => (["Service", "Ingress", "ConfigMap", "StatefulSet"].get(i / 3 % 4).copied().unwrap_or("Job"), "shop".to_owned(), "CREATE"),
+        0 => (
+            ["Service", "Ingress", "ConfigMap", "StatefulSet"].get(i / 3 % 4).copied().unwrap_or("Job"),
+            "shop".to_owned(),
+            "CREATE",
+        ),
         1 => ("Deployment", format!("team-{i}"), "CREATE"),
         _ => ("Deployment", "shop".to_owned(), "DELETE"),
     };

@@ -35,7 +35,9 @@ impl Differs {
 
     /// Returns whether there is a reason to differ; `*` in an entry stands for any text.
     pub(crate) fn has(&self, suite: &str, case: &str) -> bool {
-        self.entries.iter().any(|entry| is_match(&entry.suite, suite) && (entry.case == case || is_match(&entry.case, case)))
+        self.entries
+            .iter()
+            .any(|entry| is_match(&entry.suite, suite) && (entry.case == case || is_match(&entry.case, case)))
     }
 }
 

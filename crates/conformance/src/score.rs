@@ -28,8 +28,10 @@ impl Score {
     pub(crate) fn new(results: Vec<SuiteResult>, differs: &Differs) -> Self {
         let count = |suite: SuiteResult| {
             let total = suite.cases.len();
-            let (passed, rest): (Vec<_>, Vec<_>) = suite.cases.into_iter().partition(|case| case.failure.is_none());
-            let (different, failed): (Vec<_>, Vec<_>) = rest.into_iter().partition(|case| differs.has(&suite.name, &case.name));
+            let (passed, rest): (Vec<_>, Vec<_>) =
+                suite.cases.into_iter().partition(|case| case.failure.is_none());
+            let (different, failed): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|case| differs.has(&suite.name, &case.name));
             let (passed, differs) = (passed.len(), different.len());
             SuiteScore { name: suite.name, total, passed, differs, failed, uncounted: suite.uncounted }
         };
@@ -62,15 +64,29 @@ impl Score {
 
     pub(crate) fn to_table(&self, is_verbose: bool) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "{:<34}{:>7}{:>8}{:>9}{:>8}{:>11}", "suite", "total", "passed", "differs", "failed", "uncounted");
+        let _ = writeln!(
+            out,
+            "{:<34}{:>7}{:>8}{:>9}{:>8}{:>11}",
+            "suite", "total", "passed", "differs", "failed", "uncounted"
+        );
         for suite in &self.suites {
             let _ = writeln!(
                 out,
                 "{:<34}{:>7}{:>8}{:>9}{:>8}{:>11}",
-                suite.name, suite.total, suite.passed, suite.differs, suite.failed.len(), suite.uncounted
+                suite.name,
+                suite.total,
+                suite.passed,
+                suite.differs,
+                suite.failed.len(),
+                suite.uncounted
             );
             for case in suite.failed.iter().filter(|_| is_verbose) {
-                let _ = writeln!(out, "    {}\n        {}", case.name, case.failure.as_deref().unwrap_or_default());
+                let _ = writeln!(
+                    out,
+                    "    {}\n        {}",
+                    case.name,
+                    case.failure.as_deref().unwrap_or_default()
+                );
             }
         }
         let (total, passed) = (self.sum(|suite| suite.total), self.sum(|suite| suite.passed));
@@ -92,7 +108,11 @@ impl Floor {
             .suites
             .iter()
             .map(|suite| {
-                let record = Map::from([("total", suite.total.into()), ("passed", suite.passed.into()), ("differs", suite.differs.into())]);
+                let record = Map::from([
+                    ("total", suite.total.into()),
+                    ("passed", suite.passed.into()),
+                    ("differs", suite.differs.into()),
+                ]);
                 (suite.name.as_str().into(), Value::object(record))
             })
             .collect();
@@ -104,12 +124,15 @@ impl Floor {
         let value = json::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         let count = |suite: &Value, key| suite.get(key).and_then(Value::as_i64).unwrap_or(0);
         let entries = value.as_object().into_iter().flat_map(Map::iter);
-        Ok(Self { answered: entries.map(|(name, suite)| (name.to_string(), count(suite, "passed"))).collect() })
+        Ok(Self {
+            answered: entries.map(|(name, suite)| (name.to_string(), count(suite, "passed"))).collect(),
+        })
     }
 
     /// Returns a line for each suite that passes fewer cases than recorded.
     pub(crate) fn broken_by(&self, score: &Score, prefix: &str) -> Vec<String> {
-        let passed = |name: &str| score.suites.iter().find(|suite| suite.name == name).map_or(0, |suite| suite.passed);
+        let passed =
+            |name: &str| score.suites.iter().find(|suite| suite.name == name).map_or(0, |suite| suite.passed);
         self.answered
             .iter()
             .filter(|(name, _)| name.starts_with(prefix))

@@ -30,7 +30,9 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
         return Err(format!("{} is not a folder", corpus.display()));
     }
     let mut results = Vec::new();
-    for (folder, run) in [("modrule", modrule::run as fn(&str, &Value) -> SuiteResult), ("jsonpatch", jsonpatch::run)] {
+    for (folder, run) in
+        [("modrule", modrule::run as fn(&str, &Value) -> SuiteResult), ("jsonpatch", jsonpatch::run)]
+    {
         for file in json_files(&corpus.join(folder))? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let name = format!("{folder}/{stem}");
@@ -69,7 +71,9 @@ fn equal(actual: &Value, expected: &Value) -> Result<(), String> {
 fn is_equal(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() - b.as_f64()).abs() < f64::EPSILON,
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_equal(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_equal(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_equal(a, b)))
         }

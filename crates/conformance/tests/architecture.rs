@@ -20,15 +20,43 @@ const LAYERS: &[&[&str]] = &[
 /// The crates that only compute, and the words by which they would reach outside.
 const PURE: &[&str] = &["value", "lang", "engine", "dialects"];
 const OUTSIDE: &[&str] = &[
-    "std::fs", "std::net", "std::env", "std::process", "std::time::Instant", "std::time::SystemTime", "SystemTime::now", "Instant::now",
-    "std::thread", "tokio::", "std::io::stdin", "std::io::stdout", "println!", "eprintln!", "OsRng", "thread_rng", "getrandom",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "SystemTime::now",
+    "Instant::now",
+    "std::thread",
+    "tokio::",
+    "std::io::stdin",
+    "std::io::stdout",
+    "println!",
+    "eprintln!",
+    "OsRng",
+    "thread_rng",
+    "getrandom",
 ];
 
 /// The words that name a dialect, and where they may stand.
 const DIALECT_WORDS: &[&str] = &["modrule", "kubemod", "kyverno", "kubepattern", "openchoreo"];
 
-const PERMISSIVE: &[&str] =
-    &["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD", "Unlicense", "Unicode-3.0", "CC0-1.0", "BSL-1.0", "MIT-0"];
+const PERMISSIVE: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "0BSD",
+    "Unlicense",
+    "Unicode-3.0",
+    "CC0-1.0",
+    "BSL-1.0",
+    "MIT-0",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
@@ -96,7 +124,9 @@ fn pure_crates_do_not_reach_outside() {
                 continue;
             }
             let code = content.split("#[cfg(test)]").next().unwrap_or_default();
-            for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for (number, line) in
+                code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
+            {
                 for word in OUTSIDE.iter().filter(|word| line.contains(**word)) {
                     wrong.push(format!("{}:{}: {word}", path.display(), number + 1));
                 }
@@ -112,10 +142,17 @@ fn a_dialect_is_named_only_in_its_folder() {
     for name in ["value", "lang", "engine"] {
         for (path, content) in sources_of(name) {
             let lower = content.to_lowercase();
-            wrong.extend(DIALECT_WORDS.iter().filter(|word| lower.contains(**word)).map(|word| format!("{}: {word}", path.display())));
+            wrong.extend(
+                DIALECT_WORDS
+                    .iter()
+                    .filter(|word| lower.contains(**word))
+                    .map(|word| format!("{}: {word}", path.display())),
+            );
         }
     }
-    let home = |path: &Path| DIALECT_WORDS.iter().any(|word| path.to_string_lossy().contains(&format!("dialects/src/{word}")));
+    let home = |path: &Path| {
+        DIALECT_WORDS.iter().any(|word| path.to_string_lossy().contains(&format!("dialects/src/{word}")))
+    };
     for (path, content) in sources_of("dialects").into_iter().filter(|(path, _)| !home(path)) {
         let is_seam = path.ends_with("dialects/src/lib.rs");
         let lower = content.to_lowercase();
@@ -134,9 +171,11 @@ fn dependencies_have_permissive_licences() {
     for package in metadata.get("packages").and_then(Value::as_array).expect("packages") {
         let licence = text(package, "license");
         // Every alternative of an `OR` may be chosen; all parts of an `AND` must be fine.
-        let is_fine = licence.replace(['(', ')'], "").replace('/', " OR ").split(" OR ").any(|choice| {
-            choice.split(" AND ").all(|part| PERMISSIVE.contains(&part.trim()))
-        });
+        let is_fine = licence
+            .replace(['(', ')'], "")
+            .replace('/', " OR ")
+            .split(" OR ")
+            .any(|choice| choice.split(" AND ").all(|part| PERMISSIVE.contains(&part.trim())));
         if !is_fine {
             wrong.insert(text(package, "name").to_owned(), licence.to_owned());
         }

@@ -61,7 +61,9 @@ impl<'d> Reader<'d> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", known.join(", ")),
             };
-            self.report(Diagnostic::new(self.codes.unknown, format!("unknown field `{key}`"), location).help(help));
+            self.report(
+                Diagnostic::new(self.codes.unknown, format!("unknown field `{key}`"), location).help(help),
+            );
         }
     }
 
@@ -137,13 +139,21 @@ impl<'d> Reader<'d> {
         let text = match found.value {
             Value::String(text) => text.clone(),
             Value::Array(_) | Value::Object(_) | Value::Null => {
-                self.wrong_type(&found, key, Kind::String, "write it as text, for example after `|-`".to_owned());
+                self.wrong_type(
+                    &found,
+                    key,
+                    Kind::String,
+                    "write it as text, for example after `|-`".to_owned(),
+                );
                 return None;
             }
             scalar => {
                 let message = format!("`{key}` is {}, read as the text `{scalar}`", article(scalar.kind()));
                 let location = self.place(&found.path);
-                self.report(Diagnostic::new(self.codes.unquoted, message, location).help(format!("quote it: '{scalar}'")));
+                self.report(
+                    Diagnostic::new(self.codes.unquoted, message, location)
+                        .help(format!("quote it: '{scalar}'")),
+                );
                 scalar.to_string().into()
             }
         };
@@ -223,7 +233,9 @@ pub(crate) fn within(document: &Document, path: &[Step], position: Position, len
             let indent = text.chars().take_while(|character| *character == ' ').count();
             (line, u32::try_from(indent).unwrap_or(0) + position.column)
         }
-        Some('\'' | '"') if position.line == 1 => (start.position.line, start.position.column + position.column),
+        Some('\'' | '"') if position.line == 1 => {
+            (start.position.line, start.position.column + position.column)
+        }
         _ if position.line == 1 => (start.position.line, start.position.column + position.column - 1),
         _ => (start.position.line, start.position.column),
     };

@@ -67,13 +67,16 @@ fn one(dialects: &[Box<dyn Dialect>], document: &Document, loaded: &mut Loaded) 
 fn items(document: &Document) -> Option<Vec<Document>> {
     let kind = document.value.get("kind").and_then(Value::as_str)?;
     let count = document.value.get("items").and_then(Value::as_array)?.len();
-    kind.ends_with("List").then(|| (0..count).filter_map(|i| document.part(&["items".into(), Step::Index(i)])).collect())
+    kind.ends_with("List")
+        .then(|| (0..count).filter_map(|i| document.part(&["items".into(), Step::Index(i)])).collect())
 }
 
 fn unclaimed(document: &Document) -> Diagnostic {
     let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned();
     let message = match document.value {
-        Value::Object(_) => format!("`{}` of `{}` is not a rule that kubewright reads", text("kind"), text("apiVersion")),
+        Value::Object(_) => {
+            format!("`{}` of `{}` is not a rule that kubewright reads", text("kind"), text("apiVersion"))
+        }
         ref other => format!("expected a rule, found {}", other.kind()),
     };
     Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()]))
@@ -86,7 +89,8 @@ fn report_duplicates(loaded: &mut Loaded) {
         if let Some(earlier) = known.insert(rule.id.to_string(), &rule.location) {
             let message = format!("`{}` was already defined at {earlier}, and this one replaces it", rule.id);
             loaded.diagnostics.push(
-                Diagnostic::new(&DUPLICATE_RULE, message, rule.location.clone()).help("give one of the two another name"),
+                Diagnostic::new(&DUPLICATE_RULE, message, rule.location.clone())
+                    .help("give one of the two another name"),
             );
         }
     }

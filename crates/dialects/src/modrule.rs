@@ -44,7 +44,10 @@ impl ModRule {
     /// Returns the dialect as `options` want it.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let functions = options.allowed_functions.iter().fold(Functions::rules(), |functions, name| functions.allow(name));
+        let functions = options
+            .allowed_functions
+            .iter()
+            .fold(Functions::rules(), |functions, name| functions.allow(name));
         Self {
             cluster_namespace: options.cluster_rules_namespace.clone(),
             default_namespace: options.default_namespace.clone(),
@@ -77,7 +80,8 @@ impl Dialect for ModRule {
 #[must_use]
 pub fn denial(decision: &Decision) -> Option<String> {
     let reasons: Vec<_> = decision.outcomes.iter().filter_map(|outcome| outcome.denial.as_deref()).collect();
-    (!reasons.is_empty()).then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
+    (!reasons.is_empty())
+        .then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
 }
 
 #[cfg(test)]

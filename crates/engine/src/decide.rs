@@ -9,8 +9,8 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
-    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Outcome, Phase, Program, Query, Request,
-    RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
+    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Outcome, Phase, Program, Query,
+    Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
 /// Rules, ready to decide.
@@ -47,10 +47,19 @@ impl Engine {
         let candidates = self.index.candidates(request);
         let outcomes = Vec::with_capacity(candidates.len());
         let memory = Memory::default();
-        let mut walk = Walk { request, world, settings, memory: &memory, object: request.object.clone(), outcomes, queries: Vec::new() };
+        let mut walk = Walk {
+            request,
+            world,
+            settings,
+            memory: &memory,
+            object: request.object.clone(),
+            outcomes,
+            queries: Vec::new(),
+        };
         let mut rest = candidates.as_slice();
         while let Some(first) = rest.first() {
-            let together = rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
+            let together =
+                rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
             let (tier, later) = rest.split_at(together);
             walk.tier(tier);
             rest = later;
@@ -113,12 +122,16 @@ impl Walk<'_> {
             Ok(Effect::Patch(patch)) if rule.phase == Phase::Patch => {
                 Outcome { patch, ..outcome(rule, Status::Pass, Text::default()) }
             }
-            Ok(Effect::Patch(_)) => self.failed(rule, EvalError::new("a judging rule cannot change the object")),
+            Ok(Effect::Patch(_)) => {
+                self.failed(rule, EvalError::new("a judging rule cannot change the object"))
+            }
             Ok(Effect::Pass) => outcome(rule, Status::Pass, Text::default()),
             Ok(Effect::Fail { message, path, denial }) => {
                 Outcome { path, denial, ..outcome(rule, Status::Fail, message.into()) }
             }
-            Ok(Effect::Warn { message, path }) => Outcome { path, ..outcome(rule, Status::Warn, message.into()) },
+            Ok(Effect::Warn { message, path }) => {
+                Outcome { path, ..outcome(rule, Status::Warn, message.into()) }
+            }
             Err(error) => self.failed(rule, error),
         }
     }
@@ -165,7 +178,12 @@ impl Run {
     }
 
     /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.
-    fn evaluate(&mut self, walk: &mut Walk<'_>, rule: &Rule, program: &dyn RequestProgram) -> Result<Effect, EvalError> {
+    fn evaluate(
+        &mut self,
+        walk: &mut Walk<'_>,
+        rule: &Rule,
+        program: &dyn RequestProgram,
+    ) -> Result<Effect, EvalError> {
         let mut evaluation = self.evaluation(walk);
         match rule.phase {
             Phase::Patch => program.evaluate(&mut walk.object, &mut evaluation),

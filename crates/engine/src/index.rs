@@ -107,7 +107,9 @@ impl ByKind {
         };
         match kinds {
             KindScope::Any => push(&mut self.any),
-            KindScope::Named(kinds) => kinds.iter().for_each(|kind| push(self.named.entry(kind.clone()).or_default())),
+            KindScope::Named(kinds) => {
+                kinds.iter().for_each(|kind| push(self.named.entry(kind.clone()).or_default()))
+            }
         }
     }
 

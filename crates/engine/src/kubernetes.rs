@@ -6,7 +6,10 @@ use crate::GroupVersionKind;
 const CLUSTER_SCOPED: &[(&str, &[&str])] = &[
     ("", &["Namespace", "Node", "PersistentVolume", "ComponentStatus"]),
     ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding"]),
-    ("storage.k8s.io", &["StorageClass", "VolumeAttachment", "CSIDriver", "CSINode", "VolumeAttributesClass"]),
+    (
+        "storage.k8s.io",
+        &["StorageClass", "VolumeAttachment", "CSIDriver", "CSINode", "VolumeAttributesClass"],
+    ),
     ("scheduling.k8s.io", &["PriorityClass"]),
     ("node.k8s.io", &["RuntimeClass"]),
     ("networking.k8s.io", &["IngressClass", "IPAddress", "ServiceCIDR"]),
@@ -60,7 +63,11 @@ mod tests {
 
     #[test]
     fn a_kind_is_cluster_scoped_only_in_its_own_group() {
-        let kind = |group: &str, kind: &str| GroupVersionKind { group: group.into(), version: "v1".into(), kind: kind.into() };
+        let kind = |group: &str, kind: &str| GroupVersionKind {
+            group: group.into(),
+            version: "v1".into(),
+            kind: kind.into(),
+        };
         assert!(is_cluster_scoped(&kind("", "Namespace")));
         assert!(!is_cluster_scoped(&kind("example.com", "Namespace")));
         assert!(!is_cluster_scoped(&kind("apps", "Deployment")));
@@ -68,7 +75,13 @@ mod tests {
 
     #[test]
     fn resources_are_the_plural_of_kinds() {
-        for (kind, want) in [("Pod", "pods"), ("Ingress", "ingresses"), ("NetworkPolicy", "networkpolicies"), ("Gateway", "gateways"), ("Endpoints", "endpoints")] {
+        for (kind, want) in [
+            ("Pod", "pods"),
+            ("Ingress", "ingresses"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("Gateway", "gateways"),
+            ("Endpoints", "endpoints"),
+        ] {
             assert_eq!(resource_of(kind), want);
         }
     }

@@ -26,7 +26,9 @@ pub use index::RuleIndex;
 pub use kubernetes::{is_cluster_scoped, resource_of};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
-pub use rule::{Applies, Effect, Evaluation, Memory, Phase, Program, RequestProgram, Rule, RuleId, SetProgram};
+pub use rule::{
+    Applies, Effect, Evaluation, Memory, Phase, Program, RequestProgram, Rule, RuleId, SetProgram,
+};
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};

@@ -61,7 +61,9 @@ impl Status {
     /// Returns the verdict called `name`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Pass, Self::Fail, Self::Warn, Self::Error, Self::Skip].into_iter().find(|status| status.name() == name)
+        [Self::Pass, Self::Fail, Self::Warn, Self::Error, Self::Skip]
+            .into_iter()
+            .find(|status| status.name() == name)
     }
 }
 
@@ -110,7 +112,11 @@ impl EvalError {
     /// Returns the error of a rule that needs an answer first.
     #[must_use]
     pub fn unanswered(query: Query) -> Self {
-        Self { message: format!("{query} is not known here"), kind: EvalErrorKind::Query(query), location: None }
+        Self {
+            message: format!("{query} is not known here"),
+            kind: EvalErrorKind::Query(query),
+            location: None,
+        }
     }
 
     /// Returns this error, placed at `location`.

@@ -119,7 +119,13 @@ pub struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     /// Returns an evaluation of `request` that stands alone. `memory` is empty, and lives as long as it.
     #[must_use]
-    pub fn new(request: &'a Request, world: &'a dyn World, budget: &'a mut Budget, tracer: &'a mut Tracer, memory: &'a Memory) -> Self {
+    pub fn new(
+        request: &'a Request,
+        world: &'a dyn World,
+        budget: &'a mut Budget,
+        tracer: &'a mut Tracer,
+        memory: &'a Memory,
+    ) -> Self {
         Self { request, world, budget, tracer, namespace: &memory.namespace }
     }
 

@@ -21,7 +21,8 @@ fn distance(a: &str, b: &str) -> usize {
         let mut next = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
             let cell = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 2);
-            let mut best = (cell(&row, j) + usize::from(x != y)).min(cell(&row, j + 1) + 1).min(cell(&next, j) + 1);
+            let mut best =
+                (cell(&row, j) + usize::from(x != y)).min(cell(&row, j + 1) + 1).min(cell(&next, j) + 1);
             let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
             if swapped {
                 best = best.min(cell(&before, j - 1) + 1);

@@ -24,7 +24,12 @@ impl Query {
     /// Asks for the namespace called `name`.
     #[must_use]
     pub fn namespace(name: &str) -> Self {
-        Self { group: Text::default(), kind: "Namespace".into(), namespace: Text::default(), name: name.into() }
+        Self {
+            group: Text::default(),
+            kind: "Namespace".into(),
+            namespace: Text::default(),
+            name: name.into(),
+        }
     }
 
     /// Asks for the node called `name`.
@@ -38,7 +43,12 @@ impl Query {
     pub fn of(object: &Value) -> Self {
         let kind = GroupVersionKind::of(object);
         let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
-        Self { group: kind.group, kind: kind.kind, namespace: metadata("namespace").into(), name: metadata("name").into() }
+        Self {
+            group: kind.group,
+            kind: kind.kind,
+            namespace: metadata("namespace").into(),
+            name: metadata("name").into(),
+        }
     }
 }
 

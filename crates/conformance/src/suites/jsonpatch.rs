@@ -15,7 +15,11 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
         };
         CaseResult { name, failure: one(case).err() }
     });
-    SuiteResult { name: name.to_owned(), cases: results.collect(), uncounted: cases.iter().filter(is_disabled).count() }
+    SuiteResult {
+        name: name.to_owned(),
+        cases: results.collect(),
+        uncounted: cases.iter().filter(is_disabled).count(),
+    }
 }
 
 fn one(case: &Value) -> Result<(), String> {

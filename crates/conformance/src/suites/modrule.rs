@@ -16,7 +16,9 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
     let counts = |case: &&Value| !matches!(text(case, "verdict"), "bug" | "nondeterministic");
     let results = cases.iter().filter(counts).map(|case| CaseResult {
         name: text(case, "name").to_owned(),
-        failure: check.map_or_else(|| Err("unknown suite".to_owned()), |check| judge(check, suite, case)).err(),
+        failure: check
+            .map_or_else(|| Err("unknown suite".to_owned()), |check| judge(check, suite, case))
+            .err(),
     });
     let uncounted = cases.iter().filter(|case| !counts(case)).count();
     SuiteResult { name: name.to_owned(), cases: results.collect(), uncounted }
@@ -26,7 +28,9 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
 /// that very answer is the wrong one.
 fn judge(check: Check, suite: &Value, case: &Value) -> Result<(), String> {
     match (text(case, "verdict"), check(suite, case)) {
-        ("contract", Ok(())) => Err("this is the original's answer, against its own documentation".to_owned()),
+        ("contract", Ok(())) => {
+            Err("this is the original's answer, against its own documentation".to_owned())
+        }
         ("contract", Err(_)) => Ok(()),
         (_, answer) => answer,
     }

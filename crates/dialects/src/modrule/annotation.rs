@@ -22,7 +22,13 @@ pub(super) fn text(object: &Value) -> Option<Text> {
 
 /// Applies `operations`, which have changed `object`, inside its annotation as well. `before` is the annotation's
 /// text before them; a rule that sets or removes the annotation itself has its way.
-pub(super) fn patch_along(object: &mut Value, before: &Text, operations: &[Operation], options: &Options, budget: &mut Budget) {
+pub(super) fn patch_along(
+    object: &mut Value,
+    before: &Text,
+    operations: &[Operation],
+    options: &Options,
+    budget: &mut Budget,
+) {
     if text(object).as_ref() != Some(before) {
         return;
     }
@@ -40,7 +46,9 @@ pub(super) fn patch_along(object: &mut Value, before: &Text, operations: &[Opera
 pub(super) fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
-        Value::Object(map) => map.sorted().into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect::<Map>().into(),
+        Value::Object(map) => {
+            map.sorted().into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect::<Map>().into()
+        }
         scalar => scalar.clone(),
     }
 }

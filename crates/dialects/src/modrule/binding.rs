@@ -23,7 +23,9 @@ impl Binding {
     /// Reads a `Binding` object; anything else is none.
     #[must_use]
     pub fn read(object: &Value) -> Option<Self> {
-        let text = |keys: &[&str]| object.at(keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(Text::new);
+        let text = |keys: &[&str]| {
+            object.at(keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(Text::new)
+        };
         (object.get("kind").and_then(Value::as_str) == Some("Binding")).then_some(())?;
         let pod = Query {
             group: Text::default(),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, Severity};
+use kubewright_engine::{
+    Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, Severity,
+};
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_lang::gotemplate::Template;
 use kubewright_lang::jsonpath::{Expression, Select};
@@ -43,9 +45,11 @@ pub fn compile_criterion(document: &Document) -> Result<Criterion, Vec<Diagnosti
     let mut reader = Reader::new(document, source::FIELD_CODES);
     let source = reader.root().and_then(|fields| source::criterion(&mut reader, &fields));
     let dialect = ModRule::new(&crate::Options::default());
-    let mut compiler = Compiler { dialect: &dialect, document, diagnostics: reader.diagnostics, sees_references: false };
+    let mut compiler =
+        Compiler { dialect: &dialect, document, diagnostics: reader.diagnostics, sees_references: false };
     let criterion = source.and_then(|source| compiler.criterion(&source));
-    let errors: Vec<_> = compiler.diagnostics.into_iter().filter(|d| d.severity() == Severity::Error).collect();
+    let errors: Vec<_> =
+        compiler.diagnostics.into_iter().filter(|d| d.severity() == Severity::Error).collect();
     criterion.filter(|_| errors.is_empty()).ok_or(errors)
 }
 
@@ -84,8 +88,10 @@ impl<'d> Compiler<'d> {
     fn rule(&mut self, source: &Source) -> Option<(Header, Rule)> {
         let name = source.name.value.clone();
         let reach = self.reach(source);
-        let criteria: Vec<_> = source.criteria.iter().filter_map(|criterion| self.criterion(criterion)).collect();
-        let operations: Vec<_> = source.operations.iter().filter_map(|operation| self.operation(operation)).collect();
+        let criteria: Vec<_> =
+            source.criteria.iter().filter_map(|criterion| self.criterion(criterion)).collect();
+        let operations: Vec<_> =
+            source.operations.iter().filter_map(|operation| self.operation(operation)).collect();
         let message = match &source.reject_message {
             Some(text) => Some(self.template("rejectMessage", text, &text.value)?),
             None => None,
@@ -122,13 +128,22 @@ impl<'d> Compiler<'d> {
         let is_cluster = namespace.as_ref() == Some(&self.dialect.cluster_namespace);
         if let Some(regex) = regex {
             match is_cluster {
-                true if !is_anchored(&regex.value) => self.report(&code::UNANCHORED_NAMESPACE, regex, format!(
-                    "`{}` also matches namespaces that only contain it", regex.value
-                ), format!("write `^{}$` if whole names are meant", regex.value)),
+                true if !is_anchored(&regex.value) => self.report(
+                    &code::UNANCHORED_NAMESPACE,
+                    regex,
+                    format!("`{}` also matches namespaces that only contain it", regex.value),
+                    format!("write `^{}$` if whole names are meant", regex.value),
+                ),
                 true => {}
-                false => self.report(&code::IGNORED_NAMESPACE_REGEX, regex, format!(
-                    "targetNamespaceRegex counts only in namespace `{}`", self.dialect.cluster_namespace
-                ), "this rule is about objects in its own namespace".to_owned()),
+                false => self.report(
+                    &code::IGNORED_NAMESPACE_REGEX,
+                    regex,
+                    format!(
+                        "targetNamespaceRegex counts only in namespace `{}`",
+                        self.dialect.cluster_namespace
+                    ),
+                    "this rule is about objects in its own namespace".to_owned(),
+                ),
             }
         }
         Some(match namespace {
@@ -145,8 +160,12 @@ impl<'d> Compiler<'d> {
         for position in select.presence_filters() {
             let location = within(self.document, &source.select.path, position, 1);
             self.diagnostics.push(
-                Diagnostic::new(&code::PRESENCE_FILTER, "this filter does not ask whether the field is there", location)
-                    .help("use isDefined(@.…) or isNotEmpty(@.…)"),
+                Diagnostic::new(
+                    &code::PRESENCE_FILTER,
+                    "this filter does not ask whether the field is there",
+                    location,
+                )
+                .help("use isDefined(@.…) or isNotEmpty(@.…)"),
             );
         }
         self.sees_references |= select.reads_root_key(REFERENCES);
@@ -175,14 +194,23 @@ impl<'d> Compiler<'d> {
         let mut named = named.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
         let first = named.next();
         if let (Some((first, _)), Some((second, place))) = (first, named.next()) {
-            self.report(&code::SHADOWED_TEST, place, format!("`{second}` is never looked at, because `{first}` decides alone"),
-                "split it into two criteria".to_owned());
+            self.report(
+                &code::SHADOWED_TEST,
+                place,
+                format!("`{second}` is never looked at, because `{first}` decides alone"),
+                "split it into two criteria".to_owned(),
+            );
         }
         for value in source.match_value.iter().chain(&source.match_values) {
-            let is_quoted = value.value.len() > 1 && value.value.starts_with('"') && value.value.ends_with('"');
+            let is_quoted =
+                value.value.len() > 1 && value.value.starts_with('"') && value.value.ends_with('"');
             if is_quoted {
-                self.report(&code::QUOTED_MATCH, value, format!("only text with quotes in it equals `{}`", value.value),
-                    format!("matchValue is compared as it stands; write '{}'", value.value.trim_matches('"')));
+                self.report(
+                    &code::QUOTED_MATCH,
+                    value,
+                    format!("only text with quotes in it equals `{}`", value.value),
+                    format!("matchValue is compared as it stands; write '{}'", value.value.trim_matches('"')),
+                );
             }
         }
         let texts = || source.match_values.iter().map(|value| value.value.clone()).collect();
@@ -206,30 +234,64 @@ impl<'d> Compiler<'d> {
             self.check_placeholder(select, highest, &source.path);
         }
         let written_path = source.path.value.clone();
-        Some(PatchOperation { op: source.op, select, path, written_path, value: value?, location: self.document.locate(&source.path_in_rule) })
+        Some(PatchOperation {
+            op: source.op,
+            select,
+            path,
+            written_path,
+            value: value?,
+            location: self.document.locate(&source.path_in_rule),
+        })
     }
 
     fn path(&mut self, source: &SourceOperation) -> Option<PathTemplate> {
         let text = &source.path;
-        let parsed = if source.select.is_some() { PathTemplate::parse(&text.value) } else { PathTemplate::literal(&text.value) };
+        let parsed = if source.select.is_some() {
+            PathTemplate::parse(&text.value)
+        } else {
+            PathTemplate::literal(&text.value)
+        };
         let path = match parsed {
             Ok(_) if text.value.is_empty() => {
-                self.report(&code::BAD_PATH, text, "a patch cannot replace the whole object".to_owned(), "name a field, such as /metadata/labels/x".to_owned());
+                self.report(
+                    &code::BAD_PATH,
+                    text,
+                    "a patch cannot replace the whole object".to_owned(),
+                    "name a field, such as /metadata/labels/x".to_owned(),
+                );
                 return None;
             }
             Ok(path) => path,
             Err(error) => {
-                let help = if text.value.starts_with('/') { "write `~1` for a slash in a key and `~0` for a tilde" } else { "a path starts with `/`" };
-                self.report(&code::BAD_PATH, text, format!("`{}` is not a path: {error}", text.value), help.to_owned());
+                let help = if text.value.starts_with('/') {
+                    "write `~1` for a slash in a key and `~0` for a tilde"
+                } else {
+                    "a path starts with `/`"
+                };
+                self.report(
+                    &code::BAD_PATH,
+                    text,
+                    format!("`{}` is not a path: {error}", text.value),
+                    help.to_owned(),
+                );
                 return None;
             }
         };
         if let Some(field) = hidden_field(path.fixed_start()) {
-            self.report(&code::HIDDEN_FIELD, text, format!("`{field}` cannot be changed by a rule"), "remove this operation".to_owned());
+            self.report(
+                &code::HIDDEN_FIELD,
+                text,
+                format!("`{field}` cannot be changed by a rule"),
+                "remove this operation".to_owned(),
+            );
         }
         if source.op == Op::Add && path.last_fixed() == Some("-") {
-            self.report(&code::DASH_APPEND, text, "where the list is missing, `/-` makes an object with the key `-`".to_owned(),
-                "write `/-1`, which makes the list".to_owned());
+            self.report(
+                &code::DASH_APPEND,
+                text,
+                "where the list is missing, `/-` makes an object with the key `-`".to_owned(),
+                "write `/-1`, which makes the list".to_owned(),
+            );
         }
         Some(path)
     }
@@ -241,8 +303,12 @@ impl<'d> Compiler<'d> {
         let Some(text) = source.value.as_ref() else {
             // A value of the wrong type was reported when it was read.
             if self.document.value.follow(&child(&source.path_in_rule, "value")).is_none_or(Value::is_null) {
-                self.report(&code::NO_VALUE, &source.path, "the operation has no value, so it sets null".to_owned(),
-                    "add a `value`, or write value: 'null' if null is meant".to_owned());
+                self.report(
+                    &code::NO_VALUE,
+                    &source.path,
+                    "the operation has no value, so it sets null".to_owned(),
+                    "add a `value`, or write value: 'null' if null is meant".to_owned(),
+                );
             }
             return Some(PatchValue::Constant(Value::Null));
         };
@@ -253,14 +319,22 @@ impl<'d> Compiler<'d> {
             self.check_placeholder(&select, highest, text);
         }
         let template = self.template(&source.path.value, text, &expanded)?;
-        let Some(constant) = template.literal() else { return Some(PatchValue::Template(Box::new(template))) };
+        let Some(constant) = template.literal() else {
+            return Some(PatchValue::Template(Box::new(template)));
+        };
         match yaml::parse(constant) {
             Ok(value) => Some(PatchValue::Constant(value)),
             Err(error) => {
                 let location = within(self.document, &text.path, error.position, 1);
                 self.diagnostics.push(
-                    Diagnostic::new(&code::BAD_VALUE, format!("the value is not YAML: {}", error.message), location)
-                        .help("text that starts with a special character needs quotes inside the quotes: '\"@x\"'"),
+                    Diagnostic::new(
+                        &code::BAD_VALUE,
+                        format!("the value is not YAML: {}", error.message),
+                        location,
+                    )
+                    .help(
+                        "text that starts with a special character needs quotes inside the quotes: '\"@x\"'",
+                    ),
                 );
                 None
             }
@@ -275,8 +349,13 @@ impl<'d> Compiler<'d> {
             }
             Err(error) => {
                 let location = within(self.document, &place.path, error.position, 1);
-                let help = if error.message.contains("refused") { "allow it with --allow-function, if the rule can live with a new result each time" } else { "" };
-                self.diagnostics.push(Diagnostic::new(&code::BAD_TEMPLATE, error.message, location).help(help));
+                let help = if error.message.contains("refused") {
+                    "allow it with --allow-function, if the rule can live with a new result each time"
+                } else {
+                    ""
+                };
+                self.diagnostics
+                    .push(Diagnostic::new(&code::BAD_TEMPLATE, error.message, location).help(help));
                 None
             }
         }
@@ -288,22 +367,30 @@ impl<'d> Compiler<'d> {
     }
 
     fn select(&mut self, text: &Placed<Text>) -> Option<Select> {
-        let select = Select::parse(&text.value).map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()?;
+        let select = Select::parse(&text.value)
+            .map_err(|error| self.bad_select(text, error.message, error.position, error.length))
+            .ok()?;
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(select)
     }
 
     fn bad_select(&mut self, text: &Placed<Text>, message: String, position: Position, length: u32) {
         let location = within(self.document, &text.path, position, length);
-        self.diagnostics.push(Diagnostic::new(&code::BAD_SELECT, message, location).label(format!("in `{}`", text.value)));
+        self.diagnostics.push(
+            Diagnostic::new(&code::BAD_SELECT, message, location).label(format!("in `{}`", text.value)),
+        );
     }
 
     fn regex(&mut self, text: &Placed<Text>) -> Option<Regex> {
         match goregex::compile(&text.value) {
             Ok(regex) => Some(regex),
             Err(error) => {
-                self.report(&code::BAD_REGEX, text, format!("`{}` is not a regular expression: {error}", text.value),
-                    "the syntax is Go's (RE2)".to_owned());
+                self.report(
+                    &code::BAD_REGEX,
+                    text,
+                    format!("`{}` is not a regular expression: {error}", text.value),
+                    "the syntax is Go's (RE2)".to_owned(),
+                );
                 None
             }
         }
@@ -317,11 +404,22 @@ impl<'d> Compiler<'d> {
                 1 => "the select captures one key, `#0`".to_owned(),
                 more => format!("the select captures {more} keys, `#0` to `#{}`", more - 1),
             };
-            self.report(&code::BAD_PLACEHOLDER, place, format!("placeholder `#{highest}` stands for nothing"), captured);
+            self.report(
+                &code::BAD_PLACEHOLDER,
+                place,
+                format!("placeholder `#{highest}` stands for nothing"),
+                captured,
+            );
         }
     }
 
-    fn report(&mut self, code: &'static kubewright_engine::Code, place: &Placed<Text>, message: String, help: String) {
+    fn report(
+        &mut self,
+        code: &'static kubewright_engine::Code,
+        place: &Placed<Text>,
+        message: String,
+        help: String,
+    ) {
         let location = self.document.locate(&place.path);
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
@@ -340,7 +438,9 @@ impl Reach {
         match self {
             Self::Own(namespace) => NamespaceScope::Named(vec![namespace.clone()]),
             Self::Every => NamespaceScope::Any,
-            Self::Cluster { namespace, regex: None } => NamespaceScope::Named(vec![Text::default(), namespace.clone()]),
+            Self::Cluster { namespace, regex: None } => {
+                NamespaceScope::Named(vec![Text::default(), namespace.clone()])
+            }
             Self::Cluster { namespace, regex: Some(regex) } => match exact_name(regex.as_str()) {
                 Some(name) => NamespaceScope::Named(vec![name.into(), namespace.clone()]),
                 None => NamespaceScope::Any,
@@ -352,13 +452,18 @@ impl Reach {
 /// Returns the kinds outside of which the criteria cannot all be met.
 fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
     let pinned = criteria.iter().filter(|criterion| !criterion.is_negated).find_map(|criterion| {
-        let is_kind = criterion.select.plain_path().is_some_and(|steps| matches!(steps, [step] if *step == "kind".into()));
+        let is_kind = criterion
+            .select
+            .plain_path()
+            .is_some_and(|steps| matches!(steps, [step] if *step == "kind".into()));
         match &criterion.test {
             Test::Equals(kind) if is_kind => Some(vec![kind.clone()]),
             Test::OneOf(kinds) if is_kind => Some(kinds.clone()),
-            _ => criterion.select.pinned().into_iter().find_map(|(steps, value)| match (steps.as_slice(), value) {
-                ([step], Value::String(kind)) if *step == "kind".into() => Some(vec![kind]),
-                _ => None,
+            _ => criterion.select.pinned().into_iter().find_map(|(steps, value)| {
+                match (steps.as_slice(), value) {
+                    ([step], Value::String(kind)) if *step == "kind".into() => Some(vec![kind]),
+                    _ => None,
+                }
             }),
         }
     });
@@ -366,7 +471,9 @@ fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
 }
 
 fn is_anchored(regex: &str) -> bool {
-    matches!(regex, ".*" | ".+") || (regex.starts_with('^') && regex.ends_with('$')) || (regex.starts_with("\\A") && regex.ends_with("\\z"))
+    matches!(regex, ".*" | ".+")
+        || (regex.starts_with('^') && regex.ends_with('$'))
+        || (regex.starts_with("\\A") && regex.ends_with("\\z"))
 }
 
 /// Returns the only text that an anchored regex without special characters matches.
@@ -377,9 +484,11 @@ fn exact_name(regex: &str) -> Option<&str> {
 
 /// Returns the highest N of the `.#N` in a template.
 fn highest_shorthand(text: &str) -> Option<usize> {
-    text.match_indices(".#").filter_map(|(at, _)| {
-        let tail = text.get(at + 2..)?;
-        let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-        tail.get(..digits)?.parse().ok()
-    }).max()
+    text.match_indices(".#")
+        .filter_map(|(at, _)| {
+            let tail = text.get(at + 2..)?;
+            let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+            tail.get(..digits)?.parse().ok()
+        })
+        .max()
 }

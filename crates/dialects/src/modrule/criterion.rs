@@ -56,8 +56,12 @@ impl Criterion {
     pub fn look<'v>(&'v self, view: &'v Value, budget: &mut Budget) -> Result<Finding<'v>, EvalError> {
         match self.select.evaluate_ref(view, budget) {
             Ok(found) => Ok(Finding { is_met: self.judge(&found) != self.is_negated, error: None, found }),
-            Err(error) if error.kind == EvalErrorKind::Limit => Err(EvalError::limit(error.message).at(self.location.clone())),
-            Err(error) => Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: Item::Undefined }),
+            Err(error) if error.kind == EvalErrorKind::Limit => {
+                Err(EvalError::limit(error.message).at(self.location.clone()))
+            }
+            Err(error) => {
+                Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: Item::Undefined })
+            }
         }
     }
 
@@ -77,7 +81,9 @@ impl Criterion {
             // An undefined member cannot pass, and does not make the list non-empty.
             let passes = match member {
                 Member::Item(Item::Undefined) => false,
-                Member::Item(Item::Many(_)) => member.to_value().is_some_and(|value| self.test.passes(&value)),
+                Member::Item(Item::Many(_)) => {
+                    member.to_value().is_some_and(|value| self.test.passes(&value))
+                }
                 Member::Item(item) => item.as_value().is_some_and(|value| self.test.passes(value)),
                 Member::Value(value) => self.test.passes(value),
             };
@@ -199,7 +205,12 @@ fn show(found: &Item<'_>) -> String {
 }
 
 /// Looks at the criteria one after the other until one is not met.
-pub(super) fn all_met(criteria: &[Criterion], view: &Value, budget: &mut Budget, mut say: impl FnMut(&Criterion, &Finding<'_>)) -> Result<bool, EvalError> {
+pub(super) fn all_met(
+    criteria: &[Criterion],
+    view: &Value,
+    budget: &mut Budget,
+    mut say: impl FnMut(&Criterion, &Finding<'_>),
+) -> Result<bool, EvalError> {
     let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
         Ok(finding) => {
             say(criterion, &finding);

@@ -41,7 +41,10 @@ impl DryRun {
 /// # Errors
 /// What is wrong with the request, in one line.
 pub fn dry_run(request: &Value) -> Result<DryRun, String> {
-    let manifest = request.get("resourceManifest").filter(|v| !v.is_null()).ok_or("field `resourceManifest` is missing")?;
+    let manifest = request
+        .get("resourceManifest")
+        .filter(|v| !v.is_null())
+        .ok_or("field `resourceManifest` is missing")?;
     let rules = request.get("modRules").filter(|v| !v.is_null()).ok_or("field `modRules` is missing")?;
     let rules = rules.as_array().ok_or("field `modRules` is not an array")?;
     let operation = match request.get("operation").and_then(Value::as_str) {
@@ -52,12 +55,19 @@ pub fn dry_run(request: &Value) -> Result<DryRun, String> {
     for rule in rules {
         compiled.extend(compile(rule)?);
     }
-    let world = ClosedWorld::new(["namespaceManifest", "nodeManifest"].iter().filter_map(|key| request.get(key).cloned()));
+    let world = ClosedWorld::new(
+        ["namespaceManifest", "nodeManifest"].iter().filter_map(|key| request.get(key).cloned()),
+    );
     let mut review = Request::for_object(manifest.clone(), operation, NAMESPACE);
     review.namespace = NAMESPACE.into();
     let decision = Engine::new(compiled).decide(&review, &world, &Settings::default());
     let rejections = decision.outcomes.iter().filter_map(|outcome| outcome.denial.clone()).collect();
-    Ok(DryRun { patch: decision.patch(manifest), before: manifest.clone(), after: decision.object, rejections })
+    Ok(DryRun {
+        patch: decision.patch(manifest),
+        before: manifest.clone(),
+        after: decision.object,
+        rejections,
+    })
 }
 
 fn compile(rule: &Value) -> Result<Vec<kubewright_engine::Rule>, String> {
@@ -66,9 +76,13 @@ fn compile(rule: &Value) -> Result<Vec<kubewright_engine::Rule>, String> {
     // The version and kind may be left out, and an empty operation means "as is usual".
     root.insert("apiVersion".into(), "api.kubemod.io/v1beta1".into());
     root.insert("kind".into(), "ModRule".into());
-    let metadata = root.get_mut("metadata").and_then(Value::as_object_mut).ok_or("a rule has no `metadata`")?;
+    let metadata =
+        root.get_mut("metadata").and_then(Value::as_object_mut).ok_or("a rule has no `metadata`")?;
     metadata.insert("namespace".into(), NAMESPACE.into());
-    if let Some(operations) = root.get_mut("spec").and_then(Value::as_object_mut).and_then(|spec| spec.get_mut("admissionOperations"))
+    if let Some(operations) = root
+        .get_mut("spec")
+        .and_then(Value::as_object_mut)
+        .and_then(|spec| spec.get_mut("admissionOperations"))
         && operations.as_array().is_some_and(|items| items.iter().all(|item| item.as_str() == Some("")))
     {
         *operations = Value::array(Vec::new());

@@ -127,10 +127,16 @@ impl Rule {
     }
 
     /// Renders all operations against the object as it is before the rule, then applies them as one.
-    fn patch(&self, operations: &[PatchOperation], view: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Patched, EvalError> {
+    fn patch(
+        &self,
+        operations: &[PatchOperation],
+        view: &mut Value,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<Patched, EvalError> {
         let mut rendered = Vec::with_capacity(operations.len());
         let mut origins: Vec<&PatchOperation> = Vec::with_capacity(operations.len());
-        let around = Surroundings { target: view, namespace: &evaluation.request.namespace, inputs: &self.inputs };
+        let around =
+            Surroundings { target: view, namespace: &evaluation.request.namespace, inputs: &self.inputs };
         for operation in operations {
             let place = || operation.location.clone();
             operation.render(&around, evaluation.budget, &mut rendered).map_err(|error| error.at(place()))?;
@@ -141,10 +147,13 @@ impl Rule {
         }
         let annotation = annotation::text(view);
         let mut changes = Vec::with_capacity(rendered.len());
-        patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number)).map_err(|error| {
-            let failed = EvalError::new(error.to_string());
-            origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
-        })?;
+        patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number))
+            .map_err(|error| {
+                let failed = EvalError::new(error.to_string());
+                origins
+                    .get(error.operation)
+                    .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
+            })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
             evaluation.tracer.say(|| done(operation, origin, changes.contains(&number)));
         }
@@ -175,10 +184,17 @@ impl Rule {
         let text = template.map(|template| message(template, &around, evaluation.budget));
         let (message, denial) = match text {
             Some(Ok(text)) => (text.clone(), format!("{home}/{}: \"{text}\"", self.name)),
-            Some(Err(error)) => (format!("rejected; its message could not be made: {}", error.message), format!("{home}/{}", self.name)),
+            Some(Err(error)) => (
+                format!("rejected; its message could not be made: {}", error.message),
+                format!("{home}/{}", self.name),
+            ),
             None => ("rejected".to_owned(), format!("{home}/{}", self.name)),
         };
-        let mut places = self.criteria.iter().rev().filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
+        let mut places = self
+            .criteria
+            .iter()
+            .rev()
+            .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
         Effect::Fail { message, path, denial: Some(denial) }
     }
@@ -197,12 +213,18 @@ impl PatchOperation {
     }
 
     /// Appends what this operation does: one operation, or one for each selected item.
-    fn render(&self, around: &Surroundings<'_>, budget: &mut Budget, into: &mut Vec<Operation>) -> Result<(), EvalError> {
+    fn render(
+        &self,
+        around: &Surroundings<'_>,
+        budget: &mut Budget,
+        into: &mut Vec<Operation>,
+    ) -> Result<(), EvalError> {
         let Some(select) = &self.select else {
             into.push(self.one(around, None, budget)?);
             return Ok(());
         };
-        let mut items = select.evaluate(around.target, budget).map_err(|error| EvalError::new(error.message))?;
+        let mut items =
+            select.evaluate(around.target, budget).map_err(|error| EvalError::new(error.message))?;
         // From the back, so that removing or inserting one item does not move the next one.
         if self.op == Op::Remove || self.path.ends_in_placeholder() {
             items.reverse();
@@ -213,10 +235,18 @@ impl PatchOperation {
         Ok(())
     }
 
-    fn one(&self, around: &Surroundings<'_>, item: Option<&Selected>, budget: &mut Budget) -> Result<Operation, EvalError> {
+    fn one(
+        &self,
+        around: &Surroundings<'_>,
+        item: Option<&Selected>,
+        budget: &mut Budget,
+    ) -> Result<Operation, EvalError> {
         let keys = item.map(|item| item.keys.as_slice()).unwrap_or_default();
         let path = self.path.fill(keys).map_err(|number| {
-            EvalError::new(format!("placeholder `#{number}` stands for nothing: the select captured {} keys here", keys.len()))
+            EvalError::new(format!(
+                "placeholder `#{number}` stands for nothing: the select captured {} keys here",
+                keys.len()
+            ))
         })?;
         Ok(match self.op {
             Op::Remove => Operation::Remove { path },
@@ -232,24 +262,45 @@ impl Reach {
             Self::Own(own) => own == namespace,
             Self::Every => !namespace.is_empty(),
             Self::Cluster { namespace: own, regex: None } => namespace.is_empty() || own == namespace,
-            Self::Cluster { namespace: own, regex: Some(regex) } => regex.is_match(namespace) || own == namespace,
+            Self::Cluster { namespace: own, regex: Some(regex) } => {
+                regex.is_match(namespace) || own == namespace
+            }
         }
     }
 
     fn refusal(&self, namespace: &str) -> String {
-        let object = if namespace.is_empty() { "without a namespace".to_owned() } else { format!("in namespace `{namespace}`") };
+        let object = if namespace.is_empty() {
+            "without a namespace".to_owned()
+        } else {
+            format!("in namespace `{namespace}`")
+        };
         match self {
             Self::Own(own) => format!("the rule is about namespace `{own}`, the object is {object}"),
             Self::Every => "the rule is about objects that have a namespace".to_owned(),
-            Self::Cluster { regex: None, .. } => format!("the rule is about objects without a namespace, this one is {object}"),
-            Self::Cluster { regex: Some(regex), .. } => format!("targetNamespaceRegex /{}/ does not match: the object is {object}", regex.as_str()),
+            Self::Cluster { regex: None, .. } => {
+                format!("the rule is about objects without a namespace, this one is {object}")
+            }
+            Self::Cluster { regex: Some(regex), .. } => {
+                format!("targetNamespaceRegex /{}/ does not match: the object is {object}", regex.as_str())
+            }
         }
     }
 }
 
 fn not_looked_at(count: usize) -> TraceNode {
-    let what = if count == 1 { "1 more criterion was not looked at".to_owned() } else { format!("{count} more criteria were not looked at") };
-    TraceNode { what, found: String::new(), wanted: String::new(), verdict: Verdict::NotLooked, location: None, children: Vec::new() }
+    let what = if count == 1 {
+        "1 more criterion was not looked at".to_owned()
+    } else {
+        format!("{count} more criteria were not looked at")
+    };
+    TraceNode {
+        what,
+        found: String::new(),
+        wanted: String::new(),
+        verdict: Verdict::NotLooked,
+        location: None,
+        children: Vec::new(),
+    }
 }
 
 fn done(operation: &Operation, origin: &PatchOperation, is_change: bool) -> TraceNode {
@@ -268,7 +319,11 @@ fn done(operation: &Operation, origin: &PatchOperation, is_change: bool) -> Trac
 }
 
 /// Returns what two applications of a rule give, for the check that the second changes nothing.
-pub(super) fn twice(rule: &Rule, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Option<(Value, Value)>, EvalError> {
+pub(super) fn twice(
+    rule: &Rule,
+    object: &Value,
+    evaluation: &mut Evaluation<'_>,
+) -> Result<Option<(Value, Value)>, EvalError> {
     let mut once = object.clone();
     if rule.applies(&once, evaluation)? != Applies::Yes {
         return Ok(None);

@@ -4,7 +4,9 @@
 //! grows the object for ever. This is found by trying: an object is made up that meets the criteria,
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
-use kubewright_engine::{ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Request, Tracer};
+use kubewright_engine::{
+    ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Request, Tracer,
+};
 use kubewright_lang::patch::{self, Options, Pointer};
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
@@ -19,7 +21,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
         return None;
     }
     let object = sample(header, rule)?;
-    let operation = Operation::ALL.into_iter().find(|operation| header.scope.operations.contains(*operation))?;
+    let operation =
+        Operation::ALL.into_iter().find(|operation| header.scope.operations.contains(*operation))?;
     let mut request = Request::for_object(object, operation, "sample");
     if let NamespaceScope::Named(names) = &header.scope.namespaces {
         request.namespace = names.first().cloned().unwrap_or_default();
@@ -31,7 +34,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     let (once, twice) = twice(rule, &object, &mut evaluation).ok()??;
     let change = patch::diff(&once, &twice);
     let first = change.first()?;
-    let message = format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());
+    let message =
+        format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());
     Some(
         Diagnostic::new(&NOT_IDEMPOTENT, message, header.location.clone())
             .help("add a negated criterion that holds once the rule has run"),
@@ -45,7 +49,11 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
         KindScope::Named(kinds) => kinds.first()?.clone(),
     };
     let metadata = Map::from([("name", "sample".into())]);
-    let mut object = Value::object(Map::from([("apiVersion", "v1".into()), ("kind", kind.into()), ("metadata", metadata.into())]));
+    let mut object = Value::object(Map::from([
+        ("apiVersion", "v1".into()),
+        ("kind", kind.into()),
+        ("metadata", metadata.into()),
+    ]));
     for criterion in rule.criteria.iter().filter(|criterion| !criterion.is_negated) {
         for (path, value) in wishes(criterion) {
             set(&mut object, &path, value);

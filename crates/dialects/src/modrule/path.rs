@@ -196,7 +196,8 @@ mod tests {
 
     #[track_caller]
     fn check(template: &str, want: Result<&str, usize>) {
-        let filled = PathTemplate::parse(template).expect(template).fill(&keys()).map(|pointer| pointer.to_string());
+        let filled =
+            PathTemplate::parse(template).expect(template).fill(&keys()).map(|pointer| pointer.to_string());
         assert_eq!(filled, want.map(str::to_owned));
     }
 
@@ -217,6 +218,9 @@ mod tests {
 
     #[test]
     fn shorthand_is_written_out_everywhere() {
-        assert_eq!(expand_shorthand("a.#0 {{ .#12 }} .#x"), "a(index .SelectKeyParts 0) {{ (index .SelectKeyParts 12) }} .#x");
+        assert_eq!(
+            expand_shorthand("a.#0 {{ .#12 }} .#x"),
+            "a(index .SelectKeyParts 0) {{ (index .SelectKeyParts 12) }} .#x"
+        );
     }
 }

@@ -38,29 +38,33 @@ impl View {
     /// Returns the view of `object`, with the references it was given.
     pub(super) fn new(mut object: Value, references: Option<Value>) -> Self {
         let managed_fields = match object.at(&["metadata", MANAGED_FIELDS]) {
-            Some(_) => metadata_mut(&mut object).map_or(Hidden::Untouched, |map| Hidden::take(map, MANAGED_FIELDS)),
+            Some(_) => {
+                metadata_mut(&mut object).map_or(Hidden::Untouched, |map| Hidden::take(map, MANAGED_FIELDS))
+            }
             None => Hidden::Untouched,
         };
-        let references = match (references, object.as_object_mut()) {
-            (Some(references), Some(map)) => {
-                let hidden = Hidden::take(map, REFERENCES);
-                map.insert(REFERENCES.into(), references);
-                hidden
-            }
-            _ => Hidden::Untouched,
-        };
-        Self { value: object, references, managed_fields }
+        let mut hidden = Hidden::Untouched;
+        // Editing copies what somebody else holds, so an object is touched only where it has to be.
+        if let Some(references) = references
+            && let Some(map) = object.as_object_mut()
+        {
+            hidden = Hidden::take(map, REFERENCES);
+            map.insert(REFERENCES.into(), references);
+        }
+        Self { value: object, references: hidden, managed_fields }
     }
 
     /// Returns the object that the view, edited or not, stands for.
     pub(super) fn into_object(mut self) -> Value {
-        if let Some(map) = self.value.as_object_mut() {
+        if !matches!(self.references, Hidden::Untouched)
+            && let Some(map) = self.value.as_object_mut()
+        {
             self.references.put_back(map, REFERENCES);
         }
-        match (metadata_mut(&mut self.value), self.managed_fields) {
-            (_, Hidden::Untouched) => {}
-            (Some(map), hidden) => hidden.put_back(map, MANAGED_FIELDS),
-            (None, _) => {}
+        if !matches!(self.managed_fields, Hidden::Untouched)
+            && let Some(map) = metadata_mut(&mut self.value)
+        {
+            self.managed_fields.put_back(map, MANAGED_FIELDS);
         }
         self.value
     }
@@ -144,7 +148,9 @@ const IGNORE_LABEL: &str = "admission.kubemod.io/ignore";
 
 /// Returns whether the namespace of the object, or the namespace that the object is, is labelled to be left alone.
 pub(super) fn is_ignored(evaluation: &Evaluation<'_>) -> Result<bool, EvalError> {
-    let is_labelled = |object: &Value| object.at(&["metadata", "labels", IGNORE_LABEL]).and_then(Value::as_str) == Some("true");
+    let is_labelled = |object: &Value| {
+        object.at(&["metadata", "labels", IGNORE_LABEL]).and_then(Value::as_str) == Some("true")
+    };
     let request = evaluation.request;
     if request.kind.kind == "Namespace" && request.kind.group.is_empty() {
         return Ok(is_labelled(&request.object));

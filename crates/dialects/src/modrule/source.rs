@@ -96,10 +96,20 @@ fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source> {
     let spec = reader.required_object(&root, "spec")?;
     let metadata = metadata?;
     let name = reader.required_string(&metadata, "name");
-    let namespace = reader.string(&metadata, "namespace").map(|namespace| namespace.value).filter(|n| !n.is_empty());
+    let namespace =
+        reader.string(&metadata, "namespace").map(|namespace| namespace.value).filter(|n| !n.is_empty());
     reader.only(
         &spec,
-        &["type", "match", "matches", "patch", "rejectMessage", "targetNamespaceRegex", "admissionOperations", "executionTier"],
+        &[
+            "type",
+            "match",
+            "matches",
+            "patch",
+            "rejectMessage",
+            "targetNamespaceRegex",
+            "admissionOperations",
+            "executionTier",
+        ],
     );
     let source = Source {
         rule_type: rule_type(reader, &spec),
@@ -133,15 +143,17 @@ fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriteri
         (None, Some(found)) => {
             let location = reader.document.locate_key(&found.path);
             reader.report(
-                Diagnostic::new(&code::MATCHES_SPELLING, "`matches` is read as `match`", location)
-                    .help("write `match`: the cluster's schema drops `matches`, and the rule then has no criteria"),
+                Diagnostic::new(&code::MATCHES_SPELLING, "`matches` is read as `match`", location).help(
+                    "write `match`: the cluster's schema drops `matches`, and the rule then has no criteria",
+                ),
             );
             "matches"
         }
         (Some(_), Some(found)) => {
             let location = reader.document.locate_key(&found.path);
             reader.report(
-                Diagnostic::new(&code::UNKNOWN_FIELD, "`matches` beside `match`", location).help("keep only `match`"),
+                Diagnostic::new(&code::UNKNOWN_FIELD, "`matches` beside `match`", location)
+                    .help("keep only `match`"),
             );
             "match"
         }
@@ -182,7 +194,15 @@ pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Optio
     let match_regex = reader.string(item, "matchRegex");
     let is_negated = reader.boolean(item, "negate").unwrap_or(false);
     let select = reader.required_string(item, "select")?;
-    Some(SourceCriterion { path: item.path.clone(), select, match_value, match_values, match_regex, match_for, is_negated })
+    Some(SourceCriterion {
+        path: item.path.clone(),
+        select,
+        match_value,
+        match_values,
+        match_regex,
+        match_for,
+        is_negated,
+    })
 }
 
 fn operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceOperation> {
@@ -201,7 +221,12 @@ fn operation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceOpe
         "replace" => Op::Replace,
         "remove" => Op::Remove,
         other => {
-            unknown_value(reader, &op.path, &format!("unknown operation `{other}`"), &["add", "replace", "remove"]);
+            unknown_value(
+                reader,
+                &op.path,
+                &format!("unknown operation `{other}`"),
+                &["add", "replace", "remove"],
+            );
             return None;
         }
     };
@@ -230,7 +255,12 @@ fn tier<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> i32 {
     match found.value.as_i64().filter(|tier| TIERS.contains(tier)) {
         Some(tier) => i32::try_from(tier).unwrap_or_default(),
         None => {
-            let message = format!("executionTier {} is not an integer from {} to {}", found.value, TIERS.start(), TIERS.end());
+            let message = format!(
+                "executionTier {} is not an integer from {} to {}",
+                found.value,
+                TIERS.start(),
+                TIERS.end()
+            );
             let location = reader.place(&found.path);
             reader.report(Diagnostic::new(&code::TIER_RANGE, message, location));
             0
@@ -242,18 +272,27 @@ fn tier<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> i32 {
 fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source) {
     match source.rule_type {
         Some(RuleType::Patch) => {
-            if reader.any(spec, "patch").and_then(|patch| patch.value.as_array()).is_none_or(<[_]>::is_empty) {
+            if reader.any(spec, "patch").and_then(|patch| patch.value.as_array()).is_none_or(<[_]>::is_empty)
+            {
                 reader.missing(spec, "patch");
             }
             if let Some(message) = &source.reject_message {
                 let location = reader.document.locate_key(&message.path);
-                reader.report(Diagnostic::new(&code::NOT_FOR_TYPE, "`rejectMessage` belongs to rules of type Reject", location));
+                reader.report(Diagnostic::new(
+                    &code::NOT_FOR_TYPE,
+                    "`rejectMessage` belongs to rules of type Reject",
+                    location,
+                ));
             }
         }
         Some(RuleType::Reject) => {
             if let Some(patch) = reader.any(spec, "patch") {
                 let location = reader.document.locate_key(&patch.path);
-                reader.report(Diagnostic::new(&code::NOT_FOR_TYPE, "`patch` belongs to rules of type Patch", location));
+                reader.report(Diagnostic::new(
+                    &code::NOT_FOR_TYPE,
+                    "`patch` belongs to rules of type Patch",
+                    location,
+                ));
             }
         }
         None => {}
@@ -263,5 +302,6 @@ fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source) {
 fn unknown_value(reader: &mut Reader<'_>, path: &[Step], message: &str, known: &[&str]) {
     let location = reader.place(path);
     let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-    reader.report(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(format!("use one of {list}")));
+    reader
+        .report(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(format!("use one of {list}")));
 }

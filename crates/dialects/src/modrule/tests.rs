@@ -7,7 +7,9 @@ use super::*;
 
 fn document(namespace: &str, spec: &str) -> Document {
     let spec: String = spec.lines().map(|line| format!("  {line}\n")).collect();
-    let text = format!("apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {{name: r, namespace: {namespace}}}\nspec:\n{spec}");
+    let text = format!(
+        "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {{name: r, namespace: {namespace}}}\nspec:\n{spec}"
+    );
     let mut reading = yaml::read(&Source::new("rule.yaml", text.clone()));
     assert!(reading.problems.is_empty(), "{text}: {:?}", reading.problems);
     reading.documents.remove(0)
@@ -26,13 +28,21 @@ fn every_mistake_is_reported_where_it_stands() {
         let spec = case.get("spec").and_then(Value::as_str).expect("a spec");
         let document = document(case.get("namespace").and_then(Value::as_str).unwrap_or("shop"), spec);
         let compiled = dialect.compile(&document);
-        let found: Vec<String> = compiled.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.location.position)).collect();
-        let want: Vec<&str> = case.get("want").and_then(Value::as_array).expect("want").iter().filter_map(Value::as_str).collect();
+        let found: Vec<String> =
+            compiled.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.location.position)).collect();
+        let want: Vec<&str> = case
+            .get("want")
+            .and_then(Value::as_array)
+            .expect("want")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         if found != want {
             let messages: Vec<_> = compiled.diagnostics.iter().map(ToString::to_string).collect();
             wrong.push(format!("{spec}wanted {want:?}, got {messages:#?}"));
         }
-        let has_error = compiled.diagnostics.iter().any(|d| d.severity() == kubewright_engine::Severity::Error);
+        let has_error =
+            compiled.diagnostics.iter().any(|d| d.severity() == kubewright_engine::Severity::Error);
         assert_eq!(compiled.rules.is_empty(), has_error, "a rule with an error is left out: {spec}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -20,7 +20,12 @@ pub(super) struct Surroundings<'a> {
 
 impl PatchValue {
     /// Returns the value for one selected item, or for the object when there is no select.
-    pub(super) fn make(&self, around: &Surroundings<'_>, selected: Option<&Selected>, budget: &mut Budget) -> Result<Value, EvalError> {
+    pub(super) fn make(
+        &self,
+        around: &Surroundings<'_>,
+        selected: Option<&Selected>,
+        budget: &mut Budget,
+    ) -> Result<Value, EvalError> {
         let template = match self {
             Self::Constant(value) => return Ok(value.clone()),
             Self::Template(template) => template,
@@ -31,14 +36,22 @@ impl PatchValue {
             .json("Namespace", around.namespace.clone())
             .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
             .native("SelectKeyParts", Value::array(keys));
-        let text = template.render(&context, around.inputs, budget).map_err(|error| template_error(&error))?;
-        yaml::parse(&text).map_err(|error| EvalError::new(format!("the value `{}` is not YAML: {}", shorten(&text), error.message)))
+        let text =
+            template.render(&context, around.inputs, budget).map_err(|error| template_error(&error))?;
+        yaml::parse(&text).map_err(|error| {
+            EvalError::new(format!("the value `{}` is not YAML: {}", shorten(&text), error.message))
+        })
     }
 }
 
 /// Returns the text of a Reject rule's message.
-pub(super) fn message(template: &Template, around: &Surroundings<'_>, budget: &mut Budget) -> Result<String, TemplateError> {
-    let context = Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone());
+pub(super) fn message(
+    template: &Template,
+    around: &Surroundings<'_>,
+    budget: &mut Budget,
+) -> Result<String, TemplateError> {
+    let context =
+        Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone());
     template.render(&context, around.inputs, budget)
 }
 

@@ -13,7 +13,9 @@ impl RequestProgram for Appends {
     fn applies(&self, object: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.wants {
             Some("query") => Err(EvalError::unanswered(Query::namespace("n"))),
-            Some(word) if !word.starts_with('!') && !object.to_string().contains(word) => Ok(Applies::No(format!("no {word}").into())),
+            Some(word) if !word.starts_with('!') && !object.to_string().contains(word) => {
+                Ok(Applies::No(format!("no {word}").into()))
+            }
             _ => Ok(Applies::Yes),
         }
     }
@@ -38,8 +40,16 @@ pub(crate) fn rule(text: &'static str) -> Rule {
     Rule {
         id: RuleId { dialect: "test", policy: "p".into(), rule: words[0].into() }.into(),
         scope: Scope {
-            kinds: if named(words[2]) { KindScope::Named(words[2].split(',').map(Text::from).collect()) } else { KindScope::Any },
-            namespaces: if named(words[1]) { NamespaceScope::Named(vec![words[1].into()]) } else { NamespaceScope::Any },
+            kinds: if named(words[2]) {
+                KindScope::Named(words[2].split(',').map(Text::from).collect())
+            } else {
+                KindScope::Any
+            },
+            namespaces: if named(words[1]) {
+                NamespaceScope::Named(vec![words[1].into()])
+            } else {
+                NamespaceScope::Any
+            },
             ..Scope::default()
         },
         phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },
@@ -51,7 +61,10 @@ pub(crate) fn rule(text: &'static str) -> Rule {
 }
 
 pub(crate) fn request(kind: &str, namespace: &str) -> Request {
-    let object = Map::from([("kind", kind.into()), ("metadata", Value::object(Map::from([("namespace", namespace.into())])))]);
+    let object = Map::from([
+        ("kind", kind.into()),
+        ("metadata", Value::object(Map::from([("namespace", namespace.into())]))),
+    ]);
     Request::for_object(object.into(), crate::Operation::Create, "")
 }
 
@@ -59,7 +72,8 @@ pub(crate) fn request(kind: &str, namespace: &str) -> Request {
 fn check(rules: &[&'static str], log: &str, want: &str) {
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
-    let statuses: Vec<_> = decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
+    let statuses: Vec<_> =
+        decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
     assert_eq!(decision.object.get("log").and_then(Value::as_str).unwrap_or_default(), log);
     assert_eq!(statuses.join(" "), want);
 }
@@ -82,7 +96,13 @@ fn a_failing_rule_changes_nothing_and_stops_nobody() {
 
 #[test]
 fn a_refusal_denies_and_an_error_does_not() {
-    let decide = |text| Engine::new(vec![rule(text)]).decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
+    let decide = |text| {
+        Engine::new(vec![rule(text)]).decide(
+            &request("Pod", "x"),
+            &crate::ClosedWorld::default(),
+            &Settings::default(),
+        )
+    };
     assert!(!decide("r * * 0 !reject").is_allowed);
     assert!(decide("e * * 0 !error").is_allowed);
 }

@@ -312,7 +312,9 @@ fn plain_step<'a>(
     match &step.kind {
         StepKind::Key(key) => match place {
             // The common case, without making a key for the trail.
-            Some(Place::Ref(Value::Object(map))) if !trail.keeps_steps => Ok(map.get(&key.name).map(Place::Ref)),
+            Some(Place::Ref(Value::Object(map))) if !trail.keeps_steps => {
+                Ok(map.get(&key.name).map(Place::Ref))
+            }
             Some(place) => select(&place, key, step.at, trail),
             None => Ok(None),
         },

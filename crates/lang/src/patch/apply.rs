@@ -74,7 +74,10 @@ impl Writer<'_> {
                 Ok(false)
             }
             Operation::Remove { path } => match find(document, path.tokens(), self.options) {
-                Err(_) if self.options.ignore_missing_removes && could_be_there(document, path, self.options) => {
+                Err(_)
+                    if self.options.ignore_missing_removes
+                        && could_be_there(document, path, self.options) =>
+                {
                     Ok(false)
                 }
                 Err(failure) => Err(failure),
@@ -148,7 +151,8 @@ impl Writer<'_> {
         if path.is_root() {
             return self.set_root(document, value);
         }
-        let slot = path.tokens().iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
+        let slot =
+            path.tokens().iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
         let is_change = *slot != value;
         self.undo.keep(path, path.tokens().len(), slot);
         *slot = value;
@@ -170,8 +174,8 @@ impl Writer<'_> {
                 }
             }
             Value::Array(items) => {
-                let place =
-                    index::parse(last, self.options).and_then(|i| index::existing(i, items.len(), self.options));
+                let place = index::parse(last, self.options)
+                    .and_then(|i| index::existing(i, items.len(), self.options));
                 let place = place.ok_or_else(|| out_of_range(last, items.len()))?;
                 self.budget.step(shifting(items.len() - place))?;
                 if let Some(items) = parent.as_array_mut() {

@@ -38,7 +38,10 @@ pub(super) fn diff(_: &Value, case: &Value) -> Result<(), String> {
 
 /// The `.#N` shorthand.
 pub(super) fn shorthand(_: &Value, case: &Value) -> Result<(), String> {
-    equal(&expand_shorthand(text(case, "input")).into(), case.at(&["expected", "output"]).unwrap_or(&Value::Null))
+    equal(
+        &expand_shorthand(text(case, "input")).into(),
+        case.at(&["expected", "output"]).unwrap_or(&Value::Null),
+    )
 }
 
 /// Templates.
@@ -53,7 +56,11 @@ pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
     };
     let mut context = Context::new();
     for (name, value) in shared(suite, case, "context").as_object().into_iter().flat_map(Map::iter) {
-        context = if name == "SelectKeyParts" { context.native(name.clone(), value.clone()) } else { context.json(name.clone(), value.clone()) };
+        context = if name == "SelectKeyParts" {
+            context.native(name.clone(), value.clone())
+        } else {
+            context.json(name.clone(), value.clone())
+        };
     }
     let rendered = template.render(&context, &Inputs::default(), &mut Budget::default());
     match (rendered, expected.get("error")) {
@@ -81,7 +88,12 @@ pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
     let mut document = case.get("input").cloned().unwrap_or_default();
     let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
     let applied = operations.and_then(|operations| {
-        patch::apply(&mut document, &operations, &kubewright_dialects::modrule::PATCH_OPTIONS, &mut Budget::default())
+        patch::apply(
+            &mut document,
+            &operations,
+            &kubewright_dialects::modrule::PATCH_OPTIONS,
+            &mut Budget::default(),
+        )
     });
     match (applied, expected.get("error")) {
         (Err(_), Some(_)) => Ok(()),
@@ -94,7 +106,9 @@ pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
 /// What a patch selects, with the keys it captures.
 pub(super) fn select(suite: &Value, case: &Value) -> Result<(), String> {
     let select = Select::parse(text(case, "select")).map_err(|error| error.message)?;
-    let items = select.evaluate(shared(suite, case, "input"), &mut Budget::default()).map_err(|error| error.message)?;
+    let items = select
+        .evaluate(shared(suite, case, "input"), &mut Budget::default())
+        .map_err(|error| error.message)?;
     let mut found: Vec<Value> = items
         .iter()
         .map(|item| {
@@ -105,7 +119,13 @@ pub(super) fn select(suite: &Value, case: &Value) -> Result<(), String> {
     let wanted = list(case.get("expected").unwrap_or(&Value::Null), "items");
     let mut wanted: Vec<Value> = wanted
         .iter()
-        .map(|item| Map::from([("keyParts", item.get("keyParts").cloned().unwrap_or_default()), ("value", item.get("value").cloned().unwrap_or_default())]).into())
+        .map(|item| {
+            Map::from([
+                ("keyParts", item.get("keyParts").cloned().unwrap_or_default()),
+                ("value", item.get("value").cloned().unwrap_or_default()),
+            ])
+            .into()
+        })
         .collect();
     found.sort();
     wanted.sort();
@@ -138,7 +158,8 @@ pub(super) fn expression(suite: &Value, case: &Value) -> Result<(), String> {
             let is_unordered = case.get("unordered").and_then(Value::as_bool) == Some(true);
             let wanted = expected.get("value").unwrap_or(&Value::Null);
             // A Go type that JSON does not have is recorded with its text.
-            let wanted = if wanted.get("$type").is_some() { wanted.get("text").unwrap_or(wanted) } else { wanted };
+            let wanted =
+                if wanted.get("$type").is_some() { wanted.get("text").unwrap_or(wanted) } else { wanted };
             compare(&shown(&found), wanted, is_unordered)
         }
     }
@@ -164,18 +185,28 @@ fn shown(found: &Found) -> Value {
     match found {
         Found::Undefined => undefined(),
         Found::One(value) => marked(value),
-        Found::Many(items) => Value::array(items.iter().map(|item| item.as_ref().map_or_else(undefined, marked)).collect()),
+        Found::Many(items) => {
+            Value::array(items.iter().map(|item| item.as_ref().map_or_else(undefined, marked)).collect())
+        }
     }
 }
 
 fn marked(value: &Value) -> Value {
     match value {
         Value::Number(Number::Float(float)) if !float.is_finite() => {
-            let name = if float.is_nan() { "NaN" } else if *float > 0.0 { "+Inf" } else { "-Inf" };
+            let name = if float.is_nan() {
+                "NaN"
+            } else if *float > 0.0 {
+                "+Inf"
+            } else {
+                "-Inf"
+            };
             Map::from([("$number", name.into())]).into()
         }
         Value::Array(items) => Value::array(items.iter().map(marked).collect()),
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), marked(value))).collect::<Map>().into(),
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| (key.clone(), marked(value))).collect::<Map>().into()
+        }
         other => other.clone(),
     }
 }

@@ -2,7 +2,9 @@
 
 use kubewright_dialects::modrule::{self, Binding};
 use kubewright_dialects::{Loaded, Options, all, load};
-use kubewright_engine::{ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Severity, Status};
+use kubewright_engine::{
+    ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Severity, Status,
+};
 use kubewright_lang::patch::{self, Operation as PatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
 
@@ -31,9 +33,11 @@ pub(super) fn rejections(_: &Value, case: &Value) -> Result<(), String> {
     if expected.get("loadError").is_some() || expected.get("putErrors").is_some() {
         return expect_errors(&loaded);
     }
-    let wanted = expected.get("rejections").or_else(|| expected.get("rejectMessages")).cloned().unwrap_or_default();
+    let wanted =
+        expected.get("rejections").or_else(|| expected.get("rejectMessages")).cloned().unwrap_or_default();
     let decision = decide(case, loaded).ok_or("no such operation")?;
-    let reasons: Vec<Value> = decision.outcomes.iter().filter_map(|o| o.denial.as_deref()).map(Value::from).collect();
+    let reasons: Vec<Value> =
+        decision.outcomes.iter().filter_map(|o| o.denial.as_deref()).map(Value::from).collect();
     equal(&Value::array(reasons), &wanted)
 }
 
@@ -77,14 +81,16 @@ pub(super) fn criteria(_: &Value, case: &Value) -> Result<(), String> {
 pub(super) fn criterion(suite: &Value, case: &Value) -> Result<(), String> {
     let criterion = case.get("criterion").cloned().unwrap_or_default();
     // An unknown `matchFor` cannot be loaded, and so does not match.
-    let is_met = look(&Document::made(criterion, Source::new("criterion", "")), shared(suite, case, "input")).unwrap_or(false);
+    let is_met = look(&Document::made(criterion, Source::new("criterion", "")), shared(suite, case, "input"))
+        .unwrap_or(false);
     equal(&is_met.into(), case.at(&["expected", "matched"]).unwrap_or(&Value::Null))
 }
 
 /// Rules with one name replace each other.
 pub(super) fn store(_: &Value, case: &Value) -> Result<(), String> {
     let number = |key: &str| case.get(key).and_then(Value::as_i64).unwrap_or(0);
-    let criteria = case.at(&["rule", "match"]).map_or_else(|| r#"[{"select":"$.kind"}]"#.to_owned(), Value::to_string);
+    let criteria =
+        case.at(&["rule", "match"]).map_or_else(|| r#"[{"select":"$.kind"}]"#.to_owned(), Value::to_string);
     let rules: Vec<Value> = (0..number("puts"))
         .map(|i| {
             let (namespace, name) = (i % number("namespaces").max(1), i % number("namesPerNamespace").max(1));
@@ -157,7 +163,8 @@ fn look(criterion: &Document, object: &Value) -> Result<bool, String> {
 }
 
 fn load_rules(case: &Value, rules: &[Value]) -> Loaded {
-    let named = |key: &str, default: &str| Text::new(case.get(key).and_then(Value::as_str).unwrap_or(default));
+    let named =
+        |key: &str, default: &str| Text::new(case.get(key).and_then(Value::as_str).unwrap_or(default));
     let options = Options {
         cluster_rules_namespace: named("clusterModRulesNamespace", modrule::CLUSTER_NAMESPACE),
         default_namespace: Some(named("ruleNamespaceDefault", text(case, "namespace"))),
@@ -166,7 +173,9 @@ fn load_rules(case: &Value, rules: &[Value]) -> Loaded {
     let documents: Vec<_> = rules
         .iter()
         .enumerate()
-        .flat_map(|(i, rule)| yaml::read(&Source::new(format!("rule {i}"), rule.as_str().unwrap_or_default())).documents)
+        .flat_map(|(i, rule)| {
+            yaml::read(&Source::new(format!("rule {i}"), rule.as_str().unwrap_or_default())).documents
+        })
         .collect();
     load(&all(&options), &documents)
 }
@@ -182,16 +191,23 @@ fn expect_errors(loaded: &Loaded) -> Result<(), String> {
 /// Decides the case's request; nothing when its operation does not exist, so that no rule can be about it.
 fn decide(case: &Value, loaded: Loaded) -> Option<Decision> {
     let operation = Operation::named(case.get("operation").and_then(Value::as_str).unwrap_or("CREATE"))?;
-    let mut request = Request::for_object(case.get("input").cloned().unwrap_or_default(), operation, text(case, "namespace"));
+    let mut request = Request::for_object(
+        case.get("input").cloned().unwrap_or_default(),
+        operation,
+        text(case, "namespace"),
+    );
     if let Some(kind) = case.get("kind") {
         let part = |key| Text::new(text(kind, key));
-        request.kind = GroupVersionKind { group: part("group"), version: part("version"), kind: part("kind") };
+        request.kind =
+            GroupVersionKind { group: part("group"), version: part("version"), kind: part("kind") };
     }
     if request.kind.kind != "Namespace" {
         request.namespace = text(case, "namespace").into();
     }
-    let objects = case.get("clusterObjects").and_then(Value::as_object).into_iter().flat_map(Map::values).cloned();
-    let decision = Engine::new(loaded.rules).decide(&request, &ClosedWorld::new(objects), &Settings::default());
+    let objects =
+        case.get("clusterObjects").and_then(Value::as_object).into_iter().flat_map(Map::values).cloned();
+    let decision =
+        Engine::new(loaded.rules).decide(&request, &ClosedWorld::new(objects), &Settings::default());
     debug_assert!(decision.with_status(Status::Fail).count() == 0 || !decision.is_allowed);
     Some(decision)
 }
@@ -199,7 +215,8 @@ fn decide(case: &Value, loaded: Loaded) -> Option<Decision> {
 /// Returns `input` after a standard JSON Patch.
 fn applied(input: &Value, patch: Option<&Value>) -> Result<Value, String> {
     let mut object = input.clone();
-    let operations = PatchOperation::list(patch.unwrap_or(&Value::array(Vec::new()))).map_err(|error| error.to_string())?;
+    let operations = PatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
+        .map_err(|error| error.to_string())?;
     patch::apply(&mut object, &operations, &patch::Options::rfc6902(), &mut Budget::default())
         .map_err(|error| format!("the expected patch does not apply: {error}"))?;
     Ok(object)
