@@ -1,6 +1,11 @@
 //! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
 
+mod goregex;
+mod gotemplate;
 mod json;
+mod jsonpath;
+mod modrule;
+mod patch;
 mod yaml;
 mod yaml_write;
 
@@ -17,4 +22,13 @@ pub(crate) struct Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: &[Target] = &[json::TARGET, yaml::TARGET, yaml_write::TARGET];
+pub(crate) const TARGETS: &[Target] = &[
+    json::TARGET,
+    yaml::TARGET,
+    yaml_write::TARGET,
+    jsonpath::TARGET,
+    gotemplate::TARGET,
+    goregex::TARGET,
+    patch::TARGET,
+    modrule::TARGET,
+];

@@ -28,6 +28,9 @@ pub struct Loaded {
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
     pub diagnostics: Vec<Diagnostic>,
+    /// The documents that are no rules. A mistake where a file was named as a rule file, and none in a
+    /// folder, where rules stand beside what they are about.
+    pub unclaimed: Vec<Diagnostic>,
 }
 
 /// Compiles `documents`; a Kubernetes `List` stands for its items.
@@ -55,7 +58,7 @@ pub fn codes() -> Vec<&'static Code> {
 
 fn one(dialects: &[Box<dyn Dialect>], document: &Document, loaded: &mut Loaded) {
     let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else {
-        loaded.diagnostics.push(unclaimed(document));
+        loaded.unclaimed.push(unclaimed(document));
         return;
     };
     let compiled = dialect.compile(document);

@@ -52,7 +52,7 @@ impl ModRule {
             cluster_namespace: options.cluster_rules_namespace.clone(),
             default_namespace: options.default_namespace.clone(),
             functions,
-            inputs: Inputs { now: options.now, random_seed: options.random_seed, ..Inputs::default() },
+            inputs: Inputs { now: options.now, random_seed: options.random_seed },
         }
     }
 }

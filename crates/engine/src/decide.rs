@@ -140,7 +140,7 @@ impl Walk<'_> {
         if let EvalErrorKind::Query(query) = &error.kind
             && !self.queries.contains(query)
         {
-            self.queries.push(query.clone());
+            self.queries.push(Query::clone(query));
         }
         let outcome = outcome(rule, Status::Error, error.message.into());
         let location = error.location.or(outcome.location);

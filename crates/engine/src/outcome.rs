@@ -93,7 +93,7 @@ pub enum EvalErrorKind {
     /// A limit was reached.
     Limit,
     /// The world does not know something the rule needs.
-    Query(Query),
+    Query(Box<Query>),
 }
 
 impl EvalError {
@@ -114,7 +114,7 @@ impl EvalError {
     pub fn unanswered(query: Query) -> Self {
         Self {
             message: format!("{query} is not known here"),
-            kind: EvalErrorKind::Query(query),
+            kind: EvalErrorKind::Query(Box::new(query)),
             location: None,
         }
     }

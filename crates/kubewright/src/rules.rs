@@ -29,6 +29,8 @@ pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&s
     let dialects = kubewright_dialects::all(&dialect_options(options, namespace));
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
+    let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
+    diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
     let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
     diagnostics.sort_by_cached_key(|diagnostic| {
         let place = names.iter().position(|name| *name == diagnostic.location.source.name);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, Severity,
+    Code, Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, Severity, nearest,
 };
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_lang::gotemplate::Template;
-use kubewright_lang::jsonpath::{Expression, Select};
+use kubewright_lang::jsonpath::{Expression, Lint, Select};
 use kubewright_value::{Document, Position, Text, Value, yaml};
 
 use super::criterion::{Criterion, Test};
@@ -93,7 +93,11 @@ impl<'d> Compiler<'d> {
         let operations: Vec<_> =
             source.operations.iter().filter_map(|operation| self.operation(operation)).collect();
         let message = match &source.reject_message {
-            Some(text) => Some(self.template("rejectMessage", text, &text.value)?),
+            Some(text) => Some(self.template(
+                "rejectMessage",
+                (text, &text.value),
+                (&["Target", "Namespace"], &code::MESSAGE_ROOT),
+            )?),
             None => None,
         };
         let action = match source.rule_type? {
@@ -113,7 +117,7 @@ impl<'d> Compiler<'d> {
             precedence: u32::from(!matches!(reach, Reach::Cluster { .. })),
             location: self.document.locate(&source.name.path),
         };
-        let inputs = self.dialect.inputs.clone();
+        let inputs = self.dialect.inputs;
         let rule = Rule { name, reach, criteria, action, sees_references: self.sees_references, inputs };
         Some((header, rule))
     }
@@ -132,7 +136,10 @@ impl<'d> Compiler<'d> {
                     &code::UNANCHORED_NAMESPACE,
                     regex,
                     format!("`{}` also matches namespaces that only contain it", regex.value),
-                    format!("write `^{}$` if whole names are meant", regex.value),
+                    format!(
+                        "write `^{}$` if whole names are meant",
+                        regex.value.trim_start_matches('^').trim_end_matches('$')
+                    ),
                 ),
                 true => {}
                 false => self.report(
@@ -157,17 +164,7 @@ impl<'d> Compiler<'d> {
         let select = self.expression(&source.select);
         let test = self.test(source);
         let select = select?;
-        for position in select.presence_filters() {
-            let location = within(self.document, &source.select.path, position, 1);
-            self.diagnostics.push(
-                Diagnostic::new(
-                    &code::PRESENCE_FILTER,
-                    "this filter does not ask whether the field is there",
-                    location,
-                )
-                .help("use isDefined(@.…) or isNotEmpty(@.…)"),
-            );
-        }
+        self.lints(&source.select, select.lints());
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(Criterion {
             text: source.select.value.to_string(),
@@ -318,7 +315,8 @@ impl<'d> Compiler<'d> {
         {
             self.check_placeholder(&select, highest, text);
         }
-        let template = self.template(&source.path.value, text, &expanded)?;
+        let given = &["Target", "Namespace", "SelectedItem", "SelectKeyParts"];
+        let template = self.template(&source.path.value, (text, &expanded), (given, &code::UNKNOWN_ROOT))?;
         let Some(constant) = template.literal() else {
             return Some(PatchValue::Template(Box::new(template)));
         };
@@ -341,10 +339,28 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn template(&mut self, name: &str, place: &Placed<Text>, text: &str) -> Option<Template> {
+    /// Reads a template; `given` is what it sees, and `code` is for asking for anything else.
+    fn template(
+        &mut self,
+        name: &str,
+        (place, text): (&Placed<Text>, &str),
+        (given, code): (&[&str], &'static Code),
+    ) -> Option<Template> {
         match Template::parse(name, text, &self.dialect.functions) {
             Ok(template) => {
                 self.sees_references |= template.root_reads().may_read(&["Target", REFERENCES]);
+                let roots = template.root_reads().paths().filter_map(<[Text]>::first);
+                let unknown = roots.filter(|root| !given.contains(&root.as_str())).min();
+                if let Some(unknown) = unknown {
+                    let help = match nearest(unknown, given.iter().copied()) {
+                        Some(near) => format!("did you mean `.{near}`?"),
+                        None => format!(
+                            "it is given .{}; fields of the object are below .Target",
+                            given.join(", .")
+                        ),
+                    };
+                    self.report(code, place, format!("the template is not given `.{unknown}`"), help);
+                }
                 Some(template)
             }
             Err(error) => {
@@ -364,6 +380,17 @@ impl<'d> Compiler<'d> {
     fn expression(&mut self, text: &Placed<Text>) -> Option<Expression> {
         let parsed = Expression::parse(&text.value);
         parsed.map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()
+    }
+
+    fn lints(&mut self, text: &Placed<Text>, lints: Vec<(Lint, Position)>) {
+        for (lint, position) in lints {
+            let location = within(self.document, &text.path, position, 1);
+            let code = match lint {
+                Lint::PresenceFilter | Lint::ListFilter => &code::PRESENCE_FILTER,
+                _ => &code::ODD_EXPRESSION,
+            };
+            self.diagnostics.push(Diagnostic::new(code, lint.to_string(), location));
+        }
     }
 
     fn select(&mut self, text: &Placed<Text>) -> Option<Select> {
@@ -413,13 +440,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn report(
-        &mut self,
-        code: &'static kubewright_engine::Code,
-        place: &Placed<Text>,
-        message: String,
-        help: String,
-    ) {
+    fn report(&mut self, code: &'static Code, place: &Placed<Text>, message: String, help: String) {
         let location = self.document.locate(&place.path);
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
@@ -470,10 +491,12 @@ fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
     pinned.map_or(KindScope::Any, KindScope::Named)
 }
 
+/// Returns whether a namespace regex says where a name begins, and either where it ends or that it goes on.
 fn is_anchored(regex: &str) -> bool {
-    matches!(regex, ".*" | ".+")
-        || (regex.starts_with('^') && regex.ends_with('$'))
-        || (regex.starts_with("\\A") && regex.ends_with("\\z"))
+    let has_start = regex.starts_with('^') || regex.starts_with("\\A");
+    let ends_in_word =
+        regex.ends_with(|character: char| character.is_ascii_alphanumeric() || character == ')');
+    matches!(regex, ".*" | ".+") || (has_start && (!ends_in_word || regex.ends_with("\\z")))
 }
 
 /// Returns the only text that an anchored regex without special characters matches.

@@ -1,0 +1,57 @@
+//! Regular expressions are read and searched; what is quoted finds itself.
+
+use kubewright_lang::goregex::{compile, quote_meta, replace_all};
+
+use super::Target;
+
+pub(crate) const TARGET: Target = Target {
+    name: "goregex",
+    run,
+    seeds: &[
+        "^(a|b)*c{2,5}$",
+        "[[:alpha:]_\\d&&x]+",
+        "\\Qa.b\\E(?i:x)(?P<n>y)",
+        "a{,3}{",
+        "\\pL\\x{1F600}\\07",
+        "(?s).*?x**",
+        "[^a-z\\]]",
+    ],
+    words: &[
+        "(",
+        ")",
+        "(?i)",
+        "(?P<n>",
+        "[",
+        "]",
+        "[^",
+        "[[:alpha:]]",
+        "{2,3}",
+        "{1000}",
+        "{1001}",
+        "*",
+        "+",
+        "?",
+        "|",
+        "\\d",
+        "\\b",
+        "\\Q",
+        "\\E",
+        "\\pN",
+        "^",
+        "$",
+        ".",
+        "\\",
+        "&&",
+        "--",
+    ],
+};
+
+fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let quoted = compile(&quote_meta(text));
+    assert!(quoted.is_ok_and(|regex| regex.is_match(text)), "quoted text finds itself");
+    if let Ok(regex) = compile(text) {
+        assert_eq!(regex.as_str(), text);
+        let _ = replace_all(&regex, "aab nginx:1.14.2 é\n", "${1}x$n");
+    }
+}
