@@ -58,7 +58,9 @@ pub fn codes() -> Vec<&'static Code> {
 
 fn one(dialects: &[Box<dyn Dialect>], document: &Document, loaded: &mut Loaded) {
     let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else {
-        loaded.unclaimed.push(unclaimed(document));
+        let is_meant = dialects.iter().any(|dialect| dialect.is_meant(document));
+        let list = if is_meant { &mut loaded.diagnostics } else { &mut loaded.unclaimed };
+        list.push(unclaimed(document));
         return;
     };
     let compiled = dialect.compile(document);

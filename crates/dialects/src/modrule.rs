@@ -32,6 +32,13 @@ use crate::Options;
 /// The namespace whose rules are about the whole cluster, unless another one is chosen.
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
 
+const KIND: &str = "ModRule";
+const GROUP: &str = "api.kubemod.io/";
+
+fn field<'d>(document: &'d Document, key: &str) -> &'d str {
+    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// The dialect.
 pub struct ModRule {
     cluster_namespace: Text,
@@ -63,8 +70,12 @@ impl Dialect for ModRule {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        let text = |key| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
-        text("kind") == "ModRule" && text("apiVersion").starts_with("api.kubemod.io/")
+        field(document, "kind") == KIND && field(document, "apiVersion").starts_with(GROUP)
+    }
+
+    fn is_meant(&self, document: &Document) -> bool {
+        field(document, "kind").eq_ignore_ascii_case(KIND)
+            || field(document, "apiVersion").contains("kubemod")
     }
 
     fn compile(&self, document: &Document) -> Compiled {

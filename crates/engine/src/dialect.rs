@@ -12,6 +12,9 @@ pub trait Dialect: Send + Sync {
     /// Returns whether `document` is written in this language.
     fn claims(&self, document: &Document) -> bool;
 
+    /// Returns whether `document` was probably meant to be written in this language, and is not.
+    fn is_meant(&self, document: &Document) -> bool;
+
     /// Compiles a claimed document. A mistake in one rule leaves its neighbours standing.
     fn compile(&self, document: &Document) -> Compiled;
 

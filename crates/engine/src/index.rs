@@ -108,7 +108,7 @@ impl ByKind {
         match kinds {
             KindScope::Any => push(&mut self.any),
             KindScope::Named(kinds) => {
-                kinds.iter().for_each(|kind| push(self.named.entry(kind.clone()).or_default()))
+                kinds.iter().for_each(|kind| push(self.named.entry(kind.clone()).or_default()));
             }
         }
     }

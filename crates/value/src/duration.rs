@@ -134,26 +134,18 @@ fn unit(name: &str) -> Result<u64, DurationError> {
     }
 }
 
-/// Returns the nanoseconds in the digits after the point.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "Go takes the fraction by doubles, so that a third of an hour is twenty minutes; so it is below one unit"
-)]
+/// Returns the nanoseconds in the digits after the point, exactly, rounded towards zero.
+///
+/// Go takes this part by doubles, which differs in the last nanosecond of fractions that have no end.
 fn part_of(fraction: &str, unit: u64) -> u64 {
-    let mut digits = 0_u64;
-    let mut scale = 1.0;
-    for digit in fraction.bytes() {
-        // Digits that no longer fit are too small to matter.
-        let more = digits.checked_mul(10).and_then(|digits| digits.checked_add(u64::from(digit - b'0')));
-        match more.filter(|more| *more <= LARGEST) {
-            Some(more) => digits = more,
-            None => break,
-        }
-        scale *= 10.0;
+    let mut digits = 0_u128;
+    let mut scale = 1_u128;
+    // More digits than this are smaller than a nanosecond of any unit.
+    for digit in fraction.bytes().take(18) {
+        digits = digits * 10 + u128::from(digit - b'0');
+        scale *= 10;
     }
-    (digits as f64 * (unit as f64 / scale)) as u64
+    u64::try_from(digits * u128::from(unit) / scale).unwrap_or(u64::MAX)
 }
 
 fn split_where(text: &str, stop: impl Fn(char) -> bool) -> (&str, &str) {

@@ -102,7 +102,7 @@ impl<'d> Compiler<'d> {
         };
         let action = match source.rule_type? {
             RuleType::Patch => Action::Patch(operations),
-            RuleType::Reject => Action::Reject { message },
+            RuleType::Reject => Action::Reject { message: message.map(Box::new) },
         };
         let reach = reach?;
         let header = Header {

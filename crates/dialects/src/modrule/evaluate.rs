@@ -5,7 +5,7 @@ use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
 use kubewright_lang::patch::{self, Operation, Options};
-use kubewright_value::{Budget, Location, Text, Value};
+use kubewright_value::{Budget, Location, Step, Text, Value};
 
 use super::annotation;
 use super::criterion::{Criterion, all_met};
@@ -38,7 +38,7 @@ pub(super) enum Reach {
 /// What the rule does.
 pub(super) enum Action {
     Patch(Vec<PatchOperation>),
-    Reject { message: Option<Template> },
+    Reject { message: Option<Box<Template>> },
 }
 
 /// One item of `patch`.
@@ -104,7 +104,7 @@ impl RequestProgram for Rule {
                 Ok(self.patched(object, patched?, evaluation))
             }
             Action::Reject { message } => {
-                Ok(self.reject(message.as_ref(), &View::new(object.clone(), references), evaluation))
+                Ok(self.reject(message.as_deref(), &View::new(object.clone(), references), evaluation))
             }
         }
     }
@@ -201,6 +201,14 @@ impl Rule {
 }
 
 impl PatchOperation {
+    /// Returns the list that this operation removes a fixed place of, if that is what it does.
+    pub(super) fn removed_from(&self) -> Option<Vec<Step>> {
+        let path = self.path.fill(&[]).ok().filter(|_| self.op == Op::Remove && self.select.is_none())?;
+        let (last, list) = path.tokens().split_last()?;
+        last.parse::<usize>().ok()?;
+        Some(list.iter().map(|token| Step::Key(token.clone())).collect())
+    }
+
     fn found_nothing(&self) -> TraceNode {
         TraceNode {
             what: format!("{} {}", self.op.name(), self.written_path),

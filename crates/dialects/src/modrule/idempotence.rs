@@ -15,6 +15,17 @@ use super::criterion::{Criterion, Test};
 use super::diagnostics::NOT_IDEMPOTENT;
 use super::evaluate::{Action, Rule, twice};
 
+/// Where the built-in kinds that run containers have them.
+const POD_SPECS: &[(&str, &[&str])] = &[
+    ("Pod", &["spec"]),
+    ("Deployment", &["spec", "template", "spec"]),
+    ("StatefulSet", &["spec", "template", "spec"]),
+    ("DaemonSet", &["spec", "template", "spec"]),
+    ("ReplicaSet", &["spec", "template", "spec"]),
+    ("Job", &["spec", "template", "spec"]),
+    ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
+];
+
 /// Returns a warning when a second application changes what the first one made.
 pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     if !matches!(rule.action, Action::Patch(_)) {
@@ -42,7 +53,7 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     )
 }
 
-/// Returns an object that should meet the criteria.
+/// Returns an object that should meet the criteria, and has something where the operations look for it.
 fn sample(header: &Header, rule: &Rule) -> Option<Value> {
     let kind = match &header.scope.kinds {
         KindScope::Any => Text::new("Sample"),
@@ -54,6 +65,17 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
     ]));
+    if let Some((_, path)) =
+        POD_SPECS.iter().find(|(known, _)| object.get("kind").and_then(Value::as_str) == Some(known))
+    {
+        let steps: Vec<Step> = path.iter().copied().chain(["containers"]).map(Step::from).collect();
+        let container = Map::from([("name", "sample".into()), ("image", "sample".into())]);
+        set(&mut object, &steps, Value::array(vec![container.into()]));
+    }
+    if let Action::Patch(operations) = &rule.action {
+        let lists = operations.iter().filter_map(|operation| operation.removed_from());
+        lists.for_each(|list| set(&mut object, &list, vec!["first", "second", "third"].into()));
+    }
     for criterion in rule.criteria.iter().filter(|criterion| !criterion.is_negated) {
         for (path, value) in wishes(criterion) {
             set(&mut object, &path, value);

@@ -28,7 +28,6 @@ pub(super) enum RuleType {
 
 /// One item of `match`.
 pub(super) struct SourceCriterion {
-    pub(super) path: Vec<Step>,
     pub(super) select: Placed<Text>,
     pub(super) match_value: Option<Placed<Text>>,
     pub(super) match_values: Vec<Placed<Text>>,
@@ -39,7 +38,7 @@ pub(super) struct SourceCriterion {
 
 /// Whether one selected value is enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MatchFor {
+pub(super) enum MatchFor {
     /// One is enough.
     Any,
     /// All must pass.
@@ -194,15 +193,7 @@ pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Optio
     let match_regex = reader.string(item, "matchRegex");
     let is_negated = reader.boolean(item, "negate").unwrap_or(false);
     let select = reader.required_string(item, "select")?;
-    Some(SourceCriterion {
-        path: item.path.clone(),
-        select,
-        match_value,
-        match_values,
-        match_regex,
-        match_for,
-        is_negated,
-    })
+    Some(SourceCriterion { select, match_value, match_values, match_regex, match_for, is_negated })
 }
 
 fn operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceOperation> {
