@@ -31,6 +31,31 @@ pub fn unmet_text(matching: usize, others: usize) -> String {
     (0..matching).map(matching_rule).chain((0..others).map(unmet_rule)).collect()
 }
 
+/// Returns the text of `matching` rules that each set one label, and `others` as in [`text`].
+#[must_use]
+pub fn plain_text(matching: usize, others: usize) -> String {
+    (0..matching).map(plain_rule).chain((0..others).map(other_rule)).collect()
+}
+
+/// Matches by kind and label and sets a label.
+fn plain_rule(i: usize) -> String {
+    format!(
+        r#"
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {{name: plain-{i}, namespace: shop}}
+spec:
+  type: Patch
+  match:
+    - {{select: $.kind, matchValue: Deployment}}
+    - {{select: $.metadata.labels.tier, matchValue: frontend}}
+  patch:
+    - {{op: add, path: /metadata/labels/rule-{i}, value: applied}}
+"#
+    )
+}
+
 /// Matches by kind and by a regular expression on images; sets an annotation from a template and a port through a select.
 fn matching_rule(i: usize) -> String {
     format!(
