@@ -277,7 +277,10 @@ fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source) {
             }
         }
         Some(RuleType::Reject) => {
-            if let Some(patch) = reader.any(spec, "patch") {
+            if let Some(patch) = reader
+                .any(spec, "patch")
+                .filter(|patch| patch.value.as_array().is_none_or(|items| !items.is_empty()))
+            {
                 let location = reader.document.locate_key(&patch.path);
                 reader.report(Diagnostic::new(
                     &code::NOT_FOR_TYPE,
