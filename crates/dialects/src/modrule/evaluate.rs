@@ -162,7 +162,7 @@ impl Rule {
                     .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
             })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
-            evaluation.tracer.say(|| done(operation, origin, changes.contains(&number)));
+            evaluation.tracer.say(|| done(operation, origin, changes.binary_search(&number).is_ok()));
         }
         Ok(Patched { rendered, changes, annotation })
     }
@@ -176,7 +176,9 @@ impl Rule {
         if changes.len() == rendered.len() {
             return Effect::Patch(rendered);
         }
-        let effective = rendered.into_iter().enumerate().filter(|(number, _)| changes.contains(number));
+        // The changes are numbered in order.
+        let is_change = |number: &usize| changes.binary_search(number).is_ok();
+        let effective = rendered.into_iter().enumerate().filter(|(number, _)| is_change(number));
         Effect::Patch(effective.map(|(_, operation)| operation).collect())
     }
 

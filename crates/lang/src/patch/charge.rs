@@ -47,6 +47,11 @@ fn charge_parts<'a>(
     charged
 }
 
+/// Returns the steps that removing one of `count` keys costs: those after it move, and an index is made anew.
+pub(super) fn reindexing(count: usize) -> u64 {
+    count as u64 / 4
+}
+
 /// Returns the steps that moving `count` items costs.
 pub(super) fn shifting(count: usize) -> u64 {
     count as u64 / 16

@@ -32,3 +32,23 @@ fn a_part_keeps_its_positions() {
     assert_eq!(part.value.to_string(), r#"{"b":true}"#);
     assert_eq!(part.locate(&["b".into()]).to_string(), "t.json:2:18");
 }
+
+#[test]
+fn a_line_ends_as_in_yaml() {
+    let source = Source::new("t.yaml", "a\r\nb\rc\n\nd");
+    let lines: Vec<_> = (0..7).map(|number| source.line(number)).collect();
+    assert_eq!(lines, [None, Some("a"), Some("b"), Some("c"), Some(""), Some("d"), None]);
+    assert_eq!(Source::new("t.yaml", "a\n").line(2), None);
+}
+
+#[test]
+fn a_hundred_thousand_numbers_on_one_line_are_located_at_once() {
+    let text = format!("[{}1]", "1,".repeat(100_000));
+    let document = json::read(&Source::new("t.json", text)).expect("readable");
+    let part = document.part(&[70_000.into()]).expect("there");
+    let started = std::time::Instant::now();
+    for _ in 0..100_000 {
+        assert_eq!(part.locate(&[]).position.column, 140_002);
+    }
+    assert!(started.elapsed().as_secs() < 5);
+}
