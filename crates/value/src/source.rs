@@ -16,7 +16,7 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
-    // Where each line starts, once somebody asked for one.
+    // Where each line starts; found when the first line is asked for.
     lines: OnceLock<Vec<usize>>,
 }
 
@@ -33,10 +33,11 @@ impl Source {
     /// Returns line `number`, counted from 1, without its line break.
     #[must_use]
     pub fn line(&self, number: u32) -> Option<&str> {
-        let place = usize::try_from(number.checked_sub(1)?).ok()?;
         let starts = self.lines.get_or_init(|| line_starts(&self.text));
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
         let start = *starts.get(place)?;
         let end = starts.get(place + 1).copied().unwrap_or(self.text.len());
+        // What follows the last line break is a line only if there is something.
         let line = self.text.get(start..end).filter(|line| !line.is_empty())?;
         let line = line.strip_suffix('\n').unwrap_or(line);
         Some(line.strip_suffix('\r').unwrap_or(line))
@@ -157,6 +158,18 @@ impl Document {
         let end = start + size(&value);
         let positions = Positions(self.positions.0.get(start..end).unwrap_or_default().to_vec());
         Some(Self { value, source: Arc::clone(&self.source), positions })
+    }
+
+    /// Returns the items of the array at `path`, each as a document with its positions, in one pass over them all.
+    pub fn items<'d>(&'d self, path: &[Step]) -> impl Iterator<Item = Document> + use<'d> {
+        let start = self.walk(path).map_or(0, |(start, _)| start);
+        let items = self.value.follow(path).and_then(Value::as_array).unwrap_or_default();
+        items.iter().scan(start + 1, |at, item| {
+            let end = *at + size(item);
+            let positions = Positions(self.positions.0.get(*at..end).unwrap_or_default().to_vec());
+            *at = end;
+            Some(Document { value: item.clone(), source: Arc::clone(&self.source), positions })
+        })
     }
 
     fn location(&self, path: &[Step], key: bool) -> Location {

@@ -168,8 +168,8 @@ impl Writer<'_> {
         let parent = parents.iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
         let was = match parent {
             Value::Object(map) => {
-                self.budget.step(reindexing(map.len()))?;
                 let place = map.position(last);
+                self.budget.step(reindexing(map.len() - place.unwrap_or(0)))?;
                 let removed = parent.as_object_mut().and_then(|map| map.remove(last));
                 place.zip(removed).map(|(place, value)| Was::Entry(place, last.clone(), value))
             }

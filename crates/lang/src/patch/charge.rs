@@ -47,9 +47,9 @@ fn charge_parts<'a>(
     charged
 }
 
-/// Returns the steps that removing one of `count` keys costs: those after it move, and an index is made anew.
+/// Returns the steps that moving `count` entries of an object costs, whose places are looked up by key.
 pub(super) fn reindexing(count: usize) -> u64 {
-    count as u64 / 4
+    count as u64 / 2
 }
 
 /// Returns the steps that moving `count` items costs.
