@@ -88,12 +88,6 @@ impl Budget {
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_add(1).min(self.limits.depth);
     }
-
-    /// Returns how many steps were taken.
-    #[must_use]
-    pub fn steps_used(&self) -> u64 {
-        self.limits.steps - self.steps
-    }
 }
 
 impl Default for Budget {
