@@ -11,11 +11,11 @@ const SHOWN: usize = 60;
 /// Returns `diagnostic` as a person wants to read it; ends with a line break.
 ///
 /// ```text
-/// error[KW-Y001]: a value was expected
-///   ┌ rules/web.yaml:31:21
-/// 31│           operator: Matches
-///   │                     ^^^^^^^ in this rule
-///   = help: what to write instead
+/// error[KW-M001]: unknown field `matchvalue`
+///   ┌ rules/web.yaml:12:7
+/// 12│      matchvalue: Pod
+///   │      ^^^^^^^^^^
+///   = help: did you mean `matchValue`?
 /// ```
 pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
     let title = format!("{}[{}]", diagnostic.severity(), diagnostic.code.id);

@@ -136,7 +136,7 @@ impl Show for Table {
     }
 }
 
-/// Returns `2 objects, 19 outcomes: 1 fail, 14 pass, 3 skip, 1 patch`.
+/// Returns `3 objects, 9 outcomes: 2 fail, 6 pass, 1 patch`; what there is none of is left out.
 pub(super) fn totals(objects: usize, counts: Counts) -> String {
     let sorts = [
         (counts.fail, "fail"),
