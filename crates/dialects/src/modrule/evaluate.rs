@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Location, Step, Text, Value};
 use super::annotation;
 use super::criterion::{Criterion, all_met};
 use super::path::PathTemplate;
-use super::references::{View, is_ignored, references};
+use super::references::{View, has_hidden_fields, is_ignored, references};
 use super::source::Op;
 use super::value::{PatchValue, Surroundings, message};
 
@@ -63,10 +63,17 @@ impl RequestProgram for Rule {
         if is_ignored(evaluation)? {
             return Ok(Applies::No("the namespace is labelled admission.kubemod.io/ignore".into()));
         }
-        let view = View::new(object.clone(), self.references(object, evaluation)?);
+        let made;
+        let view = match self.references(object, evaluation)? {
+            None if !has_hidden_fields(object) => object,
+            references => {
+                made = View::new(object.clone(), references);
+                &made.value
+            }
+        };
         let mut looked = 0;
         let (budget, tracer) = (&mut *evaluation.budget, &mut *evaluation.tracer);
-        let is_met = all_met(&self.criteria, &view.value, budget, |criterion, finding| {
+        let is_met = all_met(&self.criteria, view, budget, |criterion, finding| {
             looked += 1;
             tracer.say(|| criterion.describe(finding));
         })?;

@@ -11,6 +11,7 @@ use kubewright_value::{Text, text_of};
 #[derive(Debug, Clone)]
 pub struct PathTemplate {
     segments: Vec<Segment>,
+    highest: Option<usize>,
     fixed: Option<Pointer>,
 }
 
@@ -34,8 +35,8 @@ impl PathTemplate {
     pub fn parse(text: &str) -> Result<Self, PointerError> {
         let pointer = Pointer::parse(text)?;
         let segments: Vec<_> = pointer.tokens().iter().map(segment).collect();
-        let is_fixed = segments.iter().all(|segment| matches!(segment, Segment::Fixed(_)));
-        Ok(Self { segments, fixed: is_fixed.then_some(pointer) })
+        let highest = segments.iter().flat_map(Segment::parts).max();
+        Ok(Self { segments, highest, fixed: highest.is_none().then_some(pointer) })
     }
 
     /// Reads a path without a select: `#0` is just text.
@@ -45,28 +46,27 @@ impl PathTemplate {
     pub fn literal(text: &str) -> Result<Self, PointerError> {
         let pointer = Pointer::parse(text)?;
         let segments = pointer.tokens().iter().cloned().map(Segment::Fixed).collect();
-        Ok(Self { segments, fixed: Some(pointer) })
+        Ok(Self { segments, highest: None, fixed: Some(pointer) })
     }
 
     /// Returns the path with its placeholders filled from `keys`.
     ///
     /// # Errors
-    /// The number of a placeholder that has no key.
+    /// The number of the highest placeholder, when it has no key.
     pub fn fill(&self, keys: &[Key]) -> Result<Pointer, usize> {
         if let Some(pointer) = &self.fixed {
             return Ok(pointer.clone());
         }
-        let mut tokens = Vec::with_capacity(self.segments.len());
-        for segment in &self.segments {
-            tokens.push(segment.fill(keys)?);
+        if let Some(missing) = self.highest.filter(|highest| *highest >= keys.len()) {
+            return Err(missing);
         }
-        Ok(Pointer::from_tokens(tokens))
+        Ok(Pointer::of(self.segments.iter().map(|segment| segment.fill(keys))))
     }
 
     /// Returns the highest placeholder.
     #[must_use]
     pub fn highest_placeholder(&self) -> Option<usize> {
-        self.segments.iter().flat_map(Segment::parts).max()
+        self.highest
     }
 
     /// Returns whether the last segment has a placeholder, so that one item's operation moves the next item.
@@ -93,27 +93,22 @@ impl PathTemplate {
 }
 
 impl Segment {
-    fn fill(&self, keys: &[Key]) -> Result<Text, usize> {
-        let pieces = match self {
-            Self::Fixed(text) => return Ok(text.clone()),
-            Self::Mixed(pieces) => pieces,
-        };
+    /// Returns the segment with `keys` filled in; there are as many as its placeholders need.
+    fn fill(&self, keys: &[Key]) -> Text {
         let part = |piece: &Piece| match piece {
-            Piece::Text(text) => Ok(text.clone()),
-            Piece::Part(number) => match keys.get(*number).ok_or(*number)? {
-                Key::Index(index) => Ok(text_of(*index)),
-                Key::Name(name) => Ok(name.clone()),
+            Piece::Text(text) => text.clone(),
+            Piece::Part(number) => match keys.get(*number) {
+                Some(Key::Index(index)) => text_of(*index),
+                Some(Key::Name(name)) => name.clone(),
+                None => Text::default(),
             },
         };
-        match pieces.as_slice() {
-            [only] => part(only),
-            several => {
-                let mut text = String::new();
-                for piece in several {
-                    text.push_str(&part(piece)?);
-                }
-                Ok(text.into())
-            }
+        match self {
+            Self::Fixed(text) => text.clone(),
+            Self::Mixed(pieces) => match pieces.as_slice() {
+                [only] => part(only),
+                several => several.iter().map(|piece| part(piece).to_string()).collect::<String>().into(),
+            },
         }
     }
 

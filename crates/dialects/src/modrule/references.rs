@@ -37,11 +37,11 @@ enum Hidden {
 impl View {
     /// Returns the view of `object`, with the references it was given.
     pub(super) fn new(mut object: Value, references: Option<Value>) -> Self {
-        let managed_fields = match object.at(&["metadata", MANAGED_FIELDS]) {
-            Some(_) => {
+        let managed_fields = match has_hidden_fields(&object) {
+            true => {
                 metadata_mut(&mut object).map_or(Hidden::Untouched, |map| Hidden::take(map, MANAGED_FIELDS))
             }
-            None => Hidden::Untouched,
+            false => Hidden::Untouched,
         };
         let mut hidden = Hidden::Untouched;
         // Editing copies what somebody else holds, so an object is touched only where it has to be.
@@ -89,6 +89,11 @@ impl Hidden {
             }
         }
     }
+}
+
+/// Returns whether `object` has fields that its view does not have.
+pub(super) fn has_hidden_fields(object: &Value) -> bool {
+    object.at(&["metadata", MANAGED_FIELDS]).is_some()
 }
 
 fn metadata_mut(object: &mut Value) -> Option<&mut Map> {

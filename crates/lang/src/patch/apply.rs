@@ -124,20 +124,21 @@ impl Writer<'_> {
         while let [token, below @ ..] = rest {
             if here.is_null() && makes_parents {
                 let made = create(rest, value, self.options, self.budget)?;
-                self.undo.keep(path, depth, here);
-                *here = made;
+                self.undo.keep(path, depth, Was::Value(std::mem::replace(here, made)));
                 return Ok(true);
             }
             if below.is_empty() {
-                self.undo.keep(path, depth, here);
-                return add_part(here, token, value, self.options, self.budget);
+                let (is_change, was) = add_part(here, token, value, self.options, self.budget)?;
+                self.undo.keep(path, depth, was);
+                return Ok(is_change);
             }
             match find(here, std::slice::from_ref(token), self.options) {
                 Ok(_) => here = part_mut(here, token, self.options)?,
                 Err(failure) if !makes_parents => return Err(failure),
                 Err(_) => {
-                    self.undo.keep(path, depth, here);
-                    return add_parent(here, token, below, value, self.options, self.budget);
+                    let was = add_parent(here, token, below, value, self.options, self.budget)?;
+                    self.undo.keep(path, depth, was);
+                    return Ok(true);
                 }
             }
             rest = below;
@@ -154,8 +155,8 @@ impl Writer<'_> {
         let slot =
             path.tokens().iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
         let is_change = *slot != value;
-        self.undo.keep(path, path.tokens().len(), slot);
-        *slot = value;
+        let old = std::mem::replace(slot, value);
+        self.undo.keep(path, path.tokens().len(), Was::Value(old));
         Ok(is_change)
     }
 
@@ -165,7 +166,8 @@ impl Writer<'_> {
             return self.set_root(document, Value::Null);
         };
         let parent = parents.iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
-        self.undo.keep(path, parents.len(), parent);
+        // Removing moves what comes after, so the whole level is kept, with its order.
+        self.undo.keep(path, parents.len(), Was::Value(parent.clone()));
         match parent {
             Value::Object(map) => {
                 self.budget.step(shifting(map.len()))?;
@@ -192,29 +194,54 @@ impl Writer<'_> {
             return Err(Failure::new(PatchErrorKind::Root, "the path is empty, which is the whole document"));
         }
         let is_change = *document != value;
-        self.undo.keep(&Pointer::root(), 0, document);
-        *document = value;
+        let old = std::mem::replace(document, value);
+        self.undo.keep(&Pointer::root(), 0, Was::Value(old));
         Ok(is_change)
     }
 }
 
-/// What was written over: values and the start of the path that leads to each.
+/// What was written over, in the order in which it was.
 struct Undo {
-    kept: Vec<(Pointer, usize, Value)>,
+    kept: Vec<Kept>,
+}
+
+/// One thing that was written over, where the first `depth` segments of `path` lead.
+struct Kept {
+    path: Pointer,
+    depth: usize,
+    was: Was,
+}
+
+enum Was {
+    /// The value itself was this.
+    Value(Value),
+    /// The object had this, or nothing, under this key.
+    Key(Text, Option<Value>),
+    /// The list had no item at this place.
+    NoItem(usize),
 }
 
 impl Undo {
-    /// Keeps `value`, which stands where the first `depth` segments of `path` lead.
-    fn keep(&mut self, path: &Pointer, depth: usize, value: &Value) {
-        self.kept.push((path.clone(), depth, value.clone()));
+    fn keep(&mut self, path: &Pointer, depth: usize, was: Was) {
+        self.kept.push(Kept { path: path.clone(), depth, was });
     }
 
     /// Puts everything back, the last one first, so that each path leads where it led.
     fn roll_back(self, document: &mut Value, options: &Options) {
-        for (path, depth, value) in self.kept.into_iter().rev() {
+        for Kept { path, depth, was } in self.kept.into_iter().rev() {
             let mut way = path.tokens().iter().take(depth);
-            if let Ok(slot) = way.try_fold(&mut *document, |here, token| part_mut(here, token, options)) {
-                *slot = value;
+            let Ok(here) = way.try_fold(&mut *document, |here, token| part_mut(here, token, options)) else {
+                continue;
+            };
+            match was {
+                Was::Value(value) => *here = value,
+                Was::Key(key, Some(value)) => drop(here.as_object_mut().map(|map| map.insert(key, value))),
+                Was::Key(key, None) => drop(here.as_object_mut().map(|map| map.remove(&key))),
+                Was::NoItem(place) => {
+                    if let Some(items) = here.as_array_mut().filter(|items| place < items.len()) {
+                        items.remove(place);
+                    }
+                }
             }
         }
     }
@@ -243,14 +270,14 @@ fn lacks_key(document: &Value, tokens: &[Text], options: &Options) -> bool {
     })
 }
 
-/// Sets the part `token` of `here` to `value`.
+/// Sets the part `token` of `here` to `value`; returns whether that is a change, and what was there.
 fn add_part(
     here: &mut Value,
     token: &Text,
     value: Value,
     options: &Options,
     budget: &mut Budget,
-) -> Result<bool, Failure> {
+) -> Result<(bool, Was), Failure> {
     match here {
         Value::Array(items) => {
             let place = match index::parse(token, options) {
@@ -259,21 +286,23 @@ fn add_part(
                     .ok_or_else(|| out_of_range(token, items.len()))?,
                 None => return Err(bad_index(token)),
             };
-            insert(here, place, value, budget)?;
-            Ok(true)
-        }
-        Value::Object(_) => {
-            let is_change = here.get(token) != Some(&value);
-            if let Some(map) = here.as_object_mut() {
-                map.insert(token.clone(), value);
+            let place = place.min(items.len());
+            budget.step(shifting(items.len() - place))?;
+            if let Some(items) = here.as_array_mut() {
+                items.insert(place, value);
             }
-            Ok(is_change)
+            Ok((true, Was::NoItem(place)))
+        }
+        Value::Object(map) => {
+            let is_change = map.get(token) != Some(&value);
+            let old = here.as_object_mut().and_then(|map| map.insert(token.clone(), value));
+            Ok((is_change, Was::Key(token.clone(), old)))
         }
         scalar => Err(not_a_container(token, scalar.kind())),
     }
 }
 
-/// Makes the part `token` of `here`, which is not there yet, so that `below` leads to `value` in it.
+/// Makes the part `token` of `here`, which is not there yet, so that `below` leads to `value` in it; returns what was there.
 fn add_parent(
     here: &mut Value,
     token: &Text,
@@ -281,26 +310,27 @@ fn add_parent(
     value: Value,
     options: &Options,
     budget: &mut Budget,
-) -> Result<bool, Failure> {
+) -> Result<Was, Failure> {
     let Value::Array(items) = &*here else {
         if here.kind() != Kind::Object {
             return Err(not_a_container(token, here.kind()));
         }
         let parent = create(below, value, options, budget)?;
-        return add_part(here, token, parent, options, budget);
+        return add_part(here, token, parent, options, budget).map(|(_, was)| was);
     };
     let len = items.len();
     let index = index::parse(token, options).ok_or_else(|| bad_index(token))?;
     let parent = create(below, value, options, budget)?;
     if let Some(gap) = usize::try_from(index).ok().and_then(|place| place.checked_sub(len)) {
         budget.produce(gap.saturating_mul(size_of::<Value>()))?;
+        let before = here.clone();
         if let Some(items) = here.as_array_mut() {
             items.extend(std::iter::repeat_n(Value::Null, gap));
             items.push(parent);
         }
-        return Ok(true);
+        return Ok(Was::Value(before));
     }
-    add_part(here, token, parent, options, budget)
+    add_part(here, token, parent, options, budget).map(|(_, was)| was)
 }
 
 /// Returns new containers in which `tokens` lead to `value`.
@@ -320,14 +350,6 @@ fn create(tokens: &[Text], value: Value, options: &Options, budget: &mut Budget)
         items.push(value);
         Ok(Value::array(items))
     })
-}
-
-fn insert(list: &mut Value, place: usize, value: Value, budget: &mut Budget) -> Result<(), Failure> {
-    if let Some(items) = list.as_array_mut() {
-        budget.step(shifting(items.len().saturating_sub(place)))?;
-        items.insert(place.min(items.len()), value);
-    }
-    Ok(())
 }
 
 /// Returns whether `path` only happens to name nothing: its last segment may not be one

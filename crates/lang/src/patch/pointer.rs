@@ -62,6 +62,12 @@ impl Pointer {
         Self { tokens: tokens.into() }
     }
 
+    /// Returns the pointer with the segments that `tokens` gives, which are not encoded.
+    #[must_use]
+    pub fn of(tokens: impl Iterator<Item = Text>) -> Self {
+        Self { tokens: tokens.collect() }
+    }
+
     /// Returns the segments, decoded.
     #[must_use]
     pub fn tokens(&self) -> &[Text] {

@@ -44,10 +44,12 @@ pub(super) fn shorthand(_: &Value, case: &Value) -> Result<(), String> {
     )
 }
 
-/// Templates.
+/// Templates, with every function that a user can allow.
 pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
-    let parsed = Template::parse("t", &expand_shorthand(text(case, "template")), &Functions::rules());
+    let functions = Functions::refusable().into_iter().fold(Functions::rules(), Functions::allow);
+    let inputs = Inputs { now: Some(0), random_seed: Some(0) };
+    let parsed = Template::parse("t", &expand_shorthand(text(case, "template")), &functions);
     let template = match (parsed, expected.get("parseError")) {
         (Err(_), Some(_)) => return Ok(()),
         (Ok(_), Some(_)) => return Err("expected a parse error".to_owned()),
@@ -62,7 +64,7 @@ pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
             context.json(name.clone(), value.clone())
         };
     }
-    let rendered = template.render(&context, &Inputs::default(), &mut Budget::default());
+    let rendered = template.render(&context, &inputs, &mut Budget::default());
     match (rendered, expected.get("error")) {
         (Err(_), Some(_)) => Ok(()),
         (Ok(output), Some(_)) => Err(format!("expected an error, got {output:?}")),
