@@ -112,16 +112,10 @@ pub(crate) struct Counts {
 impl Question<'_> {
     /// Returns the request that `document` stands for.
     pub(crate) fn request(&self, document: &Document) -> Request {
-        let mut request = Request::for_object(document.value.clone(), self.operation, self.namespace);
-        if self.operation != Operation::Create {
-            request.old_object = document.value.clone();
-        }
-        request.user = self.user.clone();
-        request
+        request(&document.value, self.operation, self.namespace, self.user.clone())
     }
 
-    /// Asks the rules about `document`.
-    pub(crate) fn decide(&self, request: &Request) -> Decision {
+    fn decide(&self, request: &Request) -> Decision {
         let settings = Settings { is_traced: self.needs.trace, ..Settings::default() };
         self.engine.decide(request, self.world, &settings)
     }
@@ -241,6 +235,16 @@ impl AddAssign for Counts {
         self.skip += other.skip;
         self.patched += other.patched;
     }
+}
+
+/// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
+pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, user: Value) -> Request {
+    let mut request = Request::for_object(object.clone(), operation, namespace);
+    if operation != Operation::Create {
+        request.old_object = object.clone();
+    }
+    request.user = user;
+    request
 }
 
 /// Returns the user that `--user` and `--group` describe.

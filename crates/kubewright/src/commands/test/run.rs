@@ -198,12 +198,8 @@ impl<'a> Bench<'a> {
 
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let mut request = Request::for_object(document.value.clone(), operation, namespace);
-        if operation != Operation::Create {
-            request.old_object = document.value.clone();
-        }
-        request.user = review::user(self.file.user.as_deref(), &self.file.groups);
-        request
+        let user = review::user(self.file.user.as_deref(), &self.file.groups);
+        review::request(&document.value, operation, namespace, user)
     }
 }
 
