@@ -36,7 +36,7 @@ pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&s
         let place = names.iter().position(|name| *name == diagnostic.location.source.name);
         (place.unwrap_or(usize::MAX), diagnostic.location.position)
     });
-    if loaded.rules.is_empty() && diagnostics.is_empty() {
+    if loaded.rules.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         let message = format!("no rules found in {}", listed(paths));
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message));
     }

@@ -1,6 +1,6 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{ClosedWorld, Diagnostic, Engine, Operation, Severity};
+use kubewright_engine::{ClosedWorld, Diagnostic, Engine, Operation};
 use kubewright_value::Value;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
@@ -96,5 +96,5 @@ pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
     if diagnostics.len() > SHOWN {
         tell(format_args!("… and more: {} in all\n", Tally::of(diagnostics)));
     }
-    diagnostics.iter().any(|diagnostic| diagnostic.severity() == Severity::Error)
+    diagnostics.iter().any(Diagnostic::is_error)
 }

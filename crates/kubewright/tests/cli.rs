@@ -363,6 +363,14 @@ fn a_long_list_keeps_its_order_too() {
 }
 
 #[test]
+fn a_check_that_looked_at_nothing_has_not_passed() {
+    let output = kubewright("apply rules -r -", "values: [1]\n");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("KW-F003") && told.contains("no objects found in `-`"), "{told}");
+}
+
+#[test]
 fn a_file_that_is_not_text_is_told_and_the_rest_is_done() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bytes");
     fs::create_dir_all(&folder).expect("a folder");

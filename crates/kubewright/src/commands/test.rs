@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kubewright_engine::{Diagnostic, Severity};
+use kubewright_engine::Diagnostic;
 
 use crate::arguments::{Test, TestFormat};
 use crate::failure::{Exit, Failure};
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     for input in &found.inputs {
         files.extend(test(input, arguments, &mut coverage, &mut problems));
     }
-    problems.retain(|problem| problem.severity() == Severity::Error);
+    problems.retain(Diagnostic::is_error);
     let coverage = arguments.coverage.then_some(&coverage);
     let elapsed = started.elapsed();
     match arguments.output {

@@ -81,7 +81,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Counts `diagnostics`.
     pub(crate) fn of(diagnostics: &[Diagnostic]) -> Self {
-        let errors = diagnostics.iter().filter(|d| d.severity() == Severity::Error).count();
+        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
         Self { errors, warnings: diagnostics.len() - errors }
     }
 }
