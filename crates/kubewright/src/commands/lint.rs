@@ -9,8 +9,8 @@ use crate::arguments::{Lint, LintFormat};
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, ColorChoice, Tally, snippet, standard_output};
-use crate::review::plural;
 use crate::rules;
+use crate::words::plural;
 
 /// Runs the command.
 ///

@@ -6,7 +6,8 @@ use kubewright_engine::{Diagnostic, Status};
 
 use super::table::totals;
 use super::{Ending, Show, Target};
-use crate::review::{ObjectReport, OutcomeRow, plural};
+use crate::review::{ObjectReport, OutcomeRow};
+use crate::words::plural;
 
 /// How many rows of each sort are shown, so that the comment stays below the limits of its hosts.
 const SHOWN: usize = 150;

@@ -3,7 +3,7 @@
 use kubewright_engine::{Diagnostic, Severity};
 
 use super::paint::{Paint, short, visible};
-use crate::review::plural;
+use crate::words::plural;
 
 /// How much of a long line is shown on either side of the place.
 const SHOWN: usize = 60;

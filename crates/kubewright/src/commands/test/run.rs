@@ -37,6 +37,8 @@ pub(super) struct CaseResult {
     pub(super) message: String,
     /// Where the object stands.
     pub(super) place: String,
+    /// What was about to happen to it.
+    pub(super) operation: Option<Operation>,
 }
 
 /// A test file, loaded.
@@ -130,6 +132,7 @@ impl<'a> Bench<'a> {
             is_ok: verdict.problems.is_empty(),
             message: verdict.problems.join("\n"),
             place,
+            operation: Some(request.operation),
         }
     }
 
