@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kubewright_engine::nearest;
+use kubewright_lang::gotemplate::Functions;
 
 use crate::output::{ColorChoice, Output};
 
@@ -80,7 +82,7 @@ pub(crate) struct RuleOptions {
     pub(crate) cluster_rules_namespace: Option<String>,
 
     /// Allow a template function that is off by default; may be repeated
-    #[arg(long = "allow-function", value_name = "NAME")]
+    #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 }
 
@@ -302,7 +304,7 @@ pub(crate) struct Eval {
     pub(crate) keys: bool,
 
     /// Allow a template function that is off by default; may be repeated
-    #[arg(long = "allow-function", value_name = "NAME")]
+    #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 }
 
@@ -349,4 +351,20 @@ pub(crate) struct Man {
     /// Write the pages of all commands into this folder
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// Checks the name of a template function that is to be allowed.
+fn allowed_function(name: &str) -> Result<String, String> {
+    let allowed = Functions::rules().allow(name).names();
+    if allowed.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let refusable = Functions::refusable();
+    if refusable.contains(&name) {
+        return Err("it needs what no rule is given, and cannot be allowed".to_owned());
+    }
+    Err(match nearest(name, refusable) {
+        Some(near) => format!("there is no such function; did you mean `{near}`?"),
+        None => "there is no such function".to_owned(),
+    })
 }

@@ -88,6 +88,18 @@ impl Budget {
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_add(1).min(self.limits.depth);
     }
+
+    /// Returns how many steps were taken.
+    #[must_use]
+    pub fn steps_used(&self) -> u64 {
+        self.limits.steps - self.steps
+    }
+
+    /// Returns how many bytes were produced.
+    #[must_use]
+    pub fn bytes_used(&self) -> u64 {
+        self.limits.bytes - self.bytes
+    }
 }
 
 impl Default for Budget {

@@ -21,7 +21,10 @@ impl RequestProgram for Appends {
         }
     }
 
-    fn evaluate(&self, object: &mut Value, _: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+    fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        if self.wants == Some("!spend") {
+            evaluation.budget.step(90)?;
+        }
         match self.wants {
             Some("!error") => return Err(EvalError::new("cannot")),
             Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None }),
@@ -119,4 +122,17 @@ fn what_the_world_does_not_know_comes_back_as_a_query_once() {
     let decision = engine.decide(&request("Pod", "x"), &world, &Settings::default());
     assert_eq!(decision.queries, []);
     assert_eq!(decision.with_status(Status::Pass).count(), 2);
+}
+
+#[test]
+fn all_rules_together_have_a_limit_too() {
+    let rules =
+        ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "e * * 0 !spend", "f * *"];
+    let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
+    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, is_traced: false };
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
+    let statuses: Vec<_> =
+        decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
+    assert_eq!(statuses, ["a=pass", "b=pass", "c=pass", "d=pass", "e=error", "f=pass"]);
+    assert!(decision.outcomes[4].message.contains("budget"), "{}", decision.outcomes[4].message);
 }
