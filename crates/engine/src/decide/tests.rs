@@ -22,7 +22,7 @@ impl RequestProgram for Appends {
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        if self.wants == Some("!spend") {
+        if matches!(self.wants, Some("!spend" | "!reject")) {
             evaluation.budget.step(90)?;
         }
         match self.wants {
@@ -135,4 +135,13 @@ fn all_rules_together_have_a_limit_too() {
         decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
     assert_eq!(statuses, ["a=pass", "b=pass", "c=pass", "d=pass", "e=error", "f=pass"]);
     assert!(decision.outcomes[4].message.contains("budget"), "{}", decision.outcomes[4].message);
+}
+
+#[test]
+fn what_others_spent_does_not_keep_a_rule_from_refusing() {
+    let rules = ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "r * * 0 !reject"];
+    let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
+    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, is_traced: false };
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
+    assert!(!decision.is_allowed);
 }
