@@ -69,7 +69,7 @@ impl RuleIndex {
         &self.rules
     }
 
-    /// Returns the rules that may apply to `request`, in the order in which they run.
+    /// Returns every rule whose scope admits `request`, in the order in which they run.
     #[must_use]
     pub fn candidates(&self, request: &Request) -> Vec<&Rule> {
         let mut positions = Vec::new();
