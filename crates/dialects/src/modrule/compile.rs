@@ -317,7 +317,8 @@ impl<'d> Compiler<'d> {
         let given = &["Target", "Namespace", "SelectedItem", "SelectKeyParts"];
         let template = self.template(&source.path.value, (text, &expanded), (given, &code::UNKNOWN_ROOT))?;
         let Some(constant) = template.literal() else {
-            return Some(PatchValue::Template(Box::new(template)));
+            let location = within(self.document, &text.path, Position::START, 1);
+            return Some(PatchValue::Template { template: Box::new(template), location });
         };
         match yaml::parse(constant) {
             Ok(value) => Some(PatchValue::Constant(value)),
