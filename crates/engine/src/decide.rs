@@ -13,7 +13,7 @@ use crate::{
     Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
-/// How many rules' worth a decision may spend.
+/// How many rules' worth all rules that change the object may spend.
 const TOGETHER: u64 = 4;
 
 /// Rules, ready to decide.
@@ -25,8 +25,9 @@ pub struct Engine {
 /// What may differ from one decision to the next.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
-    /// What each rule may spend. All rules of a decision together may spend [`TOGETHER`] times as much, so that
-    /// rules which make each other's work larger come to an end too.
+    /// What each rule may spend. All rules that change the object may together spend [`TOGETHER`] times as much, so
+    /// that rules which make each other's work larger come to an end too. Judging rules change nothing, and none of
+    /// them has less because of others: a refusal must not depend on what another rule spent.
     pub limits: Limits,
     /// Whether to keep the tree of what was looked at.
     pub is_traced: bool,
@@ -84,15 +85,18 @@ struct Walk<'a> {
     object: Value,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
-    // What all rules have spent so far.
+    // What the rules that change the object have spent so far.
     steps: u64,
     bytes: u64,
 }
 
 impl Walk<'_> {
-    /// Returns what the next rule may spend.
-    fn allowance(&self) -> Limits {
+    /// Returns what `rule` may spend, which is next.
+    fn allowance(&self, rule: &Rule) -> Limits {
         let limits = self.settings.limits;
+        if rule.phase == Phase::Judge {
+            return limits;
+        }
         let left = |one: u64, spent: u64| one.saturating_mul(TOGETHER).saturating_sub(spent).min(one);
         Limits {
             steps: left(limits.steps, self.steps),
@@ -113,7 +117,7 @@ impl Walk<'_> {
         let mut pending = Vec::new();
         for rule in rules {
             let Program::OnRequest(program) = &rule.program else { continue };
-            let mut run = Run::new(self.settings, self.allowance());
+            let mut run = Run::new(self.settings, self.allowance(rule));
             let applies = program.applies(&self.object, &mut run.evaluation(self));
             self.spend(&run);
             match applies {
@@ -130,7 +134,7 @@ impl Walk<'_> {
             }
         }
         for (place, rule, program, mut run) in pending {
-            run.budget = Budget::new(self.allowance());
+            run.budget = Budget::new(self.allowance(rule));
             let effect = run.evaluate(self, rule, program);
             self.spend(&run);
             let outcome = run.traced(self.taken(rule, effect), rule);

@@ -297,13 +297,5 @@ pub enum ProblemKind {
     Tag,
 }
 
-impl ProblemKind {
-    /// Returns whether the document could be read all the same.
-    #[must_use]
-    pub fn is_warning(self) -> bool {
-        matches!(self, Self::DuplicateKey)
-    }
-}
-
 #[cfg(test)]
 mod tests;
