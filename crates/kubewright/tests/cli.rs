@@ -350,6 +350,14 @@ fn a_pipe_in_a_folder_is_not_waited_for() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_source_without_an_end_is_given_up() {
+    let output = kubewright("apply rules -r /dev/zero", "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it has more than 256 MiB"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
