@@ -150,9 +150,10 @@ impl<'d> Reader<'d> {
             scalar => {
                 let message = format!("`{key}` is {}, read as the text `{scalar}`", article(scalar.kind()));
                 let location = self.place(&found.path);
+                let written = location.text().unwrap_or_else(|| scalar.to_string());
                 self.report(
                     Diagnostic::new(self.codes.unquoted, message, location)
-                        .help(format!("quote it: '{scalar}'")),
+                        .help(format!("quote it: '{written}'")),
                 );
                 scalar.to_string().into()
             }

@@ -86,6 +86,17 @@ pub struct Location {
     pub length: u32,
 }
 
+impl Location {
+    /// Returns the text that the place covers, within its line.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let line = self.source.line(self.position.line)?;
+        let start = usize::try_from(self.position.column).ok()?.checked_sub(1)?;
+        let text: String = line.chars().skip(start).take(usize::try_from(self.length).ok()?).collect();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.source.name, self.position)
