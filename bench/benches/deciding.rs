@@ -1,9 +1,10 @@
 //! How long a decision takes, as a ratio to parsing the same object.
 //!
 //! `cargo bench -p kubewright-bench --bench deciding` prints Markdown tables. Times are CPU times of this thread; the
-//! subjects take turns, and the median counts.
+//! subjects take turns, and the median counts. With `-- --instructions` it counts instructions instead.
 
 use kubewright_bench::clock::{Subject, medians, print_ratios};
+use kubewright_bench::instructions::{self, Mode};
 use kubewright_bench::rules::rules;
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
 use kubewright_value::{Value, json};
@@ -36,7 +37,12 @@ fn main() {
             serde_json::from_str::<serde_json::Value>(DEPLOYMENT).map_or(0, |_| 1)
         }),
     ];
-    print_ratios("One Deployment of 1 KB, decided", &subjects, &medians(&subjects, 7));
+    let title = "One Deployment of 1 KB, decided";
+    match Mode::of_arguments() {
+        Mode::Time => print_ratios(title, &subjects, &medians(&subjects, 7)),
+        Mode::Instructions => return instructions::print(title, &subjects),
+        Mode::Run(subject, rounds) => return instructions::run(&subjects, subject, rounds),
+    }
 
     let subjects = [
         Subject::new("10,000 rules that cannot match", || decide(none_of_many)),

@@ -1,5 +1,6 @@
 //! What the measurements are made of: a clock of CPU time, fair rounds, and texts made by code.
 
 pub mod clock;
+pub mod instructions;
 pub mod rules;
 pub mod texts;

@@ -1,0 +1,77 @@
+//! Instructions instead of seconds, where valgrind is installed: the same number whatever else the machine does.
+//!
+//! A benchmark that is called with `--instructions` runs itself under valgrind, once for each subject without rounds and
+//! once with [`ROUNDS`], and prints the difference for one round.
+
+use std::process::Command;
+
+use crate::clock::Subject;
+
+/// How many rounds are counted.
+const ROUNDS: usize = 200;
+
+/// What the command line asks a benchmark to do.
+pub enum Mode {
+    /// Measure time.
+    Time,
+    /// Count instructions.
+    Instructions,
+    /// Run one subject so many times, and nothing else; this is what is counted.
+    Run(usize, usize),
+}
+
+impl Mode {
+    /// Returns what the command line asks for.
+    #[must_use]
+    pub fn of_arguments() -> Self {
+        let words: Vec<String> = std::env::args().collect();
+        let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
+        match words.iter().position(|word| word == "--run") {
+            Some(at) => Self::Run(number(at + 1), number(at + 2)),
+            None if words.iter().any(|word| word == "--instructions") => Self::Instructions,
+            None => Self::Time,
+        }
+    }
+}
+
+/// Runs the subject of [`Mode::Run`].
+pub fn run(subjects: &[Subject<'_>], subject: usize, rounds: usize) {
+    if let Some(subject) = subjects.get(subject) {
+        for _ in 0..rounds {
+            std::hint::black_box((subject.work)());
+        }
+    }
+}
+
+/// Prints a table of instructions for one round of each subject, with its ratio to the last one.
+pub fn print(title: &str, subjects: &[Subject<'_>]) {
+    let counts: Option<Vec<u64>> = (0..subjects.len()).map(count).collect();
+    let Some(counts) = counts else {
+        println!("\nno instructions counted: valgrind is not installed");
+        return;
+    };
+    println!("\n{title}, instructions\n\n| work | instructions | times the last row |\n|---|---:|---:|");
+    let base = counts.last().copied().unwrap_or(1).max(1);
+    for (subject, count) in subjects.iter().zip(&counts) {
+        println!("| {} | {count} | {:.2} |", subject.name, *count as f64 / base as f64);
+    }
+}
+
+/// Returns the instructions of one round.
+fn count(subject: usize) -> Option<u64> {
+    let with = collected(subject, ROUNDS)?;
+    let without = collected(subject, 0)?;
+    Some(with.saturating_sub(without) / ROUNDS as u64)
+}
+
+fn collected(subject: usize, rounds: usize) -> Option<u64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(std::env::current_exe().ok()?)
+        .args(["--run", &subject.to_string(), &rounds.to_string()])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().find(|line| line.contains("Collected :"))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
