@@ -5,6 +5,7 @@
 
 pub mod goregex;
 pub mod gotemplate;
+pub mod jmespath;
 pub mod jsonpath;
 pub mod patch;
 pub mod textdiff;

@@ -1,0 +1,3 @@
+//! Expressions and what they find.
+
+use super::*;
