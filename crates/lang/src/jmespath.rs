@@ -110,7 +110,7 @@ impl Expression {
         root: &'a Value,
         budget: &mut Budget,
     ) -> Result<Cow<'a, Value>, EvalError> {
-        eval::eval(budget, &self.root, root).map_err(|failure| self.located(failure))
+        eval::whole(budget, &self.root, root).map_err(|failure| self.located(failure))
     }
 
     fn located(&self, failure: Failure) -> EvalError {

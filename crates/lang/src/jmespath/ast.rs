@@ -12,7 +12,7 @@ use super::function::Function;
 /// How high expressions may be, and how many levels they may add to a value.
 pub(super) const MAX_HEIGHT: u32 = 128;
 
-/// From how many copies of a value on the copies are charged for; see [`Shape::copies`].
+/// From how many copies of a value on a result is charged for all of them; see [`Shape::copies`].
 const MANY_COPIES: u32 = 256;
 
 /// A part of an expression and where it starts, in bytes.

@@ -16,6 +16,15 @@ type Found<'a> = Result<Cow<'a, Value>, Failure>;
 
 static NULL: Value = Value::Null;
 
+/// Evaluates a whole expression on `root`.
+pub(super) fn whole<'a>(budget: &mut Budget, expr: &'a Expr, root: &'a Value) -> Found<'a> {
+    let found = eval(budget, expr, root)?;
+    if expr.shape.has_many_copies() {
+        weigh(budget, &found)?;
+    }
+    Ok(found)
+}
+
 /// Evaluates `expr` on `current`.
 pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Found<'a> {
     match &expr.node {
@@ -53,8 +62,8 @@ fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> F
             let right = eval(budget, &sides.1, current)?;
             compare(budget, *comparison, &left, &right).map(Cow::Owned)
         }
-        Node::List(members) => list(budget, expr, members, current),
-        Node::Object(members) => object(budget, expr, members, current),
+        Node::List(members) => list(budget, members, current),
+        Node::Object(members) => object(budget, members, current),
         Node::Call(function, arguments) => call(budget, function, arguments, current),
         Node::Reference(_) => Err(Failure::wrong_type("an expression is only of use to a function")),
     }
@@ -146,47 +155,30 @@ fn compare(
     })
 }
 
-fn list<'a>(budget: &mut Budget, expr: &'a Expr, members: &'a [Expr], current: &'a Value) -> Found<'a> {
+fn list<'a>(budget: &mut Budget, members: &'a [Expr], current: &'a Value) -> Found<'a> {
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
     budget.produce(members.len().saturating_mul(size_of::<Value>()))?;
     let mut items = Vec::with_capacity(members.len());
     for member in members {
-        items.push(member_value(budget, expr, member, current)?);
+        budget.step(1)?;
+        items.push(eval(budget, member, current)?.into_owned());
     }
     Ok(Cow::Owned(Value::array(items)))
 }
 
-fn object<'a>(
-    budget: &mut Budget,
-    expr: &'a Expr,
-    members: &'a [(Text, Expr)],
-    current: &'a Value,
-) -> Found<'a> {
+fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Value) -> Found<'a> {
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
     budget.produce(members.len().saturating_mul(size_of::<(Text, Value)>()))?;
     let mut map = Map::with_capacity(members.len());
     for (key, member) in members {
-        map.insert(key.clone(), member_value(budget, expr, member, current)?);
+        budget.step(1)?;
+        map.insert(key.clone(), eval(budget, member, current)?.into_owned());
     }
     Ok(Cow::Owned(Value::object(map)))
-}
-
-fn member_value(
-    budget: &mut Budget,
-    parent: &Expr,
-    member: &Expr,
-    current: &Value,
-) -> Result<Value, Failure> {
-    budget.step(1)?;
-    let value = eval(budget, member, current)?.into_owned();
-    if parent.shape.has_many_copies() {
-        weigh(budget, &value)?;
-    }
-    Ok(value)
 }
 
 fn call<'a>(

@@ -40,19 +40,24 @@ fn rounded(arguments: &[Argument<'_>], round: fn(f64) -> f64) -> Value {
     }
 }
 
+/// Adds integers apart from the others, so that they stay exact.
 fn total(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Number, Failure> {
-    let mut total = Number::Int(0);
+    let (mut whole, mut rest) = (0_i128, None);
     for number in arguments.iter().flat_map(Argument::items).filter_map(Value::as_number) {
         budget.step(1)?;
-        total = match (total, number) {
-            (Number::Int(a), Number::Int(b)) => match a.checked_add(b) {
-                Some(sum) => Number::Int(sum),
-                None => Number::Float(total.as_f64() + number.as_f64()),
-            },
-            _ => Number::Float(total.as_f64() + number.as_f64()),
-        };
+        match number {
+            Number::Int(int) => whole = whole.saturating_add(i128::from(int)),
+            Number::UInt(int) => whole = whole.saturating_add(i128::from(int)),
+            Number::Float(float) => rest = Some(rest.unwrap_or(0.0) + float),
+        }
     }
-    finite(total)
+    #[expect(clippy::cast_precision_loss, reason = "it is what a double can hold")]
+    let sum = match (rest, i64::try_from(whole), u64::try_from(whole)) {
+        (None, Ok(int), _) => Number::from(int),
+        (None, _, Ok(int)) => Number::from(int),
+        (rest, ..) => Number::Float(whole as f64 + rest.unwrap_or(0.0)),
+    };
+    finite(sum)
 }
 
 fn finite(number: Number) -> Result<Number, Failure> {
