@@ -11,6 +11,7 @@
 mod ast;
 mod eval;
 mod function;
+mod kubernetes;
 mod lex;
 mod parser;
 mod standard;

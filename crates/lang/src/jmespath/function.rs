@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Number, Value};
 
 use super::ast::Expr;
-use super::{eval, standard};
+use super::{eval, kubernetes, standard};
 
 mod failure;
 mod signature;
@@ -55,6 +55,15 @@ impl Functions {
     #[must_use]
     pub fn standard() -> Self {
         standard::add_to(Self::none())
+    }
+
+    /// Returns the functions of the specification and those that policy engines add for Kubernetes
+    /// objects, such as `regex_match`, `add` for quantities and `semver_compare`.
+    ///
+    /// `sum` is another one here: it takes quantities and durations, and refuses an empty array.
+    #[must_use]
+    pub fn kubernetes() -> Self {
+        kubernetes::add_to(Self::standard())
     }
 
     /// Adds the function `name`, or replaces it.
