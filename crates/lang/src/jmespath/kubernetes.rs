@@ -38,3 +38,6 @@ fn integer(arguments: &[Argument<'_>], index: usize, what: &str) -> Result<i64, 
         Failure::wrong_value(format!("{what} must be an integer, not `{shown}`")).about(index)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ pub(super) enum Operand {
     Duration(Duration),
 }
 
-/// A quantity, with as many decimal places as it was written with; fewer than none for `1k`.
+/// A quantity, and how many decimal places it is held with; fewer than none for `1k`.
 pub(super) struct Amount {
     pub(super) quantity: Quantity,
     places: i64,
@@ -115,12 +115,22 @@ impl Amount {
     }
 }
 
-/// Returns how many decimal places the quantity `text` has, its suffix counted in.
+/// Returns how many decimal places Kubernetes holds the quantity `text` with.
+///
+/// These are the places that are written, the suffix counted in. A quantity that is not held as a
+/// small integer has nine, however it is written.
 fn places(text: &str) -> i64 {
+    const MOST: i64 = 9;
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, suffix) = text.split_at_checked(end).unwrap_or((text, ""));
-    let written = number.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let exponent = match suffix {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole = whole.trim_start_matches(['+', '-', '0']).len();
+    if let Some(power) = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix) {
+        // Each power of 1024 takes three of the digits that are left.
+        let is_small = fraction.is_empty() && whole + 3 * (power + 1) <= 14;
+        return if is_small { 0 } else { MOST };
+    }
+    let exponent: i64 = match suffix {
         "n" => -9,
         "u" => -6,
         "m" => -3,
@@ -132,5 +142,8 @@ fn places(text: &str) -> i64 {
         "E" => 18,
         _ => suffix.strip_prefix(['e', 'E']).and_then(|exponent| exponent.parse().ok()).unwrap_or(0),
     };
-    i64::try_from(written).unwrap_or(i64::MAX).saturating_sub(exponent)
+    if whole + fraction.len() > 18 {
+        return MOST;
+    }
+    i64::try_from(fraction.len()).unwrap_or(MOST).saturating_sub(exponent).min(MOST)
 }
