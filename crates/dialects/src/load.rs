@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_engine::{Code, Diagnostic, Dialect, Rule, Severity, reading_codes};
-use kubewright_value::{Document, Step, Value};
+use kubewright_value::{Document, Value};
 
 use crate::{Options, all};
 
@@ -39,7 +39,7 @@ pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
     let mut loaded = Loaded::default();
     for document in documents {
         match items(document) {
-            Some(items) => items.iter().for_each(|item| one(dialects, item, &mut loaded)),
+            Some(items) => items.for_each(|item| one(dialects, &item, &mut loaded)),
             None => one(dialects, document, &mut loaded),
         }
     }
@@ -69,11 +69,10 @@ fn one(dialects: &[Box<dyn Dialect>], document: &Document, loaded: &mut Loaded) 
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.
-fn items(document: &Document) -> Option<Vec<Document>> {
+fn items(document: &Document) -> Option<impl Iterator<Item = Document>> {
     let kind = document.value.get("kind").and_then(Value::as_str)?;
-    let count = document.value.get("items").and_then(Value::as_array)?.len();
-    kind.ends_with("List")
-        .then(|| (0..count).filter_map(|i| document.part(&["items".into(), Step::Index(i)])).collect())
+    document.value.get("items").and_then(Value::as_array)?;
+    kind.ends_with("List").then(|| document.items(&["items".into()]))
 }
 
 fn unclaimed(document: &Document) -> Diagnostic {

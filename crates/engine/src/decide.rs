@@ -13,6 +13,9 @@ use crate::{
     Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
+/// How many rules' worth all rules that change the object may spend.
+const TOGETHER: u64 = 4;
+
 /// Rules, ready to decide.
 #[derive(Debug, Default)]
 pub struct Engine {
@@ -22,7 +25,9 @@ pub struct Engine {
 /// What may differ from one decision to the next.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
-    /// What each rule may spend.
+    /// What each rule may spend. All rules that change the object may together spend [`TOGETHER`] times as much, so
+    /// that rules which make each other's work larger come to an end too. Judging rules change nothing, and none of
+    /// them has less because of others: a refusal must not depend on what another rule spent.
     pub limits: Limits,
     /// Whether to keep the tree of what was looked at.
     pub is_traced: bool,
@@ -55,6 +60,8 @@ impl Engine {
             object: request.object.clone(),
             outcomes,
             queries: Vec::new(),
+            steps: 0,
+            bytes: 0,
         };
         let mut rest = candidates.as_slice();
         while let Some(first) = rest.first() {
@@ -78,9 +85,31 @@ struct Walk<'a> {
     object: Value,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
+    // What the rules that change the object have spent so far.
+    steps: u64,
+    bytes: u64,
 }
 
 impl Walk<'_> {
+    /// Returns what `rule` may spend, which is next.
+    fn allowance(&self, rule: &Rule) -> Limits {
+        let limits = self.settings.limits;
+        if rule.phase == Phase::Judge {
+            return limits;
+        }
+        let left = |one: u64, spent: u64| one.saturating_mul(TOGETHER).saturating_sub(spent).min(one);
+        Limits {
+            steps: left(limits.steps, self.steps),
+            bytes: left(limits.bytes, self.bytes),
+            depth: limits.depth,
+        }
+    }
+
+    fn spend(&mut self, run: &Run) {
+        self.steps += run.budget.steps_used();
+        self.bytes += run.budget.bytes_used();
+    }
+
     /// Runs the rules of one phase and tier.
     fn tier(&mut self, rules: &[&Rule]) {
         // Matched all together, before any of them changes the object. A rule that applies
@@ -88,8 +117,10 @@ impl Walk<'_> {
         let mut pending = Vec::new();
         for rule in rules {
             let Program::OnRequest(program) = &rule.program else { continue };
-            let mut run = Run::new(self.settings);
-            match program.applies(&self.object, &mut run.evaluation(self)) {
+            let mut run = Run::new(self.settings, self.allowance(rule));
+            let applies = program.applies(&self.object, &mut run.evaluation(self));
+            self.spend(&run);
+            match applies {
                 Ok(Applies::Yes) => {
                     pending.push((self.outcomes.len(), *rule, program.as_ref(), run));
                     self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
@@ -103,7 +134,9 @@ impl Walk<'_> {
             }
         }
         for (place, rule, program, mut run) in pending {
+            run.budget = Budget::new(self.allowance(rule));
             let effect = run.evaluate(self, rule, program);
+            self.spend(&run);
             let outcome = run.traced(self.taken(rule, effect), rule);
             if let Some(slot) = self.outcomes.get_mut(place) {
                 *slot = outcome;
@@ -161,16 +194,16 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
     }
 }
 
-/// What one rule spends and says, over both of its steps.
+/// What one rule spends in one of its two steps, and says in both.
 struct Run {
     budget: Budget,
     tracer: Tracer,
 }
 
 impl Run {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings, allowance: Limits) -> Self {
         let tracer = if settings.is_traced { Tracer::on() } else { Tracer::off() };
-        Self { budget: Budget::new(settings.limits), tracer }
+        Self { budget: Budget::new(allowance), tracer }
     }
 
     fn evaluation<'a>(&'a mut self, walk: &Walk<'a>) -> Evaluation<'a> {

@@ -84,6 +84,12 @@ impl Diagnostic {
     pub fn severity(&self) -> Severity {
         self.code.severity
     }
+
+    /// Returns whether something was left out because of it.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity() == Severity::Error
+    }
 }
 
 /// As one line: `severity[code]: message at place`.

@@ -15,7 +15,7 @@ pub trait Dialect: Send + Sync {
     /// Returns whether `document` was probably meant to be written in this language, and is not.
     fn is_meant(&self, document: &Document) -> bool;
 
-    /// Compiles a claimed document. A mistake in one rule leaves its neighbours standing.
+    /// Compiles a claimed document. A rule with a mistake in it is left out, the others of the document are not.
     fn compile(&self, document: &Document) -> Compiled;
 
     /// Returns the codes of the mistakes this language can report.

@@ -1,9 +1,8 @@
-//! Which rules can apply to a request.
+//! Finds the few rules that a request can concern among all that are loaded.
 //!
-//! Loading builds one index and serving only reads it, so it is never locked.
-//! A lookup may return a rule that turns out not to match, because labels and
-//! conditions are judged by the rule itself. It must never leave out a rule that
-//! would have matched.
+//! Built once from the scopes of the rules and only read afterwards, so it needs no lock.
+//! What it returns is too much rather than too little: a rule looks at the object itself and
+//! may still say no, but a rule that is left out here is never asked.
 
 use std::collections::HashMap;
 
@@ -70,7 +69,7 @@ impl RuleIndex {
         &self.rules
     }
 
-    /// Returns the rules that may apply to `request`, in the order in which they run.
+    /// Returns every rule whose scope admits `request`, in the order in which they run.
     #[must_use]
     pub fn candidates(&self, request: &Request) -> Vec<&Rule> {
         let mut positions = Vec::new();

@@ -43,20 +43,6 @@ pub fn is_cluster_scoped(kind: &GroupVersionKind) -> bool {
         .is_some_and(|(_, kinds)| kinds.contains(&kind.kind.as_str()))
 }
 
-/// Returns the resource name of a kind by the rule that all built-in kinds follow: lower case, plural.
-#[must_use]
-pub fn resource_of(kind: &str) -> String {
-    let lower = kind.to_lowercase();
-    match lower.as_str() {
-        "endpoints" => lower,
-        _ if lower.ends_with("ss") || lower.ends_with("ch") || lower.ends_with('x') => format!("{lower}es"),
-        _ => match lower.strip_suffix('y') {
-            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
-            _ => format!("{lower}s"),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,18 +57,5 @@ mod tests {
         assert!(is_cluster_scoped(&kind("", "Namespace")));
         assert!(!is_cluster_scoped(&kind("example.com", "Namespace")));
         assert!(!is_cluster_scoped(&kind("apps", "Deployment")));
-    }
-
-    #[test]
-    fn resources_are_the_plural_of_kinds() {
-        for (kind, want) in [
-            ("Pod", "pods"),
-            ("Ingress", "ingresses"),
-            ("NetworkPolicy", "networkpolicies"),
-            ("Gateway", "gateways"),
-            ("Endpoints", "endpoints"),
-        ] {
-            assert_eq!(resource_of(kind), want);
-        }
     }
 }

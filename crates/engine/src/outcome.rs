@@ -57,14 +57,6 @@ impl Status {
             Self::Skip => "skip",
         }
     }
-
-    /// Returns the verdict called `name`.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Pass, Self::Fail, Self::Warn, Self::Error, Self::Skip]
-            .into_iter()
-            .find(|status| status.name() == name)
-    }
 }
 
 impl fmt::Display for Status {

@@ -63,9 +63,9 @@ pub enum Phase {
 
 /// What a rule does.
 pub enum Program {
-    /// Judges or changes the object of one request.
+    /// Looks at the object of one request and may change it.
     OnRequest(Box<dyn RequestProgram>),
-    /// Reads or changes a whole set of objects.
+    /// Looks at many objects together. No rule language has such rules yet.
     OnSet(Box<dyn SetProgram>),
 }
 

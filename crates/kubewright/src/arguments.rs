@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kubewright_engine::nearest;
+use kubewright_lang::gotemplate::Functions;
 
 use crate::output::{ColorChoice, Output};
 
@@ -80,7 +82,7 @@ pub(crate) struct RuleOptions {
     pub(crate) cluster_rules_namespace: Option<String>,
 
     /// Allow a template function that is off by default; may be repeated
-    #[arg(long = "allow-function", value_name = "NAME")]
+    #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 }
 
@@ -152,6 +154,13 @@ pub(crate) struct Apply {
 
 /// Runs the cases of test files.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubewright test rules/
+  kubewright test rules/ --coverage -o json
+  kubewright test --schema > kubewright-test.schema.json
+
+Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct Test {
     /// Test files, folders that hold kubewright-test.yaml files, or patterns
     #[arg(required_unless_present = "schema", value_name = "PATH")]
@@ -190,9 +199,12 @@ pub(crate) enum TestFormat {
 
 /// Checks rules without running them.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 no errors, 1 errors (or warnings with --deny-warnings), 2 unreadable input"
-)]
+#[command(after_help = "\
+Examples:
+  kubewright lint rules/
+  kubewright lint rules/ --deny-warnings -o github
+
+Exit codes: 0 no errors, 1 errors (or warnings with --deny-warnings), 2 unreadable input")]
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
@@ -229,6 +241,10 @@ pub(crate) enum LintFormat {
 
 /// Shows the page of a diagnostic code.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubewright explain
+  kubewright explain KW-M023")]
 pub(crate) struct Explain {
     /// Such as KW-Y001; without it all codes are listed
     #[arg(value_name = "CODE")]
@@ -237,6 +253,12 @@ pub(crate) struct Explain {
 
 /// Shows why each rule did what it did.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubewright trace rules/ -r manifests/web.yaml
+  kubewright trace rules/ -r manifests/ --rule add-labels -o json
+
+Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Trace {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
@@ -282,7 +304,7 @@ pub(crate) struct Eval {
     pub(crate) keys: bool,
 
     /// Allow a template function that is off by default; may be repeated
-    #[arg(long = "allow-function", value_name = "NAME")]
+    #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 }
 
@@ -297,6 +319,10 @@ pub(crate) enum Language {
 
 /// Shows the built-in examples at work.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubewright demo
+  kubewright demo --save demo")]
 pub(crate) struct Demo {
     /// Write the examples into this folder instead
     #[arg(long, value_name = "DIR")]
@@ -305,6 +331,10 @@ pub(crate) struct Demo {
 
 /// Prints a completion script.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  source <(kubewright completions bash)
+  kubewright completions fish > ~/.config/fish/completions/kubewright.fish")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
@@ -313,8 +343,28 @@ pub(crate) struct Completions {
 
 /// Prints or writes manual pages.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubewright man > kubewright.1
+  kubewright man ~/.local/share/man/man1")]
 pub(crate) struct Man {
     /// Write the pages of all commands into this folder
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// Checks the name of a template function that is to be allowed.
+fn allowed_function(name: &str) -> Result<String, String> {
+    let allowed = Functions::rules().allow(name).names();
+    if allowed.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let refusable = Functions::refusable();
+    if refusable.contains(&name) {
+        return Err("it needs what no rule is given, and cannot be allowed".to_owned());
+    }
+    Err(match nearest(name, refusable) {
+        Some(near) => format!("there is no such function; did you mean `{near}`?"),
+        None => "there is no such function".to_owned(),
+    })
 }

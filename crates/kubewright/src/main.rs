@@ -10,6 +10,7 @@ mod progress;
 mod review;
 mod rules;
 mod session;
+mod words;
 
 use std::process::ExitCode;
 

@@ -33,7 +33,6 @@ pub(crate) use junit::xml;
 pub(crate) use paint::{ColorChoice, Paint, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
 pub(crate) use snippet::{Tally, snippet, window};
-pub(crate) use table::time;
 pub(crate) use target::{Manner, Output, Target, standard_output};
 pub(crate) use tree::tree;
 pub(crate) use yaml::text as yaml_text;

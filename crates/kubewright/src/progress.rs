@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use crate::load::Progress;
-use crate::review::grouped;
+use crate::words::grouped;
 
 /// How long work may take before the bar is shown.
 const PATIENCE: Duration = Duration::from_secs(1);

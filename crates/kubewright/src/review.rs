@@ -10,6 +10,7 @@ use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Map, Position, Step, Text, Value};
 
 use crate::output::{Needs, json_object};
+use crate::words::plural;
 
 /// What is asked about every object.
 pub(crate) struct Question<'a> {
@@ -112,16 +113,10 @@ pub(crate) struct Counts {
 impl Question<'_> {
     /// Returns the request that `document` stands for.
     pub(crate) fn request(&self, document: &Document) -> Request {
-        let mut request = Request::for_object(document.value.clone(), self.operation, self.namespace);
-        if self.operation != Operation::Create {
-            request.old_object = document.value.clone();
-        }
-        request.user = self.user.clone();
-        request
+        request(&document.value, self.operation, self.namespace, self.user.clone())
     }
 
-    /// Asks the rules about `document`.
-    pub(crate) fn decide(&self, request: &Request) -> Decision {
+    fn decide(&self, request: &Request) -> Decision {
         let settings = Settings { is_traced: self.needs.trace, ..Settings::default() };
         self.engine.decide(request, self.world, &settings)
     }
@@ -243,6 +238,16 @@ impl AddAssign for Counts {
     }
 }
 
+/// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
+pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, user: Value) -> Request {
+    let mut request = Request::for_object(object.clone(), operation, namespace);
+    if operation != Operation::Create {
+        request.old_object = object.clone();
+    }
+    request.user = user;
+    request
+}
+
 /// Returns the user that `--user` and `--group` describe.
 pub(crate) fn user(name: Option<&str>, groups: &[String]) -> Value {
     let mut user = Map::new();
@@ -290,24 +295,6 @@ fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
 }
 
-/// Returns `1 rule`, `2 rules`.
-pub(crate) fn plural(count: usize, word: &str) -> String {
-    format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
-}
-
-/// Returns a number with commas between groups of three digits.
-pub(crate) fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,11 +303,5 @@ mod tests {
     fn a_path_reads_as_a_person_writes_it() {
         let path = ["spec".into(), "list".into(), 1.into(), "a.b/c".into(), "x".into()];
         assert_eq!(path_text(&path), r#"spec.list[1]["a.b/c"].x"#);
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(plural(1, "object"), "1 object");
-        assert_eq!(plural(1_234_567, "object"), "1,234,567 objects");
     }
 }

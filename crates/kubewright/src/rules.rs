@@ -9,6 +9,7 @@ use crate::arguments::RuleOptions;
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::load;
+use crate::words::listed;
 
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
@@ -36,7 +37,7 @@ pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&s
         let place = names.iter().position(|name| *name == diagnostic.location.source.name);
         (place.unwrap_or(usize::MAX), diagnostic.location.position)
     });
-    if loaded.rules.is_empty() && diagnostics.is_empty() {
+    if loaded.rules.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         let message = format!("no rules found in {}", listed(paths));
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message));
     }
@@ -110,9 +111,4 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
 fn seed() -> u64 {
     use std::hash::{BuildHasher as _, Hasher as _};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
-}
-
-/// Returns `a`, `b` and `c` in backticks.
-pub(crate) fn listed(paths: &[String]) -> String {
-    paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{ClosedWorld, Diagnostic, Engine, Operation, Severity};
+use kubewright_engine::{ClosedWorld, Diagnostic, Engine, Operation};
 use kubewright_value::Value;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
@@ -10,6 +10,7 @@ use crate::load::{self, Input};
 use crate::output::{Needs, Paint, Tally, snippet, tell};
 use crate::review::{self, Question};
 use crate::rules;
+use crate::words::listed;
 
 /// How many diagnostics are shown beside results.
 const SHOWN: usize = 100;
@@ -83,7 +84,7 @@ pub(crate) fn world(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Clos
 
 /// Says that there were manifests without any object in them.
 pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
-    let message = format!("no objects found in {}", rules::listed(paths));
+    let message = format!("no objects found in {}", listed(paths));
     codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
         .help("an object has an apiVersion and a kind; documents are separated by `---`")
 }
@@ -96,5 +97,5 @@ pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
     if diagnostics.len() > SHOWN {
         tell(format_args!("… and more: {} in all\n", Tally::of(diagnostics)));
     }
-    diagnostics.iter().any(|diagnostic| diagnostic.severity() == Severity::Error)
+    diagnostics.iter().any(Diagnostic::is_error)
 }

@@ -246,6 +246,10 @@ fn the_examples_of_help_work_when_pasted() {
 fn help_has_examples_and_exit_codes() {
     check("help", "--help");
     check("help-apply", "apply --help");
+    for command in ["test", "lint", "explain", "trace", "eval", "demo", "completions", "man"] {
+        let help = String::from_utf8(kubewright(&format!("{command} --help"), "").stdout).expect("text");
+        assert!(help.contains("\nExamples:\n  "), "{command}");
+    }
 }
 
 #[test]
@@ -356,6 +360,14 @@ fn a_long_list_keeps_its_order_too() {
     let names: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("  name: p")).collect();
     let expected: Vec<_> = (0..2001).map(|number| number.to_string()).collect();
     assert_eq!(names, expected);
+}
+
+#[test]
+fn a_check_that_looked_at_nothing_has_not_passed() {
+    let output = kubewright("apply rules -r -", "values: [1]\n");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("KW-F003") && told.contains("no objects found in `-`"), "{told}");
 }
 
 #[test]

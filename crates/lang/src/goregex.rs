@@ -99,11 +99,6 @@ impl Regex {
         replace::split(self, text, limit)
     }
 
-    /// Returns the name of each group, the whole match first.
-    pub fn group_names(&self) -> impl Iterator<Item = Option<&str>> {
-        self.names.iter().map(Option::as_deref)
-    }
-
     /// Returns the groups of the first match: `None` for a group that took no part.
     #[must_use]
     pub fn groups<'t>(&self, text: &'t str) -> Option<Vec<Option<&'t str>>> {

@@ -10,7 +10,6 @@ mod call;
 mod context;
 mod error;
 mod eval;
-mod float;
 mod functions;
 mod item;
 mod lex;

@@ -166,14 +166,6 @@ impl Expression {
         analyse::reads_root_key(&self.root, key)
     }
 
-    /// Returns the filters that consist of a path, such as `[?@.x]`. They ask whether the
-    /// value is true, and are often mistaken for asking whether it is there.
-    #[must_use]
-    pub fn presence_filters(&self) -> Vec<Position> {
-        let presence = |(lint, position)| (lint == Lint::PresenceFilter).then_some(position);
-        self.lints().into_iter().filter_map(presence).collect()
-    }
-
     /// Returns what in the expression hardly means what it seems to, and where.
     #[must_use]
     pub fn lints(&self) -> Vec<(Lint, Position)> {
@@ -247,13 +239,6 @@ impl Select {
     #[must_use]
     pub fn reads_root_key(&self, key: &str) -> bool {
         analyse::path_reads_root_key(&self.path, key)
-    }
-
-    /// Returns the filters that consist of a path; see [`Expression::presence_filters`].
-    #[must_use]
-    pub fn presence_filters(&self) -> Vec<Position> {
-        let presence = |(lint, position)| (lint == Lint::PresenceFilter).then_some(position);
-        self.lints().into_iter().filter_map(presence).collect()
     }
 
     /// Returns what in the path hardly means what it seems to, and where.

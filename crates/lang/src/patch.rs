@@ -51,6 +51,21 @@ impl Options {
     pub fn rfc6902() -> Self {
         Self::default()
     }
+
+    /// Returns every departure at once, as the most lenient implementation in the field has them.
+    #[must_use]
+    pub const fn lenient() -> Self {
+        Self {
+            create_parents: true,
+            ignore_missing_removes: true,
+            negative_indices: true,
+            minus_one_appends: true,
+            loose_indices: true,
+            dash_creates_object: true,
+            fixed_root: true,
+            missing_tests_as_null: true,
+        }
+    }
 }
 
 /// Why a patch cannot be read or applied.

@@ -94,6 +94,12 @@ impl Budget {
     pub fn steps_used(&self) -> u64 {
         self.limits.steps - self.steps
     }
+
+    /// Returns how many bytes were produced.
+    #[must_use]
+    pub fn bytes_used(&self) -> u64 {
+        self.limits.bytes - self.bytes
+    }
 }
 
 impl Default for Budget {

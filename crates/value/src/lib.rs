@@ -9,6 +9,8 @@ pub mod json;
 mod map;
 mod number;
 pub mod quantity;
+#[cfg(test)]
+mod random;
 pub mod semver;
 mod source;
 mod value;

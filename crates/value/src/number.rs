@@ -28,16 +28,6 @@ impl Number {
         }
     }
 
-    /// Returns the value as `u64`, if it is exactly one.
-    #[must_use]
-    pub fn as_u64(self) -> Option<u64> {
-        match self {
-            Self::Int(i) => u64::try_from(i).ok(),
-            Self::UInt(u) => Some(u),
-            Self::Float(f) => integral(f).and_then(|i| u64::try_from(i).ok()),
-        }
-    }
-
     /// Returns the nearest double.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]

@@ -5,7 +5,7 @@
 //! order in which the nodes stand in the text, and finds one by walking the value.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Text, Value};
 
@@ -16,19 +16,31 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
+    // Where each line starts; found when the first line is asked for.
+    lines: OnceLock<Vec<usize>>,
 }
 
 impl Source {
     /// Returns a shared source.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), text: text.into() })
+        Arc::new(Self { name: name.into(), text: text.into(), lines: OnceLock::new() })
     }
 
     /// Returns line `number`, counted from 1, without its line break.
     #[must_use]
     pub fn line(&self, number: u32) -> Option<&str> {
-        self.text.lines().nth(usize::try_from(number.checked_sub(1)?).ok()?)
+        let lines = self.lines.get_or_init(|| {
+            let breaks = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect()
+        });
+        let number = usize::try_from(number).ok()?.checked_sub(1)?;
+        let start = *lines.get(number)?;
+        let end = lines.get(number + 1).map_or(self.text.len(), |next| next - 1);
+        let line = self.text.get(start..end)?;
+        // What follows the last line break is a line only if there is something.
+        let is_line = end < self.text.len() || !line.is_empty();
+        is_line.then(|| line.strip_suffix('\r').unwrap_or(line))
     }
 }
 
@@ -135,6 +147,18 @@ impl Document {
         let end = start + size(&value);
         let positions = Positions(self.positions.0.get(start..end).unwrap_or_default().to_vec());
         Some(Self { value, source: Arc::clone(&self.source), positions })
+    }
+
+    /// Returns the items of the array at `path`, each as a document with its positions, in one pass over them all.
+    pub fn items<'d>(&'d self, path: &[Step]) -> impl Iterator<Item = Document> + use<'d> {
+        let start = self.walk(path).map_or(0, |(start, _)| start);
+        let items = self.value.follow(path).and_then(Value::as_array).unwrap_or_default();
+        items.iter().scan(start + 1, |at, item| {
+            let end = *at + size(item);
+            let positions = Positions(self.positions.0.get(*at..end).unwrap_or_default().to_vec());
+            *at = end;
+            Some(Document { value: item.clone(), source: Arc::clone(&self.source), positions })
+        })
     }
 
     fn location(&self, path: &[Step], key: bool) -> Location {
@@ -259,14 +283,6 @@ pub enum ProblemKind {
     Number,
     /// A tag that is not known, or does not fit what it tags.
     Tag,
-}
-
-impl ProblemKind {
-    /// Returns whether the document could be read all the same.
-    #[must_use]
-    pub fn is_warning(self) -> bool {
-        matches!(self, Self::DuplicateKey)
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Code, Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, Severity, nearest,
+    Code, Compiled, Diagnostic, KindScope, NamespaceScope, Phase, Program, RuleId, Scope, nearest,
 };
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_lang::gotemplate::Template;
@@ -25,7 +25,7 @@ pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
     let mut compiler = Compiler { dialect, document, diagnostics, sees_references: false };
     let rule = source.and_then(|source| compiler.rule(&source));
     let mut diagnostics = compiler.diagnostics;
-    let has_error = diagnostics.iter().any(|diagnostic| diagnostic.severity() == Severity::Error);
+    let has_error = diagnostics.iter().any(Diagnostic::is_error);
     let rule = rule.filter(|_| !has_error);
     if let Some((rule, program)) = &rule
         && let Some(warning) = idempotence::check(rule, program)
@@ -48,8 +48,7 @@ pub fn compile_criterion(document: &Document) -> Result<Criterion, Vec<Diagnosti
     let mut compiler =
         Compiler { dialect: &dialect, document, diagnostics: reader.diagnostics, sees_references: false };
     let criterion = source.and_then(|source| compiler.criterion(&source));
-    let errors: Vec<_> =
-        compiler.diagnostics.into_iter().filter(|d| d.severity() == Severity::Error).collect();
+    let errors: Vec<_> = compiler.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
     criterion.filter(|_| errors.is_empty()).ok_or(errors)
 }
 
@@ -318,7 +317,8 @@ impl<'d> Compiler<'d> {
         let given = &["Target", "Namespace", "SelectedItem", "SelectKeyParts"];
         let template = self.template(&source.path.value, (text, &expanded), (given, &code::UNKNOWN_ROOT))?;
         let Some(constant) = template.literal() else {
-            return Some(PatchValue::Template(Box::new(template)));
+            let location = within(self.document, &text.path, Position::START, 1);
+            return Some(PatchValue::Template { template: Box::new(template), location });
         };
         match yaml::parse(constant) {
             Ok(value) => Some(PatchValue::Constant(value)),

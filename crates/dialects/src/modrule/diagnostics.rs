@@ -39,8 +39,8 @@ codes! {
     SHADOWED_TEST "KW-M026" Warning "a test that is never looked at";
     NO_VALUE "KW-M027" Warning "an operation without a value";
     IGNORED_NAMESPACE_REGEX "KW-M028" Warning "targetNamespaceRegex outside the cluster namespace";
+    UNQUOTED_TEXT "KW-M029" Warning "a number or boolean where text is wanted";
     ODD_EXPRESSION "KW-M030" Warning "an expression that hardly means what it says";
     UNKNOWN_ROOT "KW-M031" Error "a template asks for something it is not given";
     MESSAGE_ROOT "KW-M032" Warning "a rejectMessage asks for something it is not given";
-    UNQUOTED_TEXT "KW-M029" Warning "a number or boolean where text is wanted";
 }

@@ -3,7 +3,7 @@
 //! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
 //! CREATE unless the request says otherwise.
 
-use kubewright_engine::{ClosedWorld, Dialect, Engine, Operation, Request, Settings, Severity};
+use kubewright_engine::{ClosedWorld, Diagnostic, Dialect, Engine, Operation, Request, Settings};
 use kubewright_lang::textdiff;
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -89,7 +89,7 @@ fn compile(rule: &Value) -> Result<Vec<kubewright_engine::Rule>, String> {
     }
     let dialect = ModRule::new(&Options::default());
     let compiled = dialect.compile(&Document::made(rule, Source::new("modRules", "")));
-    match compiled.diagnostics.into_iter().find(|diagnostic| diagnostic.severity() == Severity::Error) {
+    match compiled.diagnostics.into_iter().find(Diagnostic::is_error) {
         Some(error) => Err(error.message),
         None => Ok(compiled.rules),
     }

@@ -52,17 +52,8 @@ pub(super) struct PatchOperation {
     pub(super) location: Location,
 }
 
-/// KubeMod's JSON Patch.
-pub const PATCH_OPTIONS: Options = Options {
-    create_parents: true,
-    ignore_missing_removes: true,
-    negative_indices: true,
-    minus_one_appends: true,
-    loose_indices: true,
-    dash_creates_object: true,
-    fixed_root: true,
-    missing_tests_as_null: true,
-};
+/// KubeMod's JSON Patch, which departs from the standard wherever it can.
+pub const PATCH_OPTIONS: Options = Options::lenient();
 
 impl RequestProgram for Rule {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {

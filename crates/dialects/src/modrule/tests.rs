@@ -41,8 +41,7 @@ fn every_mistake_is_reported_where_it_stands() {
             let messages: Vec<_> = compiled.diagnostics.iter().map(ToString::to_string).collect();
             wrong.push(format!("{spec}wanted {want:?}, got {messages:#?}"));
         }
-        let has_error =
-            compiled.diagnostics.iter().any(|d| d.severity() == kubewright_engine::Severity::Error);
+        let has_error = compiled.diagnostics.iter().any(kubewright_engine::Diagnostic::is_error);
         assert_eq!(compiled.rules.is_empty(), has_error, "a rule with an error is left out: {spec}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -3,12 +3,16 @@
 use kubewright_engine::EvalError;
 use kubewright_lang::gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
 use kubewright_lang::jsonpath::Selected;
-use kubewright_value::{Budget, Text, Value, yaml};
+use kubewright_value::{Budget, Location, Text, Value, yaml};
 
 /// A value that is known, or a template for it.
 pub(super) enum PatchValue {
     Constant(Value),
-    Template(Box<Template>),
+    Template {
+        template: Box<Template>,
+        /// Where it begins in the rule file.
+        location: Location,
+    },
 }
 
 /// What a template can see besides the object.
@@ -26,9 +30,9 @@ impl PatchValue {
         selected: Option<&Selected>,
         budget: &mut Budget,
     ) -> Result<Value, EvalError> {
-        let template = match self {
+        let (template, location) = match self {
             Self::Constant(value) => return Ok(value.clone()),
-            Self::Template(template) => template,
+            Self::Template { template, location } => (template, location),
         };
         let keys = selected.map(|item| item.keys.iter().map(Value::from).collect()).unwrap_or_default();
         let context = Context::new()
@@ -36,10 +40,12 @@ impl PatchValue {
             .json("Namespace", around.namespace.clone())
             .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
             .native("SelectKeyParts", Value::array(keys));
-        let text =
-            template.render(&context, around.inputs, budget).map_err(|error| template_error(&error))?;
+        let text = template
+            .render(&context, around.inputs, budget)
+            .map_err(|error| template_error(&error).at(location.clone()))?;
         yaml::parse(&text).map_err(|error| {
-            EvalError::new(format!("the value `{}` is not YAML: {}", shorten(&text), error.message))
+            let message = format!("the value `{}` is not YAML: {}", shorten(&text), error.message);
+            EvalError::new(message).at(location.clone())
         })
     }
 }

@@ -3,16 +3,17 @@ use kubewright_value::{Location, Map, Position, Source, Text};
 use super::*;
 use crate::{KindScope, NamespaceScope, RuleId, Scope};
 
-/// A rule that appends its name to `/log`, refuses, fails or asks, by the first letter of `what`.
+/// A rule that appends its name to `/log`, unless what it wants is `!error`, `!reject` or a `query` first. Any other
+/// word it wants must stand in the object.
 struct Appends {
     name: Text,
     wants: Option<&'static str>,
 }
 
 impl RequestProgram for Appends {
-    fn applies(&self, object: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+    fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.wants {
-            Some("query") => Err(EvalError::unanswered(Query::namespace("n"))),
+            Some("query") => evaluation.namespace().map(|_| Applies::Yes),
             Some(word) if !word.starts_with('!') && !object.to_string().contains(word) => {
                 Ok(Applies::No(format!("no {word}").into()))
             }
@@ -20,7 +21,10 @@ impl RequestProgram for Appends {
         }
     }
 
-    fn evaluate(&self, object: &mut Value, _: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+    fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        if matches!(self.wants, Some("!spend" | "!reject")) {
+            evaluation.budget.step(90)?;
+        }
         match self.wants {
             Some("!error") => return Err(EvalError::new("cannot")),
             Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None }),
@@ -110,7 +114,34 @@ fn a_refusal_denies_and_an_error_does_not() {
 #[test]
 fn what_the_world_does_not_know_comes_back_as_a_query_once() {
     let engine = Engine::new(vec![rule("a * * 0 query"), rule("b * * 0 query")]);
-    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
-    assert_eq!(decision.queries, [Query::namespace("n")]);
+    let mut world = crate::OpenWorld::default();
+    let decision = engine.decide(&request("Pod", "x"), &world, &Settings::default());
+    assert_eq!(decision.queries, [Query::namespace("x")]);
     assert_eq!(decision.with_status(Status::Error).count(), 2);
+    world.learn(Query::namespace("x"), None);
+    let decision = engine.decide(&request("Pod", "x"), &world, &Settings::default());
+    assert_eq!(decision.queries, []);
+    assert_eq!(decision.with_status(Status::Pass).count(), 2);
+}
+
+#[test]
+fn all_rules_together_have_a_limit_too() {
+    let rules =
+        ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "e * * 0 !spend", "f * *"];
+    let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
+    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, is_traced: false };
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
+    let statuses: Vec<_> =
+        decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
+    assert_eq!(statuses, ["a=pass", "b=pass", "c=pass", "d=pass", "e=error", "f=pass"]);
+    assert!(decision.outcomes[4].message.contains("budget"), "{}", decision.outcomes[4].message);
+}
+
+#[test]
+fn what_others_spent_does_not_keep_a_rule_from_refusing() {
+    let rules = ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "r * * 0 !reject"];
+    let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
+    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, is_traced: false };
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
+    assert!(!decision.is_allowed);
 }

@@ -11,7 +11,7 @@ fn check(rules: &[&'static str], (kind, namespace): (&str, &str), want: &[&str])
 }
 
 #[test]
-fn wildcard_rules_keep_their_place_among_named_ones() {
+fn rules_about_any_kind_run_in_order_with_those_that_name_one() {
     check(&["a * Pod", "b * *", "c * Service", "d * Pod"], ("Pod", "x"), &["a", "b", "d"]);
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use kubewright_engine::Diagnostic;
+
 use crate::arguments::Apply;
 use crate::failure::{Exit, Failure};
 use crate::load;
@@ -34,7 +36,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     )?;
     bar.clear();
     session.diagnostics.extend(problems);
-    if objects == 0 && session.diagnostics.is_empty() {
+    if objects == 0 && !session.diagnostics.iter().any(Diagnostic::is_error) {
         session.diagnostics.push(no_objects(&arguments.objects.resources));
     }
     let ending = Ending {

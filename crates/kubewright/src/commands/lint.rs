@@ -2,15 +2,15 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Severity, reading_codes};
+use kubewright_engine::{Diagnostic, reading_codes};
 use kubewright_value::{Map, Value, json};
 
 use crate::arguments::{Lint, LintFormat};
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, ColorChoice, Tally, snippet, standard_output};
-use crate::review::plural;
 use crate::rules;
+use crate::words::plural;
 
 /// Runs the command.
 ///
@@ -53,7 +53,7 @@ fn is_unreadable(diagnostic: &Diagnostic) -> bool {
 
 /// Returns whether this is about a text that could not be read, so that nobody knows what rules are in it.
 fn is_not_text(diagnostic: &Diagnostic) -> bool {
-    diagnostic.severity() == Severity::Error && reading_codes().contains(&diagnostic.code)
+    diagnostic.is_error() && reading_codes().contains(&diagnostic.code)
 }
 
 fn table(diagnostics: &[Diagnostic], closing: &str, is_quiet: bool, color: ColorChoice) -> io::Result<()> {

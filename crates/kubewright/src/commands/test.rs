@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kubewright_engine::{Diagnostic, Severity};
+use kubewright_engine::Diagnostic;
 
 use crate::arguments::{Test, TestFormat};
 use crate::failure::{Exit, Failure};
@@ -18,6 +18,7 @@ use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output};
 use crate::session::complain;
 use coverage::Coverage;
+use file::TestFile;
 use run::Bench;
 use show::FileResult;
 
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     for input in &found.inputs {
         files.extend(test(input, arguments, &mut coverage, &mut problems));
     }
-    problems.retain(|problem| problem.severity() == Severity::Error);
+    problems.retain(Diagnostic::is_error);
     let coverage = arguments.coverage.then_some(&coverage);
     let elapsed = started.elapsed();
     match arguments.output {
@@ -82,16 +83,7 @@ fn test(
         let mut bench = Bench::new(&file, &folder, &arguments.options, problems);
         let cases = file.cases.iter().map(|case| bench.run(case)).collect();
         coverage.add(bench.rules(), &bench.exercised);
-        let here = |paths: &[String]| -> String {
-            paths.iter().map(|path| run::relative(&folder, path)).collect::<Vec<_>>().join(" ")
-        };
-        let mut trace = format!("{} -r {}", here(&file.rules), here(&file.resources));
-        for world in &file.world {
-            trace.push_str(&format!(" --world {}", run::relative(&folder, world)));
-        }
-        if let Some(namespace) = &file.namespace {
-            trace.push_str(&format!(" --namespace {namespace}"));
-        }
+        let trace = trace_words(&file, &folder);
         let name = match &file.name {
             Some(name) if input.name() == "-" => format!("- ({name})"),
             _ => input.name(),
@@ -99,6 +91,21 @@ fn test(
         results.push(FileResult { file: name, trace, results: cases });
     }
     results
+}
+
+/// Returns the words that make `trace` look at what the file names.
+fn trace_words(file: &TestFile, folder: &Path) -> String {
+    let here = |paths: &[String]| -> String {
+        paths.iter().map(|path| run::relative(folder, path)).collect::<Vec<_>>().join(" ")
+    };
+    let mut words = format!("{} -r {}", here(&file.rules), here(&file.resources));
+    for world in &file.world {
+        words.push_str(&format!(" --world {}", run::relative(folder, world)));
+    }
+    if let Some(namespace) = &file.namespace {
+        words.push_str(&format!(" --namespace {namespace}"));
+    }
+    words
 }
 
 #[cfg(test)]

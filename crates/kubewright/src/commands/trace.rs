@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{KindScope, NamespaceScope, Request, Rule, Status, TraceNode};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, Status, TraceNode};
 use kubewright_value::{Document, Map, Value, json};
 
 use crate::arguments::{Trace, TraceFormat};
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     )?;
     writer.finish()?;
     session.diagnostics.extend(problems);
-    if objects == 0 && session.diagnostics.is_empty() {
+    if objects == 0 && !session.diagnostics.iter().any(Diagnostic::is_error) {
         session.diagnostics.push(no_objects(&arguments.objects.resources));
     }
     Ok(match (complain(&session.diagnostics, color.paint_errors()), has_violations) {

@@ -1,9 +1,7 @@
 //! The objects of a document: itself, or the items of a list of objects.
 
-use std::sync::Arc;
-
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Kind, Map, Positions, Value};
+use kubewright_value::{Document, Kind, Value};
 
 use crate::codes::NOT_AN_OBJECT;
 
@@ -49,33 +47,14 @@ fn open(document: Document, deeper: usize, problems: &mut Vec<Diagnostic>, take:
 
 /// Hands over the items of a list of objects; returns whether it is one.
 ///
-/// One pass over the positions, and one item at a time, however many there are.
+/// One item at a time, however many there are.
 fn each_item(document: &Document, take: &mut dyn FnMut(Document)) -> bool {
     let Some(map) = document.value.as_object() else { return false };
     let is_list = map.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-    let Some(items) = map.get("items").and_then(Value::as_array).filter(|_| is_list) else { return false };
-    let mut at = start_of(map, "items") + 1;
-    for item in items {
-        let end = at + size(item);
-        let positions = document.positions.0.get(at..end).unwrap_or_default().to_vec();
-        at = end;
-        let source = Arc::clone(&document.source);
-        take(Document { value: item.clone(), source, positions: Positions(positions) });
+    if !is_list || map.get("items").and_then(Value::as_array).is_none() {
+        return false;
     }
+    let items = document.items(&["items".into()]);
+    items.for_each(take);
     true
-}
-
-/// Returns where among the positions of an object the value under `key` begins.
-fn start_of(map: &Map, key: &str) -> usize {
-    let before = map.iter().take_while(|(known, _)| *known != key);
-    2 + before.map(|(_, value)| 1 + size(value)).sum::<usize>()
-}
-
-/// Returns how many positions a value takes: see [`Positions`].
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(|value| 1 + size(value)).sum::<usize>(),
-        _ => 1,
-    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Severity, Status};
+use kubewright_engine::{Diagnostic, Status};
 use kubewright_value::Text;
 
 use super::{Ending, Show, Target};
@@ -51,7 +51,7 @@ impl Junit {
 
     /// Writes a suite of what could not be read, so that a dashboard does not miss it.
     fn diagnostics(&mut self, diagnostics: &[Diagnostic]) -> io::Result<()> {
-        let errors: Vec<_> = diagnostics.iter().filter(|each| each.severity() == Severity::Error).collect();
+        let errors: Vec<_> = diagnostics.iter().filter(|each| each.is_error()).collect();
         if errors.is_empty() {
             return Ok(());
         }

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::Status;
+use kubewright_engine::{Diagnostic, Status};
 
 use super::table::totals;
 use super::{Ending, Show, Target};
-use crate::review::{ObjectReport, OutcomeRow, plural};
+use crate::review::{ObjectReport, OutcomeRow};
+use crate::words::plural;
 
 /// How many rows of each sort are shown, so that the comment stays below the limits of its hosts.
 const SHOWN: usize = 150;
@@ -56,7 +57,7 @@ impl Show for Markdown {
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
-        let is_bad = ending.counts.has_violations() || ending.diagnostics.iter().any(is_error);
+        let is_bad = ending.counts.has_violations() || ending.diagnostics.iter().any(Diagnostic::is_error);
         let mark = if is_bad { "❌" } else { "✅" };
         writeln!(self.out, "### {mark} kubewright: {}\n", totals(ending.objects, ending.counts))?;
         if self.wrong.count + self.changed.count > 0 {
@@ -73,10 +74,6 @@ impl Show for Markdown {
         }
         self.out.flush()
     }
-}
-
-fn is_error(diagnostic: &kubewright_engine::Diagnostic) -> bool {
-    diagnostic.severity() == kubewright_engine::Severity::Error
 }
 
 fn line(mark: &str, row: &OutcomeRow, report: &ObjectReport) -> String {

@@ -3,7 +3,7 @@
 use kubewright_engine::{Diagnostic, Severity};
 
 use super::paint::{Paint, short, visible};
-use crate::review::plural;
+use crate::words::plural;
 
 /// How much of a long line is shown on either side of the place.
 const SHOWN: usize = 60;
@@ -11,11 +11,11 @@ const SHOWN: usize = 60;
 /// Returns `diagnostic` as a person wants to read it; ends with a line break.
 ///
 /// ```text
-/// error[KW-Y001]: a value was expected
-///   ┌ rules/web.yaml:31:21
-/// 31│           operator: Matches
-///   │                     ^^^^^^^ in this rule
-///   = help: what to write instead
+/// error[KW-M001]: unknown field `matchvalue`
+///   ┌ rules/web.yaml:12:7
+/// 12│      matchvalue: Pod
+///   │      ^^^^^^^^^^
+///   = help: did you mean `matchValue`?
 /// ```
 pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
     let title = format!("{}[{}]", diagnostic.severity(), diagnostic.code.id);
@@ -81,7 +81,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Counts `diagnostics`.
     pub(crate) fn of(diagnostics: &[Diagnostic]) -> Self {
-        let errors = diagnostics.iter().filter(|d| d.severity() == Severity::Error).count();
+        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
         Self { errors, warnings: diagnostics.len() - errors }
     }
 }

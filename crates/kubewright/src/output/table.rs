@@ -1,14 +1,14 @@
 //! What a person reads: grouped by file and object, what is wrong first.
 
 use std::io::{self, Write as _};
-use std::time::Duration;
 
 use kubewright_engine::Status;
 use kubewright_value::Text;
 
 use super::diff::difference;
 use super::{Ending, Manner, Paint, Show, Target, visible};
-use crate::review::{Counts, ObjectReport, OutcomeRow, grouped, plural};
+use crate::review::{Counts, ObjectReport, OutcomeRow};
+use crate::words::{grouped, plural, time};
 
 /// The widest column of rule names.
 const WIDEST: usize = 60;
@@ -136,7 +136,7 @@ impl Show for Table {
     }
 }
 
-/// Returns `2 objects, 19 outcomes: 1 fail, 14 pass, 3 skip, 1 patch`.
+/// Returns `3 objects, 9 outcomes: 2 fail, 6 pass, 1 patch`; what there is none of is left out.
 pub(super) fn totals(objects: usize, counts: Counts) -> String {
     let sorts = [
         (counts.fail, "fail"),
@@ -157,13 +157,5 @@ pub(super) fn totals(objects: usize, counts: Counts) -> String {
         format!("{objects}, {outcomes}")
     } else {
         format!("{objects}, {outcomes}: {}", sorts.join(", "))
-    }
-}
-
-/// Returns a time as a person wants to read it.
-pub(crate) fn time(elapsed: Duration) -> String {
-    match elapsed.as_millis() {
-        0..1000 => format!("{} ms", elapsed.as_millis()),
-        _ => format!("{:.2} s", elapsed.as_secs_f64()),
     }
 }

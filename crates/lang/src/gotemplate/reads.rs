@@ -18,12 +18,6 @@ pub struct RootReads {
 }
 
 impl RootReads {
-    /// Returns whether the template uses the context as a whole.
-    #[must_use]
-    pub fn is_everything(&self) -> bool {
-        self.everything
-    }
-
     /// Returns the paths that are read, each with all that is below it.
     pub fn paths(&self) -> impl Iterator<Item = &[Text]> {
         self.paths.iter().map(Vec::as_slice)

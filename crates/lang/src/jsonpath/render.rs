@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use kubewright_value::{Exhausted, Number, Value};
 
 use super::item::Item;
+use crate::gofloat;
 
 /// Returns `value` as text: a string as it is, `<nil>`, `[a b]`, `map[a:1 b:2]` with sorted keys.
 /// Whole numbers have no exponent.
@@ -126,20 +127,7 @@ fn readable_number(number: Number) -> String {
 
 /// Writes a double as Go's `%v`: shortest digits, an exponent below 1e-4 and from 1e6 on.
 fn go_float(float: f64) -> String {
-    if float.is_nan() {
-        return "NaN".to_owned();
-    }
-    if float.is_infinite() {
-        return if float > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let scientific = format!("{float:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..6).contains(&exponent) {
-        return float.to_string();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
+    gofloat::format(float, 'g', None)
 }
 
 /// Returns `text` in double quotes, as Go quotes it.

@@ -352,7 +352,8 @@ fn an_expression_tells_what_it_needs() {
     assert!(parse("length($)").reads_root_key("b"));
     assert!(parse("$..x").reads_root_key("b"));
     assert!(parse("b.c").reads_root_key("b"));
-    assert_eq!(parse("$.a[?@.x].b[? @.y == 1]").presence_filters(), [Position { line: 1, column: 4 }]);
+    let presence = (Lint::PresenceFilter, Position { line: 1, column: 4 });
+    assert_eq!(parse("$.a[?@.x].b[? @.y == 1]").lints(), [presence]);
     assert!(parse("$.a == 1 && true").is_boolean());
     assert!(!parse("$.a").is_boolean());
 }

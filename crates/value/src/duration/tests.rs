@@ -1,4 +1,5 @@
 use super::*;
+use crate::random;
 
 #[track_caller]
 fn check(text: &str, nanoseconds: i64, want: &str) {
@@ -62,14 +63,8 @@ fn arithmetic_stops_at_the_ends() {
 
 #[test]
 fn random_texts_are_read_or_rejected() {
-    let mut state = 1_u64;
-    let mut random = move |end: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % end
-    };
     let pieces = ["0", "7", "99999999999", ".", "-", "h", "m", "s", "ms", "\u{b5}s", "\u{3bc}", " ", "n"];
-    for _ in 0..20_000 {
-        let text: String = (0..random(8)).map(|_| pieces[random(pieces.len())]).collect();
+    for text in random::texts(&pieces, 8) {
         if let Ok(duration) = Duration::parse(&text) {
             assert_eq!(Duration::parse(&duration.to_string()), Ok(duration), "{text}");
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::random;
 
 /// Reads `text` and writes it again, as it is kept and after a computation.
 #[track_caller]
@@ -157,16 +158,10 @@ fn a_quantity_is_an_integer_or_a_decimal_number() {
 
 #[test]
 fn random_texts_are_read_or_rejected() {
-    let mut state = 1_u64;
-    let mut random = move |end: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % end
-    };
     let pieces =
         ["0", "1", "9", "99999999999", ".", "-", "+", "e", "E", "Ki", "Ei", "m", "n", "µ", "2147483647"];
     let mut last = Quantity::from_i64(1);
-    for _ in 0..20_000 {
-        let text: String = (0..random(8)).map(|_| pieces[random(pieces.len())]).collect();
+    for text in random::texts(&pieces, 8) {
         let Ok(quantity) = Quantity::parse(&text) else { continue };
         let _ = (quantity.to_decimal(), quantity.as_i64(), quantity.cmp(&last), quantity.sub(&last));
         assert_eq!(Quantity::parse(&quantity.neg().neg().to_string()).as_ref(), Ok(&quantity), "{text}");

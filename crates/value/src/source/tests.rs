@@ -32,3 +32,22 @@ fn a_part_keeps_its_positions() {
     assert_eq!(part.value.to_string(), r#"{"b":true}"#);
     assert_eq!(part.locate(&["b".into()]).to_string(), "t.json:2:18");
 }
+
+#[test]
+fn the_items_of_an_array_keep_their_positions() {
+    let document = json::read(&Source::new("t.json", TEXT)).expect("readable");
+    let items: Vec<_> = document
+        .items(&["a".into()])
+        .map(|item| format!("{} {}", item.value, item.locate(&[]).position))
+        .collect();
+    assert_eq!(items, ["1 2:9", r#"{"b":true} 2:12"#]);
+    assert_eq!(document.items(&["c".into()]).count(), 0);
+}
+
+#[test]
+fn lines_are_found_as_an_editor_counts_them() {
+    let source = Source::new("t", "one\r\n\nthree\n");
+    let lines: Vec<_> = (0..6).map(|number| source.line(number)).collect();
+    assert_eq!(lines, [None, Some("one"), Some(""), Some("three"), None, None]);
+    assert_eq!(Source::new("t", "no break").line(1), Some("no break"));
+}

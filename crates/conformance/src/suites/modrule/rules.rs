@@ -3,7 +3,7 @@
 use kubewright_dialects::modrule::{self, Binding};
 use kubewright_dialects::{Loaded, Options, all, load};
 use kubewright_engine::{
-    ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Severity, Status,
+    ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Status,
 };
 use kubewright_lang::patch::{self, Operation as PatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
@@ -181,7 +181,7 @@ fn load_rules(case: &Value, rules: &[Value]) -> Loaded {
 }
 
 fn errors(loaded: &Loaded) -> Vec<String> {
-    loaded.diagnostics.iter().filter(|d| d.severity() == Severity::Error).map(ToString::to_string).collect()
+    loaded.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).map(ToString::to_string).collect()
 }
 
 fn expect_errors(loaded: &Loaded) -> Result<(), String> {

@@ -37,6 +37,8 @@ pub(super) struct CaseResult {
     pub(super) message: String,
     /// Where the object stands.
     pub(super) place: String,
+    /// What was about to happen to it.
+    pub(super) operation: Option<Operation>,
 }
 
 /// A test file, loaded.
@@ -130,6 +132,7 @@ impl<'a> Bench<'a> {
             is_ok: verdict.problems.is_empty(),
             message: verdict.problems.join("\n"),
             place,
+            operation: Some(request.operation),
         }
     }
 
@@ -198,12 +201,8 @@ impl<'a> Bench<'a> {
 
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let mut request = Request::for_object(document.value.clone(), operation, namespace);
-        if operation != Operation::Create {
-            request.old_object = document.value.clone();
-        }
-        request.user = review::user(self.file.user.as_deref(), &self.file.groups);
-        request
+        let user = review::user(self.file.user.as_deref(), &self.file.groups);
+        review::request(&document.value, operation, namespace, user)
     }
 }
 

@@ -3,12 +3,13 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use kubewright_engine::Operation;
 use kubewright_value::{Map, Value, json};
 
 use super::coverage::Coverage;
 use super::run::CaseResult;
-use crate::output::{Paint, standard_output, time, visible, xml};
-use crate::review::{grouped, plural};
+use crate::output::{Paint, standard_output, visible, xml};
+use crate::words::{grouped, plural, time};
 
 /// Above this many files, those without failures are only counted.
 const LISTED: usize = 20;
@@ -127,7 +128,10 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
         writeln!(out, "      {}", visible(line))?;
     }
     if let Some((rule, _)) = result.rule.as_ref().filter(|_| !result.actual.is_empty()) {
-        let hint = format!("try: kubewright trace {} --rule {rule}", file.trace);
+        let mut hint = format!("try: kubewright trace {} --rule {rule}", file.trace);
+        if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {
+            hint.push_str(&format!(" --operation {operation}"));
+        }
         writeln!(out, "      {}", paint.dim(&visible(&hint)))?;
     }
     Ok(())

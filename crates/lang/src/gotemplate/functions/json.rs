@@ -75,7 +75,7 @@ impl Writer {
                 let _ = write!(self.out, "{value}");
             }
             Item::Float(value) if !value.is_finite() => {
-                let shown = super::super::float::format(*value, 'g', None);
+                let shown = crate::gofloat::format(*value, 'g', None);
                 return Err(format!("json: unsupported value: {shown}").into());
             }
             Item::Float(value) => {

@@ -4,7 +4,7 @@
 const MAX_DIGITS: usize = 1100;
 
 /// Formats `value` with one of Go's verbs `e`, `E`, `f`, `g`, `G`; no precision means the shortest exact text.
-pub(super) fn format(value: f64, verb: char, precision: Option<usize>) -> String {
+pub(crate) fn format(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
