@@ -13,10 +13,13 @@ mod objects;
 mod operand;
 mod patterns;
 mod text;
+mod times;
 
 /// Returns `functions` with all of them added.
 pub(super) fn add_to(functions: Functions) -> Functions {
-    arithmetic::add_to(encoding::add_to(objects::add_to(patterns::add_to(text::add_to(functions)))))
+    let functions = text::add_to(patterns::add_to(functions));
+    let functions = encoding::add_to(objects::add_to(functions));
+    times::add_to(arithmetic::add_to(functions))
 }
 
 /// Returns a string, number or boolean as text.

@@ -167,3 +167,47 @@ fn what_cannot_be_calculated_is_said() {
     check("round(`1`, `-1`)", "the number of places must not be negative");
     check("modulo(`-9223372036854775808`, `-1`)", "0");
 }
+
+#[test]
+fn times_are_moved_and_compared_as_moments() {
+    check("time_add('2024-02-28T23:30:00Z', '1h')", "\"2024-02-29T00:30:00Z\"");
+    check("time_add('2024-01-01T00:00:00+02:00', '-1s')", "\"2023-12-31T23:59:59+02:00\"");
+    check("time_utc('2024-01-01T00:00:00+02:00')", "\"2023-12-31T22:00:00Z\"");
+    check("time_before('2024-01-01T00:00:00+02:00', '2024-01-01T00:00:00Z')", "true");
+    check("time_after('2024-01-01T00:00:00Z', '2024-01-01T02:00:00+02:00')", "false");
+    check("time_diff('2024-01-01T00:00:00Z', '2024-01-02T00:00:01Z')", "\"24h0m1s\"");
+    check("time_diff('9999-01-01T00:00:00Z', '0001-01-01T00:00:00Z')", "\"-2562047h47m16.854775808s\"");
+    check("time_to_cron('2024-05-01T10:20:30Z')", "\"20 10 1 5 3\"");
+    check("time_truncate('2024-05-01T10:20:30Z', '1h')", "\"2024-05-01T10:00:00Z\"");
+    check("time_truncate('2024-05-01T10:20:30Z', '0s')", "\"2024-05-01T10:20:30Z\"");
+}
+
+#[test]
+fn neither_end_is_between() {
+    let between =
+        |time: &str| format!("time_between('{time}', '2024-01-01T00:00:00Z', '2024-01-03T00:00:00Z')");
+    check(&between("2024-01-02T00:00:00Z"), "true");
+    check(&between("2024-01-01T00:00:00Z"), "false");
+    check(&between("2024-01-03T00:00:00Z"), "false");
+}
+
+#[test]
+fn times_are_read_by_a_layout() {
+    check("time_parse('02-01-2006', '05-12-2023')", "\"2023-12-05T00:00:00Z\"");
+    check("time_parse('1', '86400')", "\"1970-01-02T00:00:00Z\"");
+    check("time_parse('1', 'x')", "`x` is no number of seconds");
+    check("time_since('', '2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "\"1m0s\"");
+    check("time_since('2006', '2023', '2024')", "\"8760h0m0s\"");
+    check(
+        "time_since('2006', '2023', '')",
+        "the present moment is not known here, give the time until which to count",
+    );
+    check(
+        "time_utc('soon')",
+        "parsing time \"soon\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"soon\" as \"2006\"",
+    );
+    check(
+        "time_add('2024-01-01T00:00:00Z', '1d')",
+        "`1d` is no duration: unknown unit in a duration, expected `ns`, `us`, `ms`, `s`, `m` or `h`",
+    );
+}
