@@ -20,13 +20,22 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
-use kubewright_value::{Budget, Position, Value};
+use kubewright_value::{Budget, Position, Text, Value};
 use thiserror::Error;
 
 /// A compiled expression.
 pub struct Expression {
     source: Box<str>,
     root: ast::Expr,
+}
+
+/// What [`Expression::find`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found<'a> {
+    /// A value, which may be null.
+    Value(Cow<'a, Value>),
+    /// Nothing, because an object does not have this key.
+    Missing(Text),
 }
 
 /// Why a text is no expression.
@@ -112,6 +121,21 @@ impl Expression {
         budget: &mut Budget,
     ) -> Result<Cow<'a, Value>, EvalError> {
         eval::whole(budget, &self.root, root).map_err(|failure| self.located(failure))
+    }
+
+    /// Evaluates the expression on `root`, and tells a missing key from null where a path at the end of the
+    /// expression runs into it: in `a.b` and in `x && a.b`, but not in `a.b || c` or `f(a.b)`.
+    ///
+    /// # Errors
+    /// As [`Expression::evaluate`].
+    pub fn find<'a>(&'a self, root: &'a Value, budget: &mut Budget) -> Result<Found<'a>, EvalError> {
+        let found = eval::find(budget, &self.root, root).and_then(|found| {
+            if let Found::Value(value) = &found {
+                eval::charge_copies(budget, &self.root, value)?;
+            }
+            Ok(found)
+        });
+        found.map_err(|failure| self.located(failure))
     }
 
     fn located(&self, failure: Failure) -> EvalError {

@@ -8,25 +8,33 @@ use super::ast::{Comparison, Expr, Node, Step};
 use super::function::{Argument, Failure, Function, Reference};
 
 mod compare;
+mod find;
 mod project;
 
 pub(super) use compare::{equal, weigh};
+pub(super) use find::find;
 
-type Found<'a> = Result<Cow<'a, Value>, Failure>;
+type Evaluated<'a> = Result<Cow<'a, Value>, Failure>;
 
 static NULL: Value = Value::Null;
 
 /// Evaluates a whole expression on `root`.
-pub(super) fn whole<'a>(budget: &mut Budget, expr: &'a Expr, root: &'a Value) -> Found<'a> {
+pub(super) fn whole<'a>(budget: &mut Budget, expr: &'a Expr, root: &'a Value) -> Evaluated<'a> {
     let found = eval(budget, expr, root)?;
-    if expr.shape.has_many_copies() {
-        weigh(budget, &found)?;
-    }
+    charge_copies(budget, expr, &found)?;
     Ok(found)
 }
 
+/// Charges for the copies in a result of `expr`, if there can be many.
+pub(super) fn charge_copies(budget: &mut Budget, expr: &Expr, found: &Value) -> Result<(), Failure> {
+    if expr.shape.has_many_copies() {
+        weigh(budget, found)?;
+    }
+    Ok(())
+}
+
 /// Evaluates `expr` on `current`.
-pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Found<'a> {
+pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Evaluated<'a> {
     match &expr.node {
         // These are most of all there is, and cost no level.
         Node::Current => Ok(Cow::Borrowed(current)),
@@ -42,7 +50,7 @@ pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) 
     }
 }
 
-fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Found<'a> {
+fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Evaluated<'a> {
     match &expr.node {
         Node::Current => Ok(Cow::Borrowed(current)),
         Node::Literal(value) => Ok(Cow::Borrowed(value)),
@@ -70,7 +78,7 @@ fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> F
 }
 
 /// Evaluates `expr` on a value that may not live as long as the object.
-fn on<'a>(budget: &mut Budget, expr: &'a Expr, value: Cow<'a, Value>) -> Found<'a> {
+fn on<'a>(budget: &mut Budget, expr: &'a Expr, value: Cow<'a, Value>) -> Evaluated<'a> {
     match value {
         Cow::Borrowed(value) => eval(budget, expr, value),
         Cow::Owned(value) => eval(budget, expr, &value).map(|found| Cow::Owned(found.into_owned())),
@@ -89,7 +97,7 @@ pub(super) fn is_true(value: &Value) -> bool {
     }
 }
 
-fn path<'a>(budget: &mut Budget, first: &'a Expr, steps: &'a [Step], current: &'a Value) -> Found<'a> {
+fn path<'a>(budget: &mut Budget, first: &'a Expr, steps: &'a [Step], current: &'a Value) -> Evaluated<'a> {
     let mut value = eval(budget, first, current)?;
     for step in steps {
         budget.step(1)?;
@@ -123,7 +131,7 @@ fn first_that<'a>(
     parts: &'a [Expr],
     current: &'a Value,
     decides: impl Fn(&Value) -> bool,
-) -> Found<'a> {
+) -> Evaluated<'a> {
     let mut last = Cow::Borrowed(&NULL);
     for part in parts {
         last = eval(budget, part, current)?;
@@ -155,7 +163,7 @@ fn compare(
     })
 }
 
-fn list<'a>(budget: &mut Budget, members: &'a [Expr], current: &'a Value) -> Found<'a> {
+fn list<'a>(budget: &mut Budget, members: &'a [Expr], current: &'a Value) -> Evaluated<'a> {
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
@@ -168,7 +176,7 @@ fn list<'a>(budget: &mut Budget, members: &'a [Expr], current: &'a Value) -> Fou
     Ok(Cow::Owned(Value::array(items)))
 }
 
-fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Value) -> Found<'a> {
+fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Value) -> Evaluated<'a> {
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
@@ -186,7 +194,7 @@ fn call<'a>(
     function: &'a Function,
     arguments: &'a [Expr],
     current: &'a Value,
-) -> Found<'a> {
+) -> Evaluated<'a> {
     let mut evaluated = Vec::with_capacity(arguments.len());
     for argument in arguments {
         evaluated.push(match &argument.node {

@@ -246,6 +246,38 @@ fn what_stands_in_the_object_is_borrowed() {
     }
 }
 
+/// Finds `text` in [`POD`] and compares with the JSON `want`, or with `missing` and the key.
+#[track_caller]
+fn find(text: &str, want: &str) {
+    let (expression, pod) = (parse(text), json::parse(POD).unwrap());
+    let found = match expression.find(&pod, &mut Budget::default()).unwrap() {
+        Found::Value(value) => value.to_string(),
+        Found::Missing(key) => format!("missing {key}"),
+    };
+    assert_eq!(found, want, "{text}");
+}
+
+#[test]
+fn a_missing_key_can_be_told_from_null() {
+    find("metadata.name", r#""web""#);
+    find("none", "null");
+    find("none.x", "null");
+    find("metadata.no.such", "missing no");
+    find("spec.containers[2].image", "missing image");
+    find("spec.containers[9].image", "null");
+    find("(metadata).no", "missing no");
+    find("{a: kind}.b", "missing b");
+    find("no.length(@)", "missing no");
+    find("kind && no", "missing no");
+    find("no && kind", "null");
+    find("no || none", "null");
+    find("kind | no", "null");
+    find("no == none", "true");
+    find("spec.containers[*].image", r#"["nginx","redis"]"#);
+    find("no[*]", "null");
+    find("[no]", "[null]");
+}
+
 #[test]
 fn long_expressions_are_flat() {
     let root = json::parse(r#"{"a":1}"#).unwrap();

@@ -6,10 +6,14 @@ use kubewright_value::{Budget, Value};
 
 use super::super::ast::{Expr, Over, Projection, Slice};
 use super::super::function::Failure;
-use super::{Found, NULL, eval, is_true};
+use super::{Evaluated, NULL, eval, is_true};
 
 /// Evaluates `projection`; null when its source is not of the type it goes over.
-pub(super) fn project<'a>(budget: &mut Budget, projection: &'a Projection, current: &'a Value) -> Found<'a> {
+pub(super) fn project<'a>(
+    budget: &mut Budget,
+    projection: &'a Projection,
+    current: &'a Value,
+) -> Evaluated<'a> {
     let source = eval(budget, &projection.source, current)?;
     let mut collector = Collector { budget, each: projection.each.as_ref(), found: Vec::new() };
     match (&projection.over, &*source) {
