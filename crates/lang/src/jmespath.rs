@@ -23,6 +23,17 @@ pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
 use kubewright_value::{Budget, Position, Text, Value};
 use thiserror::Error;
 
+/// What an expression forgives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    /// As the specification has it.
+    #[default]
+    Standard,
+    /// As policy engines have it. A path ends with null at a key that an object does not have, so a function
+    /// behind it is not called; and `[]`, `[?…]` and `.*` over what fails find null.
+    Forgiving,
+}
+
 /// A compiled expression.
 pub struct Expression {
     source: Box<str>,
@@ -92,7 +103,15 @@ impl Expression {
     /// # Errors
     /// When it is no expression; unknown functions and wrong numbers of arguments included.
     pub fn parse(text: &str, functions: &Functions) -> Result<Self, ParseError> {
-        parser::parse(text, functions)
+        Self::parse_as(text, functions, Language::Standard)
+    }
+
+    /// Parses `text` in `language`.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_as(text: &str, functions: &Functions, language: Language) -> Result<Self, ParseError> {
+        parser::parse(text, functions, language)
             .map(|root| Self { source: text.into(), root })
             .map_err(|bad| bad.located(text))
     }

@@ -54,6 +54,8 @@ pub(super) enum Node {
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Key(Text),
+    /// A key that ends the path with null where an object does not have it.
+    NeededKey(Text),
     /// Negative counts from the end.
     Index(i64),
     /// Evaluated on what the steps before found.
@@ -66,6 +68,8 @@ pub(super) struct Projection {
     pub(super) over: Over,
     /// Evaluated on each element; what is null then is left out.
     pub(super) each: Option<Expr>,
+    /// Whether a source that fails is null.
+    pub(super) is_forgiving: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -170,7 +174,7 @@ impl Expr {
         let at = self.at;
         let added = match &step {
             Step::Expr(expr) => expr.shape,
-            Step::Key(_) | Step::Index(_) => Shape::LEAF,
+            Step::Key(_) | Step::NeededKey(_) | Step::Index(_) => Shape::LEAF,
         };
         match self {
             Self { node: Node::Path(first, mut steps), shape, .. } => {
@@ -194,7 +198,7 @@ fn shape(node: &Node) -> Shape {
         Node::Path(first, steps) => {
             let steps = steps.iter().map(|step| match step {
                 Step::Expr(expr) => expr.shape,
-                Step::Key(_) | Step::Index(_) => Shape::LEAF,
+                Step::Key(_) | Step::NeededKey(_) | Step::Index(_) => Shape::LEAF,
             });
             Shape::after(std::iter::once(first.shape).chain(steps)).raised(1, 0)
         }

@@ -103,6 +103,9 @@ fn path<'a>(budget: &mut Budget, first: &'a Expr, steps: &'a [Step], current: &'
         budget.step(1)?;
         value = match step {
             Step::Expr(expr) => on(budget, expr, value)?,
+            Step::NeededKey(key) if value.as_object().is_some_and(|map| !map.contains_key(key)) => {
+                return Ok(Cow::Borrowed(&NULL));
+            }
             step => match value {
                 Cow::Borrowed(value) => Cow::Borrowed(part(value, step).unwrap_or(&NULL)),
                 Cow::Owned(value) => Cow::Owned(part(&value, step).cloned().unwrap_or_default()),
@@ -114,7 +117,7 @@ fn path<'a>(budget: &mut Budget, first: &'a Expr, steps: &'a [Step], current: &'
 
 fn part<'v>(value: &'v Value, step: &Step) -> Option<&'v Value> {
     match step {
-        Step::Key(key) => value.get(key),
+        Step::Key(key) | Step::NeededKey(key) => value.get(key),
         Step::Index(index) => {
             let items = value.as_array()?;
             let back = || items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?);

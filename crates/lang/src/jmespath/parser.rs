@@ -5,6 +5,7 @@
 
 use kubewright_value::Text;
 
+use super::Language;
 use super::ast::{Comparison, Expr, MAX_HEIGHT, Node, Over, Projection, Slice, Step};
 use super::function::Functions;
 use super::lex::{self, Bad, Token, Word};
@@ -12,8 +13,8 @@ use super::lex::{self, Bad, Token, Word};
 mod select;
 
 /// Parses all of `text`.
-pub(super) fn parse(text: &str, functions: &Functions) -> Result<Expr, Bad> {
-    let mut parser = Parser { tokens: lex::tokens(text)?, next: 0, depth: 0, functions };
+pub(super) fn parse(text: &str, functions: &Functions, language: Language) -> Result<Expr, Bad> {
+    let mut parser = Parser { tokens: lex::tokens(text)?, next: 0, depth: 0, functions, language };
     let expr = parser.expr(0)?;
     match parser.peek() {
         Word::End => Ok(expr),
@@ -53,6 +54,7 @@ struct Parser<'f> {
     next: usize,
     depth: u32,
     functions: &'f Functions,
+    language: Language,
 }
 
 impl Parser<'_> {
@@ -125,7 +127,11 @@ impl Parser<'_> {
 
     fn key(&mut self, name: Text, at: u32) -> Result<Expr, Bad> {
         self.next += 1;
-        Ok(Expr::new(Node::Current, at).step(Step::Key(name)))
+        let step = match self.language {
+            Language::Standard => Step::Key(name),
+            Language::Forgiving => Step::NeededKey(name),
+        };
+        Ok(Expr::new(Node::Current, at).step(step))
     }
 
     /// Reads an operator and what stands right of it.
@@ -261,8 +267,10 @@ impl Parser<'_> {
                 _ => return Err(self.unexpected("`.`, `[` or an operator")),
             })
         };
+        let is_forgiving = self.language == Language::Forgiving
+            && matches!(over, Over::Values | Over::Flattened | Over::Filtered(_));
         let at = source.at;
-        Ok(Expr::new(Node::Projection(Box::new(Projection { source, over, each })), at))
+        Ok(Expr::new(Node::Projection(Box::new(Projection { source, over, each, is_forgiving })), at))
     }
 
     fn peek(&self) -> &Word {

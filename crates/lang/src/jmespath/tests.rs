@@ -279,6 +279,29 @@ fn a_missing_key_can_be_told_from_null() {
 }
 
 #[test]
+fn the_forgiving_language_makes_null_of_more() {
+    let forgive = |text: &str| {
+        let expression = Expression::parse_as(text, &Functions::standard(), Language::Forgiving).unwrap();
+        let found = expression.evaluate(&json::parse(POD).unwrap(), &mut Budget::default());
+        found.map_or_else(|error| error.message, |value| value.to_string())
+    };
+    let cases = [
+        ("metadata.name", r#""web""#),
+        ("[no.length(@)]", "[null]"),
+        ("[metadata.no.length(@)]", "[null]"),
+        ("[none.length(@)]", "argument 1 of `length` must be a string or an array or an object, not null"),
+        ("abs(kind)[?a]", "null"),
+        ("abs(kind)[]", "null"),
+        ("abs(kind).*", "null"),
+        ("abs(kind)[*]", "argument 1 of `abs` must be a number, not a string"),
+        ("spec.containers[?abs(name)]", "argument 1 of `abs` must be a number, not a string"),
+    ];
+    for (text, want) in cases {
+        assert_eq!(forgive(text), want, "{text}");
+    }
+}
+
+#[test]
 fn long_expressions_are_flat() {
     let root = json::parse(r#"{"a":1}"#).unwrap();
     for (unit, glue) in [("a", "."), ("@", " | "), ("a", " || "), ("a", " && "), ("a", ".")] {

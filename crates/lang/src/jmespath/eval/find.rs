@@ -54,7 +54,9 @@ fn path<'a>(
 fn next<'a>(budget: &mut Budget, step: &'a Step, value: &'a Value) -> Result<Found<'a>, Failure> {
     match (step, part(value, step)) {
         (Step::Expr(expr), _) => find(budget, expr, value),
-        (Step::Key(key), None) if value.as_object().is_some() => Ok(Found::Missing(key.clone())),
+        (Step::Key(key) | Step::NeededKey(key), None) if value.as_object().is_some() => {
+            Ok(Found::Missing(key.clone()))
+        }
         (_, part) => Ok(Found::Value(Cow::Borrowed(part.unwrap_or(&NULL)))),
     }
 }

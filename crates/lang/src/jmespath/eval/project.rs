@@ -14,7 +14,10 @@ pub(super) fn project<'a>(
     projection: &'a Projection,
     current: &'a Value,
 ) -> Evaluated<'a> {
-    let source = eval(budget, &projection.source, current)?;
+    let source = match eval(budget, &projection.source, current) {
+        Err(failure) if projection.is_forgiving && !failure.is_limit() => Cow::Borrowed(&NULL),
+        evaluated => evaluated?,
+    };
     let mut collector = Collector { budget, each: projection.each.as_ref(), found: Vec::new() };
     match (&projection.over, &*source) {
         (Over::Values, Value::Object(map)) => {

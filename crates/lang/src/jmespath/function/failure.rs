@@ -39,6 +39,11 @@ impl Failure {
         self.argument
     }
 
+    /// Returns whether the budget is used up, which nothing forgives.
+    pub(in super::super) fn is_limit(&self) -> bool {
+        self.kind == EvalErrorKind::Limit
+    }
+
     /// Says where it was, unless that is known already.
     pub(in super::super) fn at(self, at: u32) -> Self {
         Self { at: self.at.or(Some(at)), ..self }
