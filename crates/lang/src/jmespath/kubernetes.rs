@@ -9,6 +9,7 @@ use super::function::{Argument, Failure, Functions};
 
 mod arithmetic;
 mod encoding;
+mod images;
 mod objects;
 mod operand;
 mod patterns;
@@ -19,7 +20,7 @@ mod times;
 pub(super) fn add_to(functions: Functions) -> Functions {
     let functions = text::add_to(patterns::add_to(functions));
     let functions = encoding::add_to(objects::add_to(functions));
-    times::add_to(arithmetic::add_to(functions))
+    images::add_to(times::add_to(arithmetic::add_to(functions)))
 }
 
 /// Returns a string, number or boolean as text.

@@ -211,3 +211,18 @@ fn times_are_read_by_a_layout() {
         "`1d` is no duration: unknown unit in a duration, expected `ns`, `us`, `ms`, `s`, `m` or `h`",
     );
 }
+
+#[test]
+fn images_get_a_registry_and_a_tag() {
+    let digest = "a".repeat(64);
+    check("image_normalize('nginx')", "\"docker.io/nginx:latest\"");
+    check("image_normalize('a/b:1')", "\"docker.io/a/b:1\"");
+    check("image_normalize('ghcr.io/a/b')", "\"ghcr.io/a/b:latest\"");
+    check("image_normalize('localhost/a')", "\"localhost/a:latest\"");
+    check("image_normalize('host:5000/a:v1')", "\"host:5000/a:v1\"");
+    check(&format!("image_normalize('a:1@sha256:{digest}')"), &format!("\"docker.io/a@sha256:{digest}\""));
+    check("image_normalize('a@sha256:aa')", "`a@sha256:aa` is no reference to an image");
+    check("image_normalize('a:')", "`a:` is no reference to an image");
+    check("image_normalize('')", "`` is no reference to an image");
+    check("image_normalize('docker.io/A')", "`docker.io/A` is no reference to an image");
+}
