@@ -8,8 +8,8 @@ use crate::goregex::{self, Regex};
 const DEFAULT_REGISTRY: &str = "docker.io";
 const DEFAULT_TAG: &str = "latest";
 
-/// How long the part before tag and digest may be.
-const LONGEST_NAME: usize = 255;
+/// How long the path in a registry may be.
+const LONGEST_PATH: usize = 255;
 
 /// Groups: the name, the registry and the path in it, the tag, the digest.
 const REFERENCE: &str = concat!(
@@ -39,8 +39,8 @@ fn image_normalize(
     budget.produce(full.len().saturating_mul(2))?;
     let bad = || Failure::wrong_value(format!("`{image}` is no reference to an image")).about(0);
     let groups = reference.groups(&full).ok_or_else(bad)?;
-    let [_, Some(name), _, _, tag, digest] = groups.as_slice() else { return Err(bad()) };
-    if name.len() > LONGEST_NAME || digest.is_some_and(|digest| !is_digest(digest)) {
+    let [_, Some(name), _, Some(path), tag, digest] = groups.as_slice() else { return Err(bad()) };
+    if path.len() > LONGEST_PATH || digest.is_some_and(|digest| !is_digest(digest)) {
         return Err(bad());
     }
     Ok(Value::from(match digest {

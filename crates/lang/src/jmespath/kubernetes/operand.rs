@@ -83,9 +83,8 @@ impl Amount {
 
     /// Returns the quotient, written as this quantity, with no more places than both numbers had.
     pub(super) fn divided_by(&self, divisor: Number) -> Option<Quantity> {
-        let divisor = Self::read(&divisor.to_string())?;
-        let places = self.places.max(divisor.places);
-        let (a, b) = (self.decimal()?, divisor.decimal()?);
+        let places = self.places.max(places_of(divisor));
+        let (a, b) = (self.decimal()?, Self::read(&divisor.to_string())?.decimal()?);
         let shift = places.checked_add(b.places)?.checked_sub(a.places)?;
         let power = 10_i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?)?;
         let digits = if shift >= 0 {
@@ -112,6 +111,15 @@ impl Amount {
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let digits = format!("{whole}{fraction}").parse().ok()?;
         Some(Decimal { digits, places: i64::try_from(fraction.len()).ok()? })
+    }
+}
+
+/// Returns how many decimal places a number has as Go prints it: from a million on, `1e+06`.
+fn places_of(number: Number) -> i64 {
+    let text = number.to_string();
+    match number.as_i64().filter(|int| int.unsigned_abs() >= 1_000_000) {
+        Some(_) => -i64::try_from(text.len() - text.trim_end_matches('0').len()).unwrap_or(0),
+        None => places(&text),
     }
 }
 

@@ -132,6 +132,7 @@ fn quantities_keep_their_unit() {
     check("divide('1500m', `2`)", "\"750m\"");
     check("divide('10', `4`)", "\"2\"");
     check("divide('1.5Gi', `1000`)", "\"1610612736m\"");
+    check("divide('4565G', `1e6`)", "\"4M\"");
     check("divide('1Gi', '512Mi')", "2");
     check("modulo('10Ki', '3Ki')", "\"1Ki\"");
     check("modulo('1500m', '1')", "a modulo takes integers only");
