@@ -291,6 +291,73 @@ fn objects_and_reports_go_to_files() {
     assert!(folder.with_file_name("objects-report.json").exists());
 }
 
+#[test]
+fn an_output_takes_the_place_of_no_other_file() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (file, manifest) = (folder.join("twice.out"), folder.join("kept.yaml"));
+    fs::write(&manifest, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n").expect("a file");
+    let twice = format!("-o json={0} -o yaml={1}/./twice.out", file.display(), folder.display());
+    let over = format!("-o json={}", manifest.display());
+    for (outputs, want) in [(twice, "two outputs would go to"), (over, "is a manifest and would be lost")] {
+        let output = kubewright(&format!("apply rules -r {} {outputs}", manifest.display()), "");
+        assert_eq!(output.status.code(), Some(2), "{outputs}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(want), "{outputs}");
+    }
+    assert!(fs::read_to_string(&manifest).expect("the manifest").contains("Pod"));
+}
+
+#[test]
+fn a_test_file_does_not_show_what_is_no_object() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("leak");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("secret"), "s3cret words\n").expect("a file");
+    fs::write(folder.join("pod.yaml"), "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n").expect("a file");
+    let rules = self::folder("fixtures").join("rules");
+    let text = format!(
+        "apiVersion: kubewright.dev/v1alpha1\nkind: Test\nmetadata: {{name: t}}\nrules: ['{}']\nresources: [pod.yaml]\ncases: [{{resource: a, patched: secret}}]\n",
+        rules.display()
+    );
+    fs::write(folder.join("kubewright-test.yaml"), text).expect("a file");
+    let output = kubewright(&format!("test {}", folder.display()), "");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("holds no object") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[test]
+fn a_comparison_without_end_is_an_error_of_its_rule() {
+    let values: Vec<String> = (0..20_000).map(|number| format!("v{number}")).collect();
+    let rule = format!(
+        "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {{name: r, namespace: default}}\nspec: {{type: Reject, match: [{{select: '$.l[*]', matchFor: All, matchValues: {values:?}}}]}}\n"
+    );
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("long-comparison.yaml");
+    fs::write(&file, rule).expect("a file");
+    let items: Vec<String> = (0..20_000).map(|number| format!("w{number}")).collect();
+    let pod = format!("{{apiVersion: v1, kind: Pod, l: {items:?}}}");
+    let output = kubewright(&format!("apply {} -r -", file.display()), &pod);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("steps is used up"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_folder_is_not_waited_for() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipe");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    let made = Command::new("mkfifo").arg(folder.join("p.yaml")).status().expect("mkfifo");
+    assert!(made.success());
+    let output = kubewright(&format!("apply rules -r {}", folder.display()), "");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_source_without_an_end_is_given_up() {
+    let output = kubewright("apply rules -r /dev/zero", "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it has more than 256 MiB"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_ends_it_quietly() {

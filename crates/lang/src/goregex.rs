@@ -16,7 +16,7 @@ pub use replace::{quote_meta, replace_all, replace_all_literal};
 use thiserror::Error;
 
 /// How large a compiled expression may be, in bytes.
-const SIZE_LIMIT: usize = 10 << 20;
+pub(crate) const SIZE_LIMIT: usize = 10 << 20;
 
 /// A compiled expression. Cheap to clone, can be shared between threads.
 #[derive(Clone)]
@@ -112,6 +112,12 @@ impl Regex {
     #[must_use]
     pub fn cost(&self, text: &str) -> u64 {
         (text.len() as u64 / 8 + 1).saturating_mul(1 + self.weight / 128)
+    }
+
+    /// Returns how many steps of a budget compiling this should cost, besides what any expression costs.
+    #[must_use]
+    pub fn compiling_cost(&self) -> u64 {
+        self.weight.saturating_mul(2)
     }
 
     /// Returns the expression as the `regex` crate knows it. Its groups have no names.

@@ -117,8 +117,19 @@ impl Map {
     /// Removes `key`; the others keep their order. Returns the value it had.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let position = self.position(key)?;
-        let (_, value) = self.entries.remove(position);
-        self.reindex();
+        let (key, value) = self.entries.remove(position);
+        if self.entries.len() <= INDEXED {
+            self.index = None;
+        }
+        if let Some(index) = &mut self.index {
+            index.remove(&key);
+            // Only what stood after it has moved.
+            for (place, (key, _)) in self.entries.iter().enumerate().skip(position) {
+                if let Some(known) = index.get_mut(key) {
+                    *known = place;
+                }
+            }
+        }
         Some(value)
     }
 

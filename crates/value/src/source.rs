@@ -20,6 +20,9 @@ pub struct Source {
     lines: OnceLock<Vec<usize>>,
 }
 
+/// Up to which column the length of a number or a boolean is looked for in its line.
+const MEASURED_COLUMNS: u32 = 1000;
+
 impl Source {
     /// Returns a shared source.
     #[must_use]
@@ -30,18 +33,26 @@ impl Source {
     /// Returns line `number`, counted from 1, without its line break.
     #[must_use]
     pub fn line(&self, number: u32) -> Option<&str> {
-        let lines = self.lines.get_or_init(|| {
-            let breaks = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-            std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect()
-        });
-        let number = usize::try_from(number).ok()?.checked_sub(1)?;
-        let start = *lines.get(number)?;
-        let end = lines.get(number + 1).map_or(self.text.len(), |next| next - 1);
-        let line = self.text.get(start..end)?;
+        let starts = self.lines.get_or_init(|| line_starts(&self.text));
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        let start = *starts.get(place)?;
+        let end = starts.get(place + 1).copied().unwrap_or(self.text.len());
         // What follows the last line break is a line only if there is something.
-        let is_line = end < self.text.len() || !line.is_empty();
-        is_line.then(|| line.strip_suffix('\r').unwrap_or(line))
+        let line = self.text.get(start..end).filter(|line| !line.is_empty())?;
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        Some(line.strip_suffix('\r').unwrap_or(line))
     }
+}
+
+/// Returns where the lines of `text` start. A line ends as in YAML: with LF, CR LF, or CR.
+fn line_starts(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let ends = bytes.iter().enumerate().filter(|(at, byte)| match byte {
+        b'\n' => true,
+        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    });
+    std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
 }
 
 /// A place in a text. Lines and columns count from 1, columns in characters.
@@ -181,6 +192,7 @@ impl Document {
             }),
             Some(Value::String(text)) => Some(text.chars().count()),
             // As it is written, which may be `yes` for true and `0777` for 511.
+            Some(Value::Number(_) | Value::Bool(_)) if position.column > MEASURED_COLUMNS => None,
             Some(Value::Number(_) | Value::Bool(_)) => self.source.line(position.line).map(|line| {
                 let rest = line.chars().skip(usize::try_from(position.column).unwrap_or(1) - 1);
                 rest.take_while(|character| !character.is_whitespace() && !",]}".contains(*character)).count()

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use kubewright_engine::{EvalError, TraceNode, Verdict};
 use kubewright_lang::goregex::Regex;
 use kubewright_lang::jsonpath::{self, EvalErrorKind, Expression, Item, Select};
-use kubewright_value::{Budget, Location, Step, Text, Value};
+use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value};
 
 use super::source::MatchFor;
 
@@ -55,7 +55,12 @@ impl Criterion {
     /// When the budget is used up.
     pub fn look<'v>(&'v self, view: &'v Value, budget: &mut Budget) -> Result<Finding<'v>, EvalError> {
         match self.select.evaluate_ref(view, budget) {
-            Ok(found) => Ok(Finding { is_met: self.judge(&found) != self.is_negated, error: None, found }),
+            Ok(found) => {
+                let is_passed = self
+                    .judge(&found, budget)
+                    .map_err(|limit| EvalError::limit(limit.to_string()).at(self.location.clone()))?;
+                Ok(Finding { is_met: is_passed != self.is_negated, error: None, found })
+            }
             Err(error) if error.kind == EvalErrorKind::Limit => {
                 Err(EvalError::limit(error.message).at(self.location.clone()))
             }
@@ -65,37 +70,45 @@ impl Criterion {
         }
     }
 
-    fn judge(&self, found: &Item<'_>) -> bool {
+    fn judge(&self, found: &Item<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
         match (found, found.as_value()) {
-            (Item::Many(items), _) => self.judge_list(items.iter().map(Member::Item)),
-            (_, None | Some(Value::Null)) => false,
-            (_, Some(Value::Bool(answer))) => *answer,
-            (_, Some(Value::Array(items))) => self.judge_list(items.iter().map(Member::Value)),
-            (_, Some(value)) => self.test.passes(value),
+            (Item::Many(items), _) => self.judge_list(items.iter().map(Member::Item), budget),
+            (_, None | Some(Value::Null)) => Ok(false),
+            (_, Some(Value::Bool(answer))) => Ok(*answer),
+            (_, Some(Value::Array(items))) => self.judge_list(items.iter().map(Member::Value), budget),
+            (_, Some(value)) => self.test.passes(value, budget),
         }
     }
 
-    fn judge_list<'v>(&self, members: impl Iterator<Item = Member<'v>>) -> bool {
+    fn judge_list<'v>(
+        &self,
+        members: impl Iterator<Item = Member<'v>>,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         let (mut any, mut all, mut is_empty) = (false, true, true);
         for member in members {
             // An undefined member cannot pass, and does not make the list non-empty.
             let passes = match member {
                 Member::Item(Item::Undefined) => false,
-                Member::Item(Item::Many(_)) => {
-                    member.to_value().is_some_and(|value| self.test.passes(&value))
-                }
-                Member::Item(item) => item.as_value().is_some_and(|value| self.test.passes(value)),
-                Member::Value(value) => self.test.passes(value),
+                Member::Item(Item::Many(_)) => match member.to_value() {
+                    Some(value) => self.test.passes(&value, budget)?,
+                    None => false,
+                },
+                Member::Item(item) => match item.as_value() {
+                    Some(value) => self.test.passes(value, budget)?,
+                    None => false,
+                },
+                Member::Value(value) => self.test.passes(value, budget)?,
             };
             is_empty &= matches!(member, Member::Item(Item::Undefined));
             any |= passes;
             all &= passes;
         }
-        !is_empty
+        Ok(!is_empty
             && match self.match_for {
                 MatchFor::Any => any,
                 MatchFor::All => all,
-            }
+            })
     }
 
     /// Returns the place in the object that made a met criterion met, as well as it can be told.
@@ -104,7 +117,9 @@ impl Criterion {
             return Some(steps.to_vec());
         }
         let items = self.path.as_ref()?.places(view, budget).ok()?;
-        let decisive = items.into_iter().find(|(_, value)| self.test.passes(value) != self.is_negated)?;
+        let mut is_decisive =
+            |value: &Value| self.test.passes(value, budget).is_ok_and(|passes| passes != self.is_negated);
+        let decisive = items.into_iter().find(|(_, value)| is_decisive(value))?;
         Some(decisive.0)
     }
 
@@ -149,16 +164,35 @@ impl Criterion {
 impl Test {
     /// Returns whether one selected value passes. A number passes in either of its two spellings,
     /// because KubeMod's users had to write `1e+06` and meant `1000000`.
-    fn passes(&self, value: &Value) -> bool {
-        let spelled = |test: &dyn Fn(&str) -> bool| match value {
-            Value::String(text) => test(text),
-            _ => test(&jsonpath::text(value)) || test(&jsonpath::text_go(value)),
-        };
+    ///
+    /// # Errors
+    /// When the budget is used up.
+    fn passes(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        if let Self::Present = self {
+            return Ok(true);
+        }
+        if let Value::String(text) = value {
+            return self.passes_text(text, budget);
+        }
+        Ok(self.passes_text(&jsonpath::text(value), budget)?
+            || self.passes_text(&jsonpath::text_go(value), budget)?)
+    }
+
+    fn passes_text(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
-            Self::Present => true,
-            Self::Equals(wanted) => spelled(&|text| text == wanted),
-            Self::OneOf(wanted) => spelled(&|text| wanted.iter().any(|wanted| wanted == text)),
-            Self::Matches(regex) => spelled(&|text| regex.is_match(text)),
+            Self::Present => Ok(true),
+            Self::Equals(wanted) => {
+                budget.step(1 + text.len() as u64 / 64)?;
+                Ok(text == wanted)
+            }
+            Self::OneOf(wanted) => {
+                budget.step(1 + wanted.len() as u64 / 16 + text.len() as u64 / 64)?;
+                Ok(wanted.iter().any(|wanted| wanted == text))
+            }
+            Self::Matches(regex) => {
+                budget.step(regex.cost(text))?;
+                Ok(regex.is_match(text))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
 use kubewright_lang::patch::{self, Operation, Options};
-use kubewright_value::{Budget, Location, Step, Text, Value};
+use kubewright_value::{Budget, Limits, Location, Step, Text, Value};
 
 use super::annotation;
 use super::criterion::{Criterion, all_met};
@@ -54,6 +54,9 @@ pub(super) struct PatchOperation {
 
 /// KubeMod's JSON Patch, which departs from the standard wherever it can.
 pub const PATCH_OPTIONS: Options = Options::lenient();
+
+/// What a message may cost. The object is refused with or without it, so it is not worth much.
+const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
 impl RequestProgram for Rule {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
@@ -153,7 +156,7 @@ impl Rule {
                     .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
             })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
-            evaluation.tracer.say(|| done(operation, origin, changes.contains(&number)));
+            evaluation.tracer.say(|| done(operation, origin, changes.binary_search(&number).is_ok()));
         }
         Ok(Patched { rendered, changes, annotation })
     }
@@ -167,7 +170,9 @@ impl Rule {
         if changes.len() == rendered.len() {
             return Effect::Patch(rendered);
         }
-        let effective = rendered.into_iter().enumerate().filter(|(number, _)| changes.contains(number));
+        // The changes are numbered in order.
+        let is_change = |number: &usize| changes.binary_search(number).is_ok();
+        let effective = rendered.into_iter().enumerate().filter(|(number, _)| is_change(number));
         Effect::Patch(effective.map(|(_, operation)| operation).collect())
     }
 
@@ -179,7 +184,7 @@ impl Rule {
             Reach::Every => namespace,
         };
         // A message that cannot be made does not save the object.
-        let text = template.map(|template| message(template, &around, evaluation.budget));
+        let text = template.map(|template| message(template, &around, &mut Budget::new(MESSAGE_LIMITS)));
         let (message, denial) = match text {
             Some(Ok(text)) => (text.clone(), format!("{home}/{}: \"{text}\"", self.name)),
             Some(Err(error)) => (

@@ -8,7 +8,7 @@ use kubewright_engine::{
     ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Request, Tracer,
 };
 use kubewright_lang::patch::{self, Options, Pointer};
-use kubewright_value::{Budget, Map, Step, Text, Value};
+use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
 use super::compile::Header;
 use super::criterion::{Criterion, Test};
@@ -26,6 +26,9 @@ const POD_SPECS: &[(&str, &[&str])] = &[
     ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
 ];
 
+/// What trying a rule may spend: little, because it is done for every rule whenever rules are loaded.
+const LIMITS: Limits = Limits { steps: 200_000, bytes: 2 << 20, depth: 256 };
+
 /// Returns a warning when a second application changes what the first one made.
 pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     if !matches!(rule.action, Action::Patch(_)) {
@@ -38,7 +41,7 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     if let NamespaceScope::Named(names) = &header.scope.namespaces {
         request.namespace = names.first().cloned().unwrap_or_default();
     }
-    let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::default(), Tracer::off());
+    let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::new(LIMITS), Tracer::off());
     let object = request.object.clone();
     let memory = Memory::default();
     let mut evaluation = Evaluation::new(&request, &world, &mut budget, &mut tracer, &memory);

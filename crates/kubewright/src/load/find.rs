@@ -68,43 +68,49 @@ fn search(paths: &[String], looked_for: &str, wanted: Wanted<'_>) -> Found {
     let mut seen = HashSet::new();
     for path in paths {
         let inputs = match path.as_str() {
-            "-" => Ok(vec![Input::Standard]),
+            "-" => Ok((vec![Input::Standard], Vec::new())),
             text => one(text, looked_for, wanted),
         };
         match inputs {
-            Ok(inputs) => found.inputs.extend(inputs.into_iter().filter(|input| seen.insert(input.name()))),
+            Ok((inputs, problems)) => {
+                found.inputs.extend(inputs.into_iter().filter(|input| seen.insert(input.name())));
+                found.problems.extend(problems);
+            }
             Err(problem) => found.problems.push(*problem),
         }
     }
     found
 }
 
-fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Vec<Input>, Box<Diagnostic>> {
+/// What was found for one argument, and which folders below it could not be read.
+type Part = (Vec<Input>, Vec<Diagnostic>);
+
+fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
     let path = Path::new(text);
     let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => {
-            let files = Walk::below(path).files(wanted);
-            if files.is_empty() {
+            let (files, problems) = Walk::below(path).files(wanted);
+            if files.is_empty() && problems.is_empty() {
                 return Err(missing(format!(
                     "no files found: looked for {looked_for} in `{text}` and below"
                 )));
             }
-            Ok(files.into_iter().map(Input::File).collect())
+            Ok((files.into_iter().map(Input::File).collect(), problems))
         }
-        Ok(_) => Ok(vec![Input::File(path.to_owned())]),
+        Ok(_) => Ok((vec![Input::File(path.to_owned())], Vec::new())),
         Err(_) if glob::is_pattern(text) => {
             let (folder, segments) = glob::split(text);
-            let files = Walk::below(Path::new(folder)).files(&|file: &Path| {
+            let (files, problems) = Walk::below(Path::new(folder)).files(&|file: &Path| {
                 let names = file.strip_prefix(folder).unwrap_or(file);
                 let names: Vec<_> =
                     names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
                 glob::matches(&segments, &names)
             });
-            if files.is_empty() {
+            if files.is_empty() && problems.is_empty() {
                 return Err(missing(format!("no file fits the pattern `{text}`")));
             }
-            Ok(files.into_iter().map(Input::File).collect())
+            Ok((files.into_iter().map(Input::File).collect(), problems))
         }
         Err(error) => {
             let problem =
@@ -147,25 +153,35 @@ struct Walk {
     real_root: Option<PathBuf>,
     // Folders and files by their real path, so that links make neither circles nor doubles.
     seen: HashSet<PathBuf>,
+    // Folders that could not be read.
+    problems: Vec<Diagnostic>,
 }
 
 impl Walk {
     fn below(root: &Path) -> Self {
-        Self { root: root.to_owned(), real_root: fs::canonicalize(root).ok(), seen: HashSet::new() }
+        let real_root = fs::canonicalize(root).ok();
+        Self { root: root.to_owned(), real_root, seen: HashSet::new(), problems: Vec::new() }
     }
 
-    fn files(mut self, wanted: Wanted<'_>) -> Vec<PathBuf> {
+    fn files(mut self, wanted: Wanted<'_>) -> (Vec<PathBuf>, Vec<Diagnostic>) {
         let mut files = Vec::new();
         let root = self.root.clone();
         self.folder(&root, wanted, MAX_FOLDERS, &mut files);
-        files
+        (files, self.problems)
     }
 
     fn folder(&mut self, folder: &Path, wanted: Wanted<'_>, deeper: usize, files: &mut Vec<PathBuf>) {
-        if deeper == 0 || !self.enters(folder) {
+        if !self.enters(folder) {
             return;
         }
-        let Ok(entries) = fs::read_dir(folder) else { return };
+        if deeper == 0 {
+            self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
+            return;
+        }
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.unread(folder, &plain(&error)),
+        };
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
@@ -175,10 +191,17 @@ impl Walk {
             }
             match fs::metadata(&path) {
                 Ok(data) if data.is_dir() => self.folder(&path, wanted, deeper - 1, files),
-                Ok(_) if wanted(&path) && self.enters(&path) => files.push(path),
+                // A pipe in a folder would be waited for without end.
+                Ok(data) if data.is_file() && wanted(&path) && self.enters(&path) => files.push(path),
                 _ => {}
             }
         }
+    }
+
+    /// Keeps that a folder was left out, so that nobody takes its files for clean.
+    fn unread(&mut self, folder: &Path, why: &str) {
+        let name = folder.to_string_lossy();
+        self.problems.push(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {why}")));
     }
 
     /// Returns whether `path` is inside the root and is seen for the first time.

@@ -12,6 +12,12 @@ use super::Input;
 use super::find::plain;
 use crate::codes::{self, UNREADABLE};
 
+/// How large a file may be.
+const LARGEST: u64 = 1 << 30;
+
+/// How much is read from what does not say how large it is: a pipe or a device.
+const LARGEST_STREAM: u64 = 1 << 28;
+
 /// Reads the documents of all `inputs`, and tells what is wrong with them.
 pub(crate) fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut documents = Vec::new();
@@ -33,16 +39,27 @@ pub(crate) fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec
 pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();
     let bytes = match input {
-        Input::File(path) => fs::read(path),
-        Input::Standard => {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-        }
+        Input::File(path) => fs::File::open(path).and_then(|file| {
+            let size = file.metadata()?.len();
+            all_of(file, size)
+        }),
+        Input::Standard => all_of(io::stdin().lock(), 0),
     };
     let bytes = bytes.map_err(|error| {
         Box::new(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {}", plain(&error))))
     })?;
     yaml::decode(&name, bytes).map_err(|problem| Box::new(problem.into()))
+}
+
+/// Reads everything, of which there is about `size`; a source without an end is given up.
+fn all_of(source: impl io::Read, size: u64) -> io::Result<Vec<u8>> {
+    let largest = if size == 0 { LARGEST_STREAM } else { LARGEST };
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(largest)).unwrap_or(0));
+    source.take(largest + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > largest {
+        return Err(io::Error::other(format!("it has more than {} MiB", largest >> 20)));
+    }
+    Ok(bytes)
 }
 
 /// A part of a text that can be read on its own.

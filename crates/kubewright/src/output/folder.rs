@@ -1,6 +1,6 @@
 //! Every resulting object in a file of its own.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,15 @@ const LONGEST: usize = 200;
 pub(crate) struct Folder {
     path: PathBuf,
     taken: HashSet<String>,
+    // The number to try next for a name that was taken.
+    next: HashMap<String, usize>,
 }
 
 impl Folder {
     /// Makes the folder.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(path).map_err(Failure::writing(path))?;
-        Ok(Self { path: path.to_owned(), taken: HashSet::new() })
+        Ok(Self { path: path.to_owned(), taken: HashSet::new(), next: HashMap::new() })
     }
 
     /// Returns `kind-namespace-name.yaml`, numbered from the second of that name on.
@@ -33,10 +35,13 @@ impl Folder {
             parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
         let stem: String = parts.join("-").chars().take(LONGEST).collect();
         let mut name = format!("{stem}.yaml");
-        let mut number = 2;
+        if self.taken.insert(name.clone()) {
+            return name;
+        }
+        let number = self.next.entry(stem.clone()).or_insert(2);
         while !self.taken.insert(name.clone()) {
             name = format!("{stem}-{number}.yaml");
-            number += 1;
+            *number += 1;
         }
         name
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Severity, Status};
 
-use super::{Ending, Show, Target};
+use super::{Ending, Show, Target, visible};
 use crate::review::{ObjectReport, OutcomeRow};
 
 /// Shows reports as workflow commands.
@@ -75,9 +75,16 @@ fn write(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns `text` for the part after `::`.
+/// Returns `text` for the part after `::`, with what could steer a terminal spelt out.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let lines: Vec<_> = text
+        .split('\n')
+        .map(|line| {
+            let parts: Vec<_> = line.split('\r').map(|part| visible(part).replace('%', "%25")).collect();
+            parts.join("%0D")
+        })
+        .collect();
+    lines.join("%0A")
 }
 
 /// Returns `text` for a property.
@@ -93,5 +100,6 @@ mod tests {
     fn a_message_cannot_start_a_command_of_its_own() {
         assert_eq!(data("50%\n::error::x"), "50%25%0A::error::x");
         assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
+        assert_eq!(data("a\r\n\u{1b}[2J"), "a%0D%0A\\u{1b}[2J");
     }
 }

@@ -88,8 +88,6 @@ pub(crate) fn tell(line: impl fmt::Display) {
 
 /// Returns `text` on one line with its control characters spelt out, so that an object cannot steer a terminal.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let is_harmful =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
@@ -101,6 +99,11 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
         c => c.to_string(),
     });
     Cow::Owned(spelt.collect())
+}
+
+/// Returns whether a terminal does more with `c` than show it.
+pub(super) fn is_harmful(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns `text` made visible, cut after `most` characters.

@@ -2,7 +2,7 @@
 
 use kubewright_engine::{Diagnostic, Severity};
 
-use super::paint::{Paint, short, visible};
+use super::paint::{Paint, is_harmful, short, visible};
 use crate::words::plural;
 
 /// How much of a long line is shown on either side of the place.
@@ -63,7 +63,7 @@ pub(crate) fn window(line: &str, column: usize, length: usize) -> (String, usize
     let start = if line.chars().count() > 3 * SHOWN { at.saturating_sub(SHOWN) } else { 0 };
     let limit = if line.chars().count() > 3 * SHOWN { 2 * SHOWN } else { usize::MAX };
     let shown: String =
-        line.chars().skip(start).take(limit).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        line.chars().skip(start).take(limit).map(|c| if is_harmful(c) { ' ' } else { c }).collect();
     let count = shown.chars().count();
     let before = (at - start).min(count);
     (shown, before, length.clamp(1, (count - before).max(1)))
@@ -95,5 +95,15 @@ impl std::fmt::Display for Tally {
             (0, warnings) => f.write_str(&plural(warnings, "warning")),
             (errors, warnings) => write!(f, "{}, {}", plural(errors, "error"), plural(warnings, "warning")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shown_line_cannot_turn_the_text_round() {
+        assert_eq!(window("a\u{202e}b\u{1b}", 3, 1), ("a b ".to_owned(), 2, 1));
     }
 }

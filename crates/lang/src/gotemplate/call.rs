@@ -50,6 +50,9 @@ const MAX_REGEXES: usize = 64;
 /// What compiling a pattern that is not constant is charged, in steps.
 const COMPILING: u64 = 50_000;
 
+/// How large a compiled pattern that is not constant may be, in bytes.
+const DYNAMIC_SIZE: usize = 1 << 20;
+
 /// Everything that a function may read or charge.
 pub(super) struct Call<'a> {
     pub budget: &'a mut Budget,
@@ -118,7 +121,8 @@ impl<'a> Call<'a> {
             return Ok(known.clone());
         }
         self.budget.step(COMPILING)?;
-        let compiled = compile(pattern);
+        let compiled = compile(pattern, DYNAMIC_SIZE);
+        self.budget.step(compiled.as_ref().map_or(COMPILING, |regex| regex.compiling_cost()))?;
         if self.regexes.len() < MAX_REGEXES {
             self.regexes.insert(pattern.clone(), compiled.clone());
         }
@@ -225,9 +229,9 @@ impl Drop for Call<'_> {
     }
 }
 
-/// Compiles a pattern by Go's rules; the message is Go's.
-pub(super) fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
-    goregex::compile(pattern).map(Arc::new).map_err(|error| {
+/// Compiles a pattern by Go's rules into at most about `size` bytes; the message is Go's.
+pub(super) fn compile(pattern: &str, size: usize) -> Result<Arc<Regex>, String> {
+    goregex::compile_within(pattern, size).map(Arc::new).map_err(|error| {
         let message = error.to_string();
         if message.starts_with("error parsing regexp") {
             message

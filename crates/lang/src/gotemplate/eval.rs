@@ -266,10 +266,10 @@ impl<'a> Run<'a> {
         }
         // Looking at long text takes time, whatever comes of it.
         let looked_at: usize = values.iter().filter_map(Item::as_bytes).map(<[u8]>::len).sum();
-        self.limit(|call| call.budget.step(1 + looked_at as u64 / 32))?;
+        self.limit(|call| call.budget.step(1 + looked_at as u64 / 8))?;
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
-            if let Item::Text(text) = &item {
-                self.call.budget.produce(text.len())?;
+            if let Some(made) = item.as_bytes() {
+                self.call.budget.produce(made.len())?;
             }
             Ok(item)
         });

@@ -146,6 +146,7 @@ fn matched<'a>(
                 at: link.right.at,
             };
             let regex = regex.map_err(bad)?;
+            budget.step(regex.compiling_cost())?;
             budget.step(regex.cost(&text))?;
             regex.is_match(&text)
         }

@@ -6,7 +6,7 @@
 
 use kubewright_value::{Budget, Kind, Map, Text, Value};
 
-use super::charge::{charge, shifting};
+use super::charge::{charge, reindexing, shifting};
 use super::failure::{Failure, bad_index, not_a_container, out_of_range};
 use super::walk::{find, part_mut};
 use super::{Operation, Options, PatchError, PatchErrorKind, Pointer, index};
@@ -166,25 +166,24 @@ impl Writer<'_> {
             return self.set_root(document, Value::Null);
         };
         let parent = parents.iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
-        // Removing moves what comes after, so the whole level is kept, with its order.
-        self.undo.keep(path, parents.len(), Was::Value(parent.clone()));
-        match parent {
+        let was = match parent {
             Value::Object(map) => {
-                self.budget.step(shifting(map.len()))?;
-                if let Some(map) = parent.as_object_mut() {
-                    map.remove(last);
-                }
+                let place = map.position(last);
+                self.budget.step(reindexing(map.len() - place.unwrap_or(0)))?;
+                let removed = parent.as_object_mut().and_then(|map| map.remove(last));
+                place.zip(removed).map(|(place, value)| Was::Entry(place, last.clone(), value))
             }
             Value::Array(items) => {
                 let place = index::parse(last, self.options)
                     .and_then(|i| index::existing(i, items.len(), self.options));
                 let place = place.ok_or_else(|| out_of_range(last, items.len()))?;
                 self.budget.step(shifting(items.len() - place))?;
-                if let Some(items) = parent.as_array_mut() {
-                    items.remove(place);
-                }
+                parent.as_array_mut().map(|items| Was::Item(place, items.remove(place)))
             }
             scalar => return Err(not_a_container(last, scalar.kind())),
+        };
+        if let Some(was) = was {
+            self.undo.keep(path, parents.len(), was);
         }
         Ok(true)
     }
@@ -217,8 +216,12 @@ enum Was {
     Value(Value),
     /// The object had this, or nothing, under this key.
     Key(Text, Option<Value>),
+    /// The object had this entry at this place.
+    Entry(usize, Text, Value),
     /// The list had no item at this place.
     NoItem(usize),
+    /// The list had this item at this place.
+    Item(usize, Value),
 }
 
 impl Undo {
@@ -237,6 +240,14 @@ impl Undo {
                 Was::Value(value) => *here = value,
                 Was::Key(key, Some(value)) => drop(here.as_object_mut().map(|map| map.insert(key, value))),
                 Was::Key(key, None) => drop(here.as_object_mut().map(|map| map.remove(&key))),
+                Was::Entry(place, key, value) => {
+                    drop(here.as_object_mut().map(|map| map.insert_at(place, key, value)));
+                }
+                Was::Item(place, value) => {
+                    if let Some(items) = here.as_array_mut().filter(|items| place <= items.len()) {
+                        items.insert(place, value);
+                    }
+                }
                 Was::NoItem(place) => {
                     if let Some(items) = here.as_array_mut().filter(|items| place < items.len()) {
                         items.remove(place);

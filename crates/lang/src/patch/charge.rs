@@ -47,6 +47,11 @@ fn charge_parts<'a>(
     charged
 }
 
+/// Returns the steps that moving `count` entries of an object costs, whose places are looked up by key.
+pub(super) fn reindexing(count: usize) -> u64 {
+    count as u64 / 2
+}
+
 /// Returns the steps that moving `count` items costs.
 pub(super) fn shifting(count: usize) -> u64 {
     count as u64 / 16

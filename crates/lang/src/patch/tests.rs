@@ -218,6 +218,26 @@ fn hostile_patches_meet_the_budget() {
 }
 
 #[test]
+fn removing_every_item_of_a_long_list_copies_nothing() {
+    let mut document = Value::array(vec![Value::from(1_u64); 300_000]);
+    let path = |number: usize| Pointer::parse(&format!("/{number}")).unwrap();
+    let operations: Vec<_> = (0..300_000).rev().map(|n| Operation::Remove { path: path(n) }).collect();
+    let applied = apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default());
+    assert_eq!((applied, document), (Ok(300_000), value("[]")));
+}
+
+#[test]
+fn what_was_removed_comes_back_where_it_stood() {
+    let before = r#"{"a":1,"b":[1,2,3],"c":2}"#;
+    let patch = r#"[{"op":"remove","path":"/a"},{"op":"remove","path":"/b/1"},{"op":"remove","path":"/b/0"},
+        {"op":"add","path":"/a","value":9},{"op":"remove","path":"/b"},{"op":"remove","path":"/x"}]"#;
+    let mut document = value(before);
+    let operations = Operation::list(&value(patch)).unwrap();
+    assert!(apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default()).is_err());
+    assert_eq!(document.to_string(), before);
+}
+
+#[test]
 fn the_budget_comes_back_to_its_level() {
     let mut budget = Budget::new(Limits { steps: 1000, bytes: 10_000, depth: 3 });
     for _ in 0..10 {

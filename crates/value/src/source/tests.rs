@@ -34,6 +34,26 @@ fn a_part_keeps_its_positions() {
 }
 
 #[test]
+fn a_line_ends_as_in_yaml() {
+    let source = Source::new("t.yaml", "a\r\nb\rc\n\nd");
+    let lines: Vec<_> = (0..7).map(|number| source.line(number)).collect();
+    assert_eq!(lines, [None, Some("a"), Some("b"), Some("c"), Some(""), Some("d"), None]);
+    assert_eq!(Source::new("t.yaml", "a\n").line(2), None);
+}
+
+#[test]
+fn a_hundred_thousand_numbers_on_one_line_are_located_at_once() {
+    let text = format!("[{}1]", "1,".repeat(100_000));
+    let document = json::read(&Source::new("t.json", text)).expect("readable");
+    let part = document.part(&[70_000.into()]).expect("there");
+    let started = std::time::Instant::now();
+    for _ in 0..100_000 {
+        assert_eq!(part.locate(&[]).position.column, 140_002);
+    }
+    assert!(started.elapsed().as_secs() < 5);
+}
+
+#[test]
 fn the_items_of_an_array_keep_their_positions() {
     let document = json::read(&Source::new("t.json", TEXT)).expect("readable");
     let items: Vec<_> = document

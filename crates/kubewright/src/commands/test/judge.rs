@@ -148,7 +148,12 @@ impl Judged<'_> {
         let path = relative(self.folder, file);
         let text =
             std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
-        yaml::parse(&text).map_err(|error| format!("`{path}`: {error}"))
+        let expected = yaml::parse(&text).map_err(|error| format!("`{path}`: {error}"))?;
+        // Whatever else the file is, it is not shown.
+        if expected.as_object().is_none() {
+            return Err(format!("`{path}` holds no object"));
+        }
+        Ok(expected)
     }
 
     /// Returns the object after the expected patch.

@@ -141,13 +141,25 @@ impl<'a> Bench<'a> {
         let name = id.to_string();
         let build = || {
             let dialects = kubewright_dialects::all(&self.options);
-            let rules = kubewright_dialects::load(&dialects, &self.rule_documents).rules;
+            let rules = kubewright_dialects::load(&dialects, self.documents_of(id)).rules;
             Engine::new(rules.into_iter().filter(|rule| *rule.id == *id).collect())
         };
         match self.alone.get(&name) {
             Some(cell) => cell.get_or_init(build).decide(request, &self.world, &Settings::default()),
             None => build().decide(request, &self.world, &Settings::default()),
         }
+    }
+
+    /// Returns the document that holds the rule called `id`, or all of them where that cannot be told.
+    fn documents_of(&self, id: &RuleId) -> &[Document] {
+        let all = self.rule_documents.as_slice();
+        let Some(rule) = self.engine.rules().iter().find(|rule| *rule.id == *id) else { return all };
+        let holds = |document: &Document| {
+            Arc::ptr_eq(&document.source, &rule.location.source)
+                && document.locate(&[]).position <= rule.location.position
+        };
+        let place = all.iter().rposition(holds);
+        place.and_then(|place| all.get(place..=place)).unwrap_or(all)
     }
 
     fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {

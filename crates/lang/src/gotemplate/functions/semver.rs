@@ -12,7 +12,9 @@ use super::{Function, Type, function};
 
 pub(super) const TABLE: &[Function] = &[
     function("semver", &[Type::Text], |_, a| Ok(Item::Version(Rc::new(Version::parse(text(a, 0))?)))),
-    function("semverCompare", &[Type::Text, Type::Text], |_, a| {
+    function("semverCompare", &[Type::Text, Type::Text], |call, a| {
+        // Each part is matched with expressions that have many groups.
+        call.budget.step(16 * text(a, 0).len() as u64)?;
         let constraint = constraint::Constraints::parse(text(a, 0))?;
         Ok(Item::Bool(constraint.allows(&Version::parse(text(a, 1))?)))
     }),

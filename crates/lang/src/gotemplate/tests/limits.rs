@@ -45,6 +45,9 @@ fn looking_at_long_text_costs_steps() {
     stops(r#"{{ $s := repeat 500000 "a" }}{{ range 1000 }}{{ if contains "b" $s }}{{ end }}{{ end }}"#);
     stops(r#"{{ range $i := 1000 }}{{ if regexMatch (printf "a{%d}" $i) "b" }}{{ end }}{{ end }}"#);
     stops(r#"{{ fromJson (repeat 500000 "1") }}"#);
+    stops(
+        r#"{{ $s := repeat 10000 ">1 || " }}{{ range 1000 }}{{ if semverCompare (print $s ">2") "0.1.0" }}{{ end }}{{ end }}"#,
+    );
     let many = format!("{{{{ $x := 1 }}}}{}", "{{ $y := 2 }}".repeat(20_000));
     stops(&format!(
         "{many}{{{{ range 100 }}}}{{{{ $x }}}}{{{{ end }}}}{{{{ range 1000 }}}}{{{{ $x = 3 }}}}{{{{ end }}}}"
