@@ -302,6 +302,26 @@ fn the_forgiving_language_makes_null_of_more() {
 }
 
 #[test]
+fn the_end_of_the_budget_is_never_forgiven() {
+    let text = "map(&@, @)[?@ == `1`]";
+    let expression = Expression::parse_as(text, &Functions::standard(), Language::Forgiving).unwrap();
+    let long = Value::array(vec![Value::Null; 1_000]);
+    let limits = Limits { steps: 500, ..Limits::default() };
+    let error = expression.evaluate(&long, &mut Budget::new(limits)).expect_err(text);
+    assert_eq!(error.kind, EvalErrorKind::Limit);
+}
+
+#[test]
+fn a_function_may_take_no_arguments_and_keep_a_value_of_its_own() {
+    let now = Value::from("2024-05-01T10:00:00Z");
+    let functions = Functions::none().with("time_now", Signature::of([]), move |_, _| Ok(now.clone()));
+    let expression = Expression::parse("time_now()", &functions).unwrap();
+    let found = expression.evaluate(&Value::Null, &mut Budget::default()).unwrap();
+    assert_eq!(found, Value::from("2024-05-01T10:00:00Z"));
+    assert!(Expression::parse("time_now(@)", &functions).is_err());
+}
+
+#[test]
 fn long_expressions_are_flat() {
     let root = json::parse(r#"{"a":1}"#).unwrap();
     for (unit, glue) in [("a", "."), ("@", " | "), ("a", " || "), ("a", " && "), ("a", ".")] {
