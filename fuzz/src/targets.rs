@@ -2,6 +2,7 @@
 
 mod goregex;
 mod gotemplate;
+mod jmespath;
 mod json;
 mod jsonpath;
 mod modrule;
@@ -27,6 +28,7 @@ pub(crate) const TARGETS: &[Target] = &[
     yaml::TARGET,
     yaml_write::TARGET,
     jsonpath::TARGET,
+    jmespath::TARGET,
     gotemplate::TARGET,
     goregex::TARGET,
     patch::TARGET,

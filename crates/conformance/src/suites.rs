@@ -2,6 +2,7 @@
 //!
 //! A suite that a folder does not have is not run; a case of an unknown shape fails.
 
+mod jmespath;
 mod jsonpatch;
 mod modrule;
 
@@ -30,9 +31,11 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
         return Err(format!("{} is not a folder", corpus.display()));
     }
     let mut results = Vec::new();
-    for (folder, run) in
-        [("modrule", modrule::run as fn(&str, &Value) -> SuiteResult), ("jsonpatch", jsonpatch::run)]
-    {
+    for (folder, run) in [
+        ("modrule", modrule::run as fn(&str, &Value) -> SuiteResult),
+        ("jsonpatch", jsonpatch::run),
+        ("jmespath", jmespath::run),
+    ] {
         for file in json_files(&corpus.join(folder))? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let name = format!("{folder}/{stem}");

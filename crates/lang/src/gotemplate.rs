@@ -19,7 +19,7 @@ mod print;
 mod printf;
 mod reads;
 mod run;
-mod time;
+pub(crate) mod time;
 mod truth;
 
 use kubewright_value::{Budget, Text};

@@ -6,6 +6,7 @@
 mod gofloat;
 pub mod goregex;
 pub mod gotemplate;
+pub mod jmespath;
 pub mod jsonpath;
 pub mod patch;
 pub mod textdiff;

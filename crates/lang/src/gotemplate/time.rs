@@ -12,11 +12,11 @@ use kubewright_value::Text;
 
 use super::item::{Item, Width};
 pub(super) use duration::{format_duration, parse_duration};
-pub(super) use reading::parse;
+pub(crate) use reading::parse;
 
 /// A point in time as seen in a zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Time {
+pub(crate) struct Time {
     /// Since 1970, in UTC.
     pub nanoseconds: i128,
     /// East of UTC, in seconds.
@@ -30,7 +30,7 @@ const DAY: i64 = 86_400;
 
 /// What a calendar and a clock show.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Civil {
+pub(crate) struct Civil {
     pub year: i64,
     pub month: u32,
     pub day: u32,
@@ -44,12 +44,12 @@ pub(super) struct Civil {
 
 impl Time {
     /// Returns the time that many nanoseconds after 1970, in UTC.
-    pub(super) fn utc(nanoseconds: i128) -> Self {
+    pub(crate) fn utc(nanoseconds: i128) -> Self {
         Self { nanoseconds, offset: 0, zone: Text::new_static("UTC") }
     }
 
     /// Returns the time that many seconds after 1970, in UTC.
-    pub(super) fn from_unix(seconds: i64) -> Self {
+    pub(crate) fn from_unix(seconds: i64) -> Self {
         Self::utc(i128::from(seconds) * SECOND)
     }
 
@@ -81,16 +81,16 @@ impl Time {
         Ok(Self { nanoseconds: self.nanoseconds, offset, zone: Text::new_static(zone) })
     }
 
-    pub(super) fn add(&self, nanoseconds: i64) -> Self {
+    pub(crate) fn add(&self, nanoseconds: i64) -> Self {
         Self { nanoseconds: self.nanoseconds + i128::from(nanoseconds), ..self.clone() }
     }
 
     /// Writes the time by a Go layout.
-    pub(super) fn format(&self, layout: &str) -> String {
+    pub(crate) fn format(&self, layout: &str) -> String {
         layout::format(self, layout)
     }
 
-    pub(super) fn civil(&self) -> Civil {
+    pub(crate) fn civil(&self) -> Civil {
         let local = self.nanoseconds + i128::from(self.offset) * SECOND;
         let seconds = i64::try_from(local.div_euclid(SECOND)).unwrap_or(0);
         let (days, clock) = (seconds.div_euclid(DAY), small(seconds.rem_euclid(DAY)));

@@ -6,7 +6,7 @@ use super::layout::{DAYS, MONTHS, Part, next_part};
 use super::{DAY, SECOND, Time, days_from_civil};
 
 /// Reads `text` by `layout`; the error says which parts do not fit.
-pub(in super::super) fn parse(layout: &str, text: &str) -> Result<Time, String> {
+pub(crate) fn parse(layout: &str, text: &str) -> Result<Time, String> {
     let mut fields = Fields::default();
     let mut rest = layout;
     let mut value = text;

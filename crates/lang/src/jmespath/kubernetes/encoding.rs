@@ -1,0 +1,67 @@
+//! Texts that stand for other texts or values.
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use kubewright_value::{Budget, Value, json, yaml};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+
+/// Padded, and forgiving about the bits that the last character does not need.
+const BASE64: GeneralPurpose =
+    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+
+pub(super) fn add_to(functions: Functions) -> Functions {
+    let text = || Signature::of([Accepts::STRING]);
+    functions
+        .with("base64_encode", text(), |arguments, budget| {
+            Ok(Value::from(BASE64.encode(charged(arguments, budget, 2)?)))
+        })
+        .with("base64_decode", text(), base64_decode)
+        .with("sha256", text(), |arguments, budget| {
+            Ok(Value::from(hex(&Sha256::digest(charged(arguments, budget, 1)?))))
+        })
+        .with("sha1", text(), |arguments, budget| {
+            Ok(Value::from(hex(&Sha1::digest(charged(arguments, budget, 1)?))))
+        })
+        .with("parse_json", text(), parse_json)
+        .with("parse_yaml", text(), parse_yaml)
+}
+
+/// Line breaks are skipped; what is not UTF-8 is replaced.
+fn base64_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    let text = charged(arguments, budget, 2)?.replace(['\n', '\r'], "");
+    let bytes = BASE64
+        .decode(text)
+        .map_err(|error| Failure::wrong_value(format!("the text is not base64: {error}")).about(0))?;
+    Ok(Value::from(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn parse_json(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    json::parse(charged(arguments, budget, 8)?)
+        .map_err(|error| Failure::wrong_value(format!("the text is not JSON: {error}")).about(0))
+}
+
+fn parse_yaml(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    yaml::parse(charged(arguments, budget, 8)?)
+        .map_err(|error| Failure::wrong_value(format!("the text is not YAML: {error}")).about(0))
+}
+
+/// Returns the first argument after charging for `factor` times its length.
+fn charged<'a>(
+    arguments: &'a [Argument<'_>],
+    budget: &mut Budget,
+    factor: usize,
+) -> Result<&'a str, Failure> {
+    let text = arguments.first().map_or("", Argument::text);
+    budget.step(text.len() as u64)?;
+    budget.produce(text.len().saturating_mul(factor).saturating_add(64))?;
+    Ok(text)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}

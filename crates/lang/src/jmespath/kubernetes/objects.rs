@@ -1,0 +1,72 @@
+//! Objects and arrays by computed keys.
+
+use kubewright_value::{Budget, Map, Text, Value};
+
+use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::{integer, plain_text};
+
+pub(super) fn add_to(functions: Functions) -> Functions {
+    let container = Accepts::OBJECT | Accepts::ARRAY;
+    functions
+        .with("lookup", Signature::of([container, Accepts::STRING | Accepts::NUMBER]), lookup)
+        .with("items", Signature::of([container, Accepts::STRING, Accepts::STRING]), items)
+        .with("object_from_lists", Signature::of([Accepts::ARRAY, Accepts::ARRAY]), object_from_lists)
+}
+
+/// Returns what stands under a key or index, or null.
+fn lookup(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
+    let [container, key] = arguments else { return Ok(Value::Null) };
+    let found = match (container.value(), key.value()) {
+        (Value::Object(map), Value::String(key)) => map.get(key),
+        (Value::Array(items), Value::Number(_)) => {
+            usize::try_from(integer(arguments, 1, "an index")?).ok().and_then(|index| items.get(index))
+        }
+        (Value::Object(_), _) => return Err(wrong_key("an object", "a string")),
+        _ => return Err(wrong_key("an array", "a number")),
+    };
+    Ok(found.cloned().unwrap_or_default())
+}
+
+fn wrong_key(container: &str, key: &str) -> Failure {
+    Failure::wrong_type(format!("argument 2 of `lookup` in {container} must be {key}")).about(1)
+}
+
+/// Returns an object with key and value for each entry; those of an object sorted by key.
+fn items(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    let [container, key_name, value_name] = arguments else { return Ok(Value::Null) };
+    let (key_name, value_name) = (Text::new(key_name.text()), Text::new(value_name.text()));
+    let entries: Vec<(Value, &Value)> = match container.value() {
+        Value::Object(map) => {
+            budget.step(map.len() as u64 * 8)?;
+            map.sorted().into_iter().map(|(key, value)| (Value::from(key.clone()), value)).collect()
+        }
+        other => {
+            let items = other.as_array().unwrap_or_default();
+            budget.step(items.len() as u64)?;
+            items.iter().enumerate().map(|(i, value)| (Value::from(i), value)).collect()
+        }
+    };
+    budget.produce(entries.len().saturating_mul(size_of::<(Text, Value)>() * 2 + size_of::<Map>()))?;
+    let object = |(key, value): (Value, &Value)| {
+        let mut map = Map::with_capacity(2);
+        map.insert(key_name.clone(), key);
+        map.insert(value_name.clone(), value.clone());
+        Value::object(map)
+    };
+    Ok(Value::array(entries.into_iter().map(object).collect()))
+}
+
+/// A key without a value gets null; a value without a key is left out.
+fn object_from_lists(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    let [keys, values] = arguments else { return Ok(Value::Null) };
+    let mut map = Map::with_capacity(keys.items().len());
+    for (i, key) in keys.items().iter().enumerate() {
+        budget.step(1)?;
+        let key = plain_text(key).ok_or_else(|| {
+            Failure::wrong_type(format!("a key must be a string, not {}", key.kind())).about(0)
+        })?;
+        budget.produce(key.len() + size_of::<(Text, Value)>())?;
+        map.insert(Text::from(key), values.items().get(i).cloned().unwrap_or_default());
+    }
+    Ok(Value::object(map))
+}

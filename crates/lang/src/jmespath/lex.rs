@@ -1,0 +1,187 @@
+//! The words of an expression.
+
+use kubewright_value::{Position, Text, Value, json};
+
+use super::{ParseError, ParseErrorKind};
+
+/// A word and where it stands, in bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Token {
+    pub(super) word: Word,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Word {
+    /// `a`
+    Identifier(Text),
+    /// `"a"`
+    Quoted(Text),
+    /// `` `1` `` and `'a'`
+    Literal(Value),
+    Number(i64),
+    /// An operator or bracket. `[?` and `[]` are one each.
+    Sign(&'static str),
+    End,
+}
+
+/// What could not be read, and where: start and end in bytes.
+#[derive(Debug)]
+pub(super) struct Bad {
+    pub(super) message: String,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) kind: ParseErrorKind,
+}
+
+impl Bad {
+    pub(super) fn syntax(message: impl Into<String>, start: usize, end: usize) -> Self {
+        Self { message: message.into(), start, end, kind: ParseErrorKind::Syntax }
+    }
+
+    pub(super) fn located(self, text: &str) -> ParseError {
+        let covered = text.get(self.start..self.end).unwrap_or_default().chars().count();
+        ParseError {
+            message: self.message,
+            position: position(text, self.start),
+            length: u32::try_from(covered).unwrap_or(u32::MAX).max(1),
+            kind: self.kind,
+        }
+    }
+}
+
+/// Returns where byte `at` of `text` stands.
+pub(super) fn position(text: &str, at: usize) -> Position {
+    let before = text.get(..at).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+    Position {
+        line: count(before.bytes().filter(|c| *c == b'\n').count()),
+        column: count(before.get(line_start..).unwrap_or_default().chars().count()),
+    }
+}
+
+/// Returns the words of `text`, with [`Word::End`] as the last one.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Bad> {
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    loop {
+        let rest = text.get(start..).unwrap_or_default();
+        let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+        start += rest.len() - trimmed.len();
+        let (word, length) = word(trimmed, start)?;
+        let is_end = word == Word::End;
+        tokens.push(Token { word, start, end: start + length });
+        if is_end {
+            return Ok(tokens);
+        }
+        start += length;
+    }
+}
+
+/// Longer ones first.
+const SIGNS: &[&str] = &[
+    "[?", "[]", "||", "&&", "==", "!=", "<=", ">=", "[", "]", "(", ")", "{", "}", ".", "*", ",", ":", "@",
+    "&", "|", "!", "<", ">",
+];
+
+/// Reads the word at the start of `rest` and its length.
+fn word(rest: &str, start: usize) -> Result<(Word, usize), Bad> {
+    let Some(first) = rest.chars().next() else { return Ok((Word::End, 0)) };
+    match first {
+        'a'..='z' | 'A'..='Z' | '_' => {
+            let length = rest.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();
+            Ok((Word::Identifier(Text::new(rest.get(..length).unwrap_or_default())), length))
+        }
+        '0'..='9' | '-' => number(rest, start),
+        '"' => quoted(rest, start),
+        '\'' => raw(rest, start),
+        '`' => literal(rest, start),
+        _ => match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+            Some(sign) => Ok((Word::Sign(sign), sign.len())),
+            None => {
+                let end = start + first.len_utf8();
+                let help = if first == '=' { ", equality is written `==`" } else { "" };
+                Err(Bad::syntax(format!("unexpected `{first}`{help}"), start, end))
+            }
+        },
+    }
+}
+
+fn number(rest: &str, start: usize) -> Result<(Word, usize), Bad> {
+    let digits = rest.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+    let length = digits + 1;
+    let text = rest.get(..length).unwrap_or_default();
+    if text == "-" {
+        return Err(Bad::syntax("unexpected `-`, there is no subtraction", start, start + 1));
+    }
+    let number = text.parse();
+    let number = number
+        .map_err(|_| Bad::syntax(format!("the number `{text}` is too large"), start, start + length))?;
+    Ok((Word::Number(number), length))
+}
+
+fn quoted(rest: &str, start: usize) -> Result<(Word, usize), Bad> {
+    let length = closed(rest, b'"')
+        .ok_or_else(|| Bad::syntax("quoted name is not closed", start, start + rest.len()))?;
+    match json::parse(rest.get(..length).unwrap_or_default()) {
+        Ok(Value::String(text)) => Ok((Word::Quoted(text), length)),
+        Ok(_) => Err(Bad::syntax("a quoted name must be a string", start, start + length)),
+        Err(error) => Err(Bad::syntax(format!("bad quoted name: {}", error.message), start, start + length)),
+    }
+}
+
+/// Reads `'…'`, in which `\'` is a quote and any other backslash itself.
+fn raw(rest: &str, start: usize) -> Result<(Word, usize), Bad> {
+    let length =
+        closed(rest, b'\'').ok_or_else(|| Bad::syntax("string is not closed", start, start + rest.len()))?;
+    let inner = rest.get(1..length - 1).unwrap_or_default();
+    Ok((Word::Literal(Value::from(unescaped(inner, '\''))), length))
+}
+
+/// Reads JSON between backquotes.
+fn literal(rest: &str, start: usize) -> Result<(Word, usize), Bad> {
+    let length =
+        closed(rest, b'`').ok_or_else(|| Bad::syntax("literal is not closed", start, start + rest.len()))?;
+    let inner = rest.get(1..length - 1).unwrap_or_default();
+    let bad = |message: &str| {
+        let message =
+            format!("`{inner}` between backquotes is not JSON: {message}; strings are written `'…'`");
+        Bad::syntax(message, start, start + length)
+    };
+    let value = json::parse(&unescaped(inner, '`')).map_err(|error| bad(&error.message))?;
+    Ok((Word::Literal(value), length))
+}
+
+/// Returns the length of the quoted text at the start of `rest`, quotes included.
+fn closed(rest: &str, quote: u8) -> Option<usize> {
+    let mut bytes = rest.bytes().enumerate().skip(1);
+    while let Some((i, byte)) = bytes.next() {
+        if byte == quote {
+            return Some(i + 1);
+        }
+        if byte == b'\\' {
+            bytes.next();
+        }
+    }
+    None
+}
+
+/// Returns `text` with the backslashes removed that stand before `quote`.
+fn unescaped(text: &str, quote: char) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some(next) if next == quote => out.push(next),
+            Some(next) => out.extend(['\\', next]),
+            None => out.push('\\'),
+        }
+    }
+    out
+}

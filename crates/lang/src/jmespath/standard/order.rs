@@ -1,0 +1,101 @@
+//! The greatest, the least, and all in order. Only strings and numbers have an order, not mixed.
+
+use kubewright_value::{Budget, Kind, Value};
+
+use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+
+pub(super) fn add_to(functions: Functions) -> Functions {
+    let plain = || Signature::of([Accepts::NUMBERS | Accepts::STRINGS]);
+    let by = || Signature::of([Accepts::ARRAY, Accepts::REFERENCE]);
+    functions
+        .with("sort", plain(), sort)
+        .with("max", plain(), |arguments, budget| best(arguments, budget, |new, old| new > old))
+        .with("min", plain(), |arguments, budget| best(arguments, budget, |new, old| new < old))
+        .with("sort_by", by(), sort_by)
+        .with("max_by", by(), |arguments, budget| best_by(arguments, budget, |new, old| new > old))
+        .with("min_by", by(), |arguments, budget| best_by(arguments, budget, |new, old| new < old))
+}
+
+fn sort(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    let mut items = arguments.first().map(Argument::items).unwrap_or_default().to_vec();
+    charge_sort(budget, items.iter())?;
+    items.sort();
+    Ok(Value::array(items))
+}
+
+/// Returns the first of the best ones.
+fn best(
+    arguments: &[Argument<'_>],
+    budget: &mut Budget,
+    is_better: fn(&Value, &Value) -> bool,
+) -> Result<Value, Failure> {
+    let mut best: Option<&Value> = None;
+    for item in arguments.first().map(Argument::items).unwrap_or_default() {
+        budget.step(1 + text_size(item) / 64)?;
+        if best.is_none_or(|best| is_better(item, best)) {
+            best = Some(item);
+        }
+    }
+    Ok(best.cloned().unwrap_or_default())
+}
+
+/// Items with equal keys keep their order.
+fn sort_by(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    let mut keyed = keyed(arguments, budget)?;
+    charge_sort(budget, keyed.iter().map(|(key, _)| key))?;
+    keyed.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(Value::array(keyed.into_iter().map(|(_, item)| item.clone()).collect()))
+}
+
+fn best_by(
+    arguments: &[Argument<'_>],
+    budget: &mut Budget,
+    is_better: fn(&Value, &Value) -> bool,
+) -> Result<Value, Failure> {
+    let mut best: Option<(Value, &Value)> = None;
+    for (key, item) in keyed(arguments, budget)? {
+        budget.step(1 + text_size(&key) / 64)?;
+        if best.as_ref().is_none_or(|(best, _)| is_better(&key, best)) {
+            best = Some((key, item));
+        }
+    }
+    Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
+}
+
+/// Returns the items with their keys, which are all strings or all numbers.
+fn keyed<'a>(arguments: &'a [Argument<'_>], budget: &mut Budget) -> Result<Vec<(Value, &'a Value)>, Failure> {
+    let [items, key_of] = arguments else { return Ok(Vec::new()) };
+    budget.produce(items.items().len().saturating_mul(size_of::<(Value, &Value)>()))?;
+    let mut keyed: Vec<(Value, &Value)> = Vec::with_capacity(items.items().len());
+    for item in items.items() {
+        budget.step(1)?;
+        let key = key_of.apply(item, budget)?;
+        let kind = key.kind();
+        if !matches!(kind, Kind::String | Kind::Number) {
+            return Err(
+                Failure::wrong_type(format!("cannot order by {kind}, only by string or number")).about(1)
+            );
+        }
+        if let Some((first, _)) = keyed.first().filter(|(first, _)| first.kind() != kind) {
+            let message = format!("cannot order by {} and {kind} together", first.kind());
+            return Err(Failure::wrong_type(message).about(1));
+        }
+        keyed.push((key, item));
+    }
+    Ok(keyed)
+}
+
+fn charge_sort<'v>(
+    budget: &mut Budget,
+    keys: impl ExactSizeIterator<Item = &'v Value>,
+) -> Result<(), Failure> {
+    let count = keys.len();
+    budget.produce(count.saturating_mul(size_of::<Value>()))?;
+    let rounds = u64::from(usize::BITS - count.leading_zeros());
+    let once = keys.fold(0_u64, |sum, key| sum.saturating_add(1 + text_size(key) / 64));
+    Ok(budget.step(once.saturating_mul(rounds))?)
+}
+
+fn text_size(value: &Value) -> u64 {
+    value.as_str().map_or(0, str::len) as u64
+}
