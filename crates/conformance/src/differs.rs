@@ -33,20 +33,8 @@ impl Differs {
         Ok(Self { entries })
     }
 
-    /// Returns whether there is a reason to differ; `*` in an entry stands for any text.
+    /// Returns whether there is a reason to differ. An entry is for one case, so that it cannot excuse another.
     pub(crate) fn has(&self, suite: &str, case: &str) -> bool {
-        self.entries
-            .iter()
-            .any(|entry| is_match(&entry.suite, suite) && (entry.case == case || is_match(&entry.case, case)))
-    }
-}
-
-fn is_match(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|tail| {
-            let mut starts = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
-            starts.any(|at| tail.get(at..).is_some_and(|tail| is_match(rest, tail)))
-        }),
+        self.entries.iter().any(|entry| entry.suite == suite && entry.case == case)
     }
 }
