@@ -159,7 +159,7 @@ impl Expression {
 
     fn located(&self, failure: Failure) -> EvalError {
         let (kind, message, at) = failure.into_parts();
-        EvalError { message, position: lex::position(&self.source, at as usize), kind }
+        EvalError { message, position: Position::of(&self.source, at as usize), kind }
     }
 }
 

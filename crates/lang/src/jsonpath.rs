@@ -266,7 +266,7 @@ fn scope(root: &Value) -> Scope<'_> {
 }
 
 fn placed(source: &str, lints: Vec<(Lint, u32)>) -> Vec<(Lint, Position)> {
-    lints.into_iter().map(|(lint, at)| (lint, parser::position(source, at as usize))).collect()
+    lints.into_iter().map(|(lint, at)| (lint, Position::of(source, at as usize))).collect()
 }
 
 fn located(source: &str, fault: &Fault) -> EvalError {
@@ -279,7 +279,7 @@ fn located(source: &str, fault: &Fault) -> EvalError {
         | FaultKind::NoPlaceholder(_) => EvalErrorKind::Argument,
         _ => EvalErrorKind::Type,
     };
-    EvalError { message: fault.kind.to_string(), position: parser::position(source, fault.at as usize), kind }
+    EvalError { message: fault.kind.to_string(), position: Position::of(source, fault.at as usize), kind }
 }
 
 #[cfg(test)]

@@ -67,6 +67,18 @@ pub struct Position {
 impl Position {
     /// The first character.
     pub const START: Self = Self { line: 1, column: 1 };
+
+    /// Returns where byte `offset` of `text` stands; beyond the text, where it ends.
+    #[must_use]
+    pub fn of(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+        Self {
+            line: count(before.bytes().filter(|byte| *byte == b'\n').count()),
+            column: count(before.get(line_start..).unwrap_or_default().chars().count()),
+        }
+    }
 }
 
 impl fmt::Display for Position {

@@ -4,10 +4,10 @@ mod expressions;
 
 use std::collections::HashMap;
 
-use kubewright_value::Text;
+use kubewright_value::{Position, Text};
 
 use super::ast::{Branch, Names, Node, Trees, VariableId};
-use super::error::{ErrorKind, TemplateError, position};
+use super::error::{ErrorKind, TemplateError};
 use super::functions::Functions;
 use super::lex::{Keyword, Kind, Token, lex};
 
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
         TemplateError {
             kind: ErrorKind::Parse,
             message: message.into(),
-            position: position(self.text, at),
+            position: Position::of(self.text, at),
             template: Text::new(self.name),
         }
     }

@@ -1,12 +1,12 @@
 //! Executing a parsed template: statements.
 
-use kubewright_value::{Exhausted, Text};
+use kubewright_value::{Exhausted, Position, Text};
 
 use super::Template;
 use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, VariableId};
 use super::ast::{show, show_command, show_pipe};
 use super::call::{Call, Failure};
-use super::error::{ErrorKind, TemplateError, position};
+use super::error::{ErrorKind, TemplateError};
 use super::item::Item;
 use super::print::Printer;
 use super::truth::is_true;
@@ -310,7 +310,7 @@ impl<'a> Run<'a> {
         Box::new(TemplateError {
             kind: ErrorKind::Execute,
             message: format!("executing {:?}{place}: {message}", self.current),
-            position: position(&self.template.text, at as usize),
+            position: Position::of(&self.template.text, at as usize),
             template: self.template.name.clone(),
         })
     }

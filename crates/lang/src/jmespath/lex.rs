@@ -44,21 +44,10 @@ impl Bad {
         let covered = text.get(self.start..self.end).unwrap_or_default().chars().count();
         ParseError {
             message: self.message,
-            position: position(text, self.start),
+            position: Position::of(text, self.start),
             length: u32::try_from(covered).unwrap_or(u32::MAX).max(1),
             kind: self.kind,
         }
-    }
-}
-
-/// Returns where byte `at` of `text` stands.
-pub(super) fn position(text: &str, at: usize) -> Position {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
-    Position {
-        line: count(before.bytes().filter(|c| *c == b'\n').count()),
-        column: count(before.get(line_start..).unwrap_or_default().chars().count()),
     }
 }
 

@@ -5,9 +5,8 @@
 //! in place costs as many units as parts differ; lists too long for that are compared
 //! place by place.
 
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::{Map, Text, Value, text_of};
 
-use super::pointer::index_token;
 use super::{Operation, Pointer};
 
 /// How many pairs of items are compared to align two lists.
@@ -48,7 +47,7 @@ impl<'a> Trail<'a> {
         while let Some(trail) = here {
             tokens.push(match trail.step {
                 TrailStep::Key(key) => key.clone(),
-                TrailStep::Index(index) => index_token(index),
+                TrailStep::Index(index) => text_of(index),
             });
             here = trail.parent;
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_value::{Step, Text};
+use kubewright_value::{Step, Text, text_of};
 use thiserror::Error;
 
 /// The segments of a path, decoded. A clone costs one reference count.
@@ -35,15 +35,15 @@ impl Pointer {
     /// # Errors
     /// When `text` does not start with `/` and is not empty, or holds another use of `~`.
     pub fn parse(text: &str) -> Result<Self, PointerError> {
-        Self::read(text, false)
-    }
-
-    /// Reads `text` as [`Pointer::parse`] does, but lets a stray `~` stand for itself.
-    ///
-    /// # Errors
-    /// When `text` does not start with `/` and is not empty.
-    pub fn parse_loose(text: &str) -> Result<Self, PointerError> {
-        Self::read(text, true)
+        let Some(rest) = text.strip_prefix('/') else {
+            return if text.is_empty() {
+                Ok(Self::root())
+            } else {
+                Err(PointerError::NoSlash(text.to_owned()))
+            };
+        };
+        let decoded = |token| decode(token).ok_or_else(|| PointerError::Escape(text.to_owned()));
+        Ok(Self::from_tokens(rest.split('/').map(decoded).collect::<Result<_, _>>()?))
     }
 
     /// Returns the pointer that takes `steps`.
@@ -51,7 +51,7 @@ impl Pointer {
     pub fn from_steps(steps: &[Step]) -> Self {
         let token = |step: &Step| match step {
             Step::Key(key) => key.clone(),
-            Step::Index(index) => index_token(*index),
+            Step::Index(index) => text_of(*index),
         };
         Self::from_tokens(steps.iter().map(token).collect())
     }
@@ -90,26 +90,9 @@ impl Pointer {
     pub fn is_below(&self, other: &Self) -> bool {
         self.tokens.len() > other.tokens.len() && self.tokens.starts_with(&other.tokens)
     }
-
-    fn read(text: &str, loose: bool) -> Result<Self, PointerError> {
-        let Some(rest) = text.strip_prefix('/') else {
-            return if text.is_empty() {
-                Ok(Self::root())
-            } else {
-                Err(PointerError::NoSlash(text.to_owned()))
-            };
-        };
-        let decoded = |token| decode(token, loose).ok_or_else(|| PointerError::Escape(text.to_owned()));
-        Ok(Self::from_tokens(rest.split('/').map(decoded).collect::<Result<_, _>>()?))
-    }
 }
 
-/// Returns the segment that stands for `index`.
-pub(super) fn index_token(index: usize) -> Text {
-    kubewright_value::text_of(index)
-}
-
-fn decode(token: &str, loose: bool) -> Option<Text> {
+fn decode(token: &str) -> Option<Text> {
     if !token.contains('~') {
         return Some(Text::new(token));
     }
@@ -120,7 +103,6 @@ fn decode(token: &str, loose: bool) -> Option<Text> {
         let (character, rest) = match piece.as_bytes().first() {
             Some(b'0') => ('~', piece.get(1..)?),
             Some(b'1') => ('/', piece.get(1..)?),
-            _ if loose => ('~', piece),
             _ => return None,
         };
         decoded.push(character);

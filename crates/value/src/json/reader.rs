@@ -492,16 +492,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     fn error(&self, kind: ProblemKind, message: String) -> Failed {
-        let before = self.text.get(..self.at.min(self.text.len())).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
-        let column = before.get(line_start..).map_or(0, |t| t.chars().count()) + 1;
-        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Box::new(JsonError {
-            kind,
-            message,
-            position: Position { line: narrow(line), column: narrow(column) },
-        })
+        Box::new(JsonError { kind, message, position: Position::of(self.text, self.at) })
     }
 }
 
