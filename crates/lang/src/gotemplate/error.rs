@@ -19,11 +19,13 @@ pub struct TemplateError {
     pub template: Text,
 }
 
-/// The three moments at which a template fails.
+/// The ways in which a template fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The text is not a template.
     Parse,
+    /// The text calls a function that must be allowed by name.
+    Refused,
     /// The template does not fit the values it was given.
     Execute,
     /// A limit of the budget was reached.
@@ -34,7 +36,9 @@ impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
         match self.kind {
-            ErrorKind::Parse => write!(f, "template: {}:{line}: {}", self.template, self.message),
+            ErrorKind::Parse | ErrorKind::Refused => {
+                write!(f, "template: {}:{line}: {}", self.template, self.message)
+            }
             // Go counts columns from zero.
             _ => {
                 write!(f, "template: {}:{line}:{}: {}", self.template, column.saturating_sub(1), self.message)

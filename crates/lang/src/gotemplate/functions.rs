@@ -28,6 +28,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::call::{Call, Outcome};
+use super::error::ErrorKind;
 use super::item::{Item, Of, Width};
 pub(super) use regexes::takes_pattern;
 
@@ -73,9 +74,10 @@ impl Functions {
         names
     }
 
-    /// Finds a function; the error says why there is none.
-    pub(super) fn find(&self, name: &str) -> Result<&'static Function, String> {
-        let function = TABLE.get(name).ok_or_else(|| format!("function {name:?} not defined"))?;
+    /// Finds a function; the error says why there is none, and whether it could be allowed.
+    pub(super) fn find(&self, name: &str) -> Result<&'static Function, (ErrorKind, String)> {
+        let undefined = || (ErrorKind::Parse, format!("function {name:?} not defined"));
+        let function = TABLE.get(name).ok_or_else(undefined)?;
         if self.permits(function) {
             return Ok(function);
         }
@@ -83,10 +85,11 @@ impl Functions {
             Access::Free | Access::Unrepeatable => "its result differs from call to call",
             Access::Expensive => "it is expensive by design",
             Access::Unavailable(reason) => {
-                return Err(format!("function {name:?} is not available: {reason}"));
+                return Err((ErrorKind::Parse, format!("function {name:?} is not available: {reason}")));
             }
         };
-        Err(format!("function {name:?} is refused because {reason}; it can be allowed by name"))
+        let message = format!("function {name:?} is refused because {reason}; it can be allowed by name");
+        Err((ErrorKind::Refused, message))
     }
 
     fn permits(&self, function: &Function) -> bool {

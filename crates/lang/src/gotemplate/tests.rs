@@ -57,7 +57,8 @@ fn check_file(lines: &str) {
                 let (name, is_parse) =
                     if part("parseError").is_some() { ("parseError", true) } else { ("error", false) };
                 let want = part(name).unwrap();
-                (error.kind == ErrorKind::Parse) == is_parse && (want.is_empty() || error.to_string() == want)
+                matches!(error.kind, ErrorKind::Parse | ErrorKind::Refused) == is_parse
+                    && (want.is_empty() || error.to_string() == want)
             }
             _ => false,
         };
@@ -129,12 +130,14 @@ fn unrepeatable_functions_are_refused_until_allowed() {
     for name in
         ["now", "ago", "randAlpha", "uuidv4", "shuffle", "bcrypt", "htpasswd", "encryptAES", "derivePassword"]
     {
-        let error = Functions::rules().find(name).unwrap_err();
+        let (kind, error) = Functions::rules().find(name).unwrap_err();
+        assert_eq!(kind, ErrorKind::Refused);
         assert!(error.contains("can be allowed by name"), "{error}");
         assert!(Functions::rules().allow(name).find(name).is_ok());
     }
     for name in ["genCA", "getHostByName"] {
-        let error = Functions::rules().allow(name).find(name).unwrap_err();
+        let (kind, error) = Functions::rules().allow(name).find(name).unwrap_err();
+        assert_eq!(kind, ErrorKind::Parse);
         assert!(error.contains("not available"), "{error}");
     }
     check_error("{{ env \"HOME\" }}", "template: t:1: function \"env\" not defined");

@@ -1,7 +1,7 @@
 //! The items of `patch`, and templates.
 
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_lang::gotemplate::Template;
+use kubewright_lang::gotemplate::{ErrorKind, Template};
 use kubewright_lang::jsonpath::Select;
 use kubewright_value::{Position, Text, Value, yaml};
 
@@ -162,7 +162,7 @@ impl Compiler<'_> {
             }
             Err(error) => {
                 let location = within(self.document, &place.path, error.position, 1);
-                let help = if error.message.contains("refused") {
+                let help = if error.kind == ErrorKind::Refused {
                     "allow it with --allow-function, if the rule can live with a new result each time"
                 } else {
                     ""

@@ -3,6 +3,7 @@
 use kubewright_value::Text;
 
 use super::super::ast::{Command, Expression, Pipe, Term, VariableId, show};
+use super::super::error::TemplateError;
 use super::super::lex::{Kind, Token};
 use super::super::literal;
 use super::{Parse, Parser, offset};
@@ -161,7 +162,9 @@ impl<'a> Parser<'a> {
         let token = self.peek_word();
         let kind = match token.kind {
             Kind::Identifier => Term::Function(
-                self.functions.find(token.text).map_err(|message| self.error_at(token.at, message))?,
+                self.functions
+                    .find(token.text)
+                    .map_err(|(kind, message)| TemplateError { kind, ..self.error_at(token.at, message) })?,
             ),
             Kind::Dot => Term::Dot,
             Kind::Nil => Term::Nil,
