@@ -4,6 +4,7 @@
 //! Adding one is its folder and two lines here.
 
 mod fields;
+pub mod kyverno;
 mod load;
 pub mod modrule;
 

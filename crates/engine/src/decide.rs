@@ -71,7 +71,7 @@ impl Engine {
             walk.tier(tier);
             rest = later;
         }
-        let is_allowed = walk.outcomes.iter().all(|outcome| outcome.status != Status::Fail);
+        let is_allowed = !walk.outcomes.iter().any(|outcome| outcome.is_refusal);
         Decision { is_allowed, outcomes: walk.outcomes, object: walk.object, queries: walk.queries }
     }
 }
@@ -127,20 +127,41 @@ impl Walk<'_> {
                 }
                 Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
                 Ok(Applies::No(reason)) => self.close(rule, Status::Skip, reason, run),
+                Ok(Applies::Outside(reason)) if self.settings.is_traced => {
+                    self.close(rule, Status::Skip, reason, run);
+                }
+                Ok(Applies::Outside(_)) => {}
                 Err(error) => {
                     let failed = self.failed(rule, error);
                     self.outcomes.push(run.traced(failed, rule));
                 }
             }
         }
+        // Places of outcomes that turn out not to be any, ascending.
+        let mut empty = Vec::new();
+        let mut closed: Option<&Text> = None;
         for (place, rule, program, mut run) in pending {
+            if rule.is_exclusive && closed == Some(&rule.id.policy) {
+                empty.push(place);
+                continue;
+            }
             run.budget = Budget::new(self.allowance(rule));
             let effect = run.evaluate(self, rule, program);
             self.spend(&run);
+            if matches!(effect, Ok(Effect::Nothing(_))) && !self.settings.is_traced {
+                empty.push(place);
+                continue;
+            }
             let outcome = run.traced(self.taken(rule, effect), rule);
+            if rule.is_exclusive && outcome.status != Status::Skip {
+                closed = Some(&rule.id.policy);
+            }
             if let Some(slot) = self.outcomes.get_mut(place) {
                 *slot = outcome;
             }
+        }
+        for place in empty.into_iter().rev() {
+            self.outcomes.remove(place);
         }
     }
 
@@ -158,12 +179,18 @@ impl Walk<'_> {
             Ok(Effect::Patch(_)) => {
                 self.failed(rule, EvalError::new("a judging rule cannot change the object"))
             }
-            Ok(Effect::Pass) => outcome(rule, Status::Pass, Text::default()),
-            Ok(Effect::Fail { message, path, denial }) => {
-                Outcome { path, denial, ..outcome(rule, Status::Fail, message.into()) }
+            Ok(Effect::Pass(message)) => outcome(rule, Status::Pass, message),
+            Ok(Effect::Nothing(message)) => outcome(rule, Status::Skip, message),
+            Ok(Effect::Skip { message, exceptions }) => {
+                Outcome { exceptions, ..outcome(rule, Status::Skip, message) }
             }
-            Ok(Effect::Warn { message, path }) => {
-                Outcome { path, ..outcome(rule, Status::Warn, message.into()) }
+            Ok(Effect::Fail { message, path, denial, is_refusal, location }) => {
+                let failed = outcome(rule, Status::Fail, message.into());
+                Outcome { path, denial, is_refusal, location: location.or(failed.location.clone()), ..failed }
+            }
+            Ok(Effect::Warn { message, path, location }) => {
+                let warned = outcome(rule, Status::Warn, message.into());
+                Outcome { path, location: location.or(warned.location.clone()), ..warned }
             }
             Err(error) => self.failed(rule, error),
         }
@@ -177,7 +204,7 @@ impl Walk<'_> {
         }
         let outcome = outcome(rule, Status::Error, error.message.into());
         let location = error.location.or(outcome.location);
-        Outcome { location, ..outcome }
+        Outcome { location, is_refusal: rule.refuses_on_error, ..outcome }
     }
 }
 
@@ -190,6 +217,9 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
         location: Some(rule.location.clone()),
         patch: Vec::new(),
         denial: None,
+        is_refusal: false,
+        exceptions: Vec::new(),
+        about: Arc::clone(&rule.about),
         trace: None,
     }
 }

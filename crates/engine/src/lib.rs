@@ -27,9 +27,10 @@ pub use kubernetes::is_cluster_scoped;
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
-    Applies, Effect, Evaluation, Memory, Phase, Program, RequestProgram, Rule, RuleId, SetProgram,
+    About, Applies, Branch, Effect, Evaluation, Memory, Phase, Program, RequestProgram, Rule, RuleId,
+    SetProgram,
 };
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ClosedWorld, OpenWorld, Query, World};
+pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, World};

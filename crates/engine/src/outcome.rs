@@ -7,7 +7,7 @@ use kubewright_lang::patch;
 use kubewright_value::{Exhausted, Location, Step, Text, Value};
 use thiserror::Error;
 
-use crate::{Query, RuleId, TraceNode};
+use crate::{About, Query, RuleId, TraceNode};
 
 /// What one rule said about one request.
 #[derive(Debug, Clone)]
@@ -26,6 +26,12 @@ pub struct Outcome {
     pub patch: Vec<patch::Operation>,
     /// What the requester is told, where the dialect has words of its own for it.
     pub denial: Option<String>,
+    /// Whether the request is refused because of this outcome.
+    pub is_refusal: bool,
+    /// The exceptions that made the rule skip the object, each `namespace/name`.
+    pub exceptions: Vec<Text>,
+    /// What the rule's author says about the rule.
+    pub about: Arc<About>,
     /// The tree of what was looked at, when it was asked for.
     pub trace: Option<Box<TraceNode>>,
 }

@@ -87,8 +87,12 @@ pub struct Request {
     pub object: Value,
     /// The object as it was; null for a creation.
     pub old_object: Value,
-    /// Who asks: `username`, `groups`, `uid`, `extra`.
+    /// Who asks: `username`, `groups`, `uid`, `extra`. Empty when nobody knows.
     pub user: Value,
+    /// The roles that are bound to the one who asks, each `namespace:name`.
+    pub roles: Vec<Text>,
+    /// The cluster roles that are bound to the one who asks.
+    pub cluster_roles: Vec<Text>,
     /// Whether nothing will be stored.
     pub is_dry_run: bool,
 }
@@ -120,8 +124,18 @@ impl Request {
             object,
             old_object: Value::Null,
             user: Value::object(Map::new()),
+            roles: Vec::new(),
+            cluster_roles: Vec::new(),
             is_dry_run: false,
         }
+    }
+
+    /// Returns whether it is known who asks.
+    #[must_use]
+    pub fn has_user(&self) -> bool {
+        !self.roles.is_empty()
+            || !self.cluster_roles.is_empty()
+            || self.user.as_object().is_some_and(|user| !user.is_empty())
     }
 
     /// Returns how a person names the object: `Kind namespace/name`.

@@ -39,6 +39,14 @@ pub struct Rule {
     pub tier: i32,
     /// Lower runs first within a tier.
     pub precedence: u32,
+    /// Its place among the rules of its policy; lower runs first.
+    pub position: u32,
+    /// What is said about it wherever it is named.
+    pub about: Arc<About>,
+    /// Whether a request is refused when the rule cannot answer.
+    pub refuses_on_error: bool,
+    /// Whether the rules of its policy behind it are left out once it has said something else than skip.
+    pub is_exclusive: bool,
     /// Where it was written.
     pub location: Location,
     /// What it does.
@@ -48,8 +56,36 @@ pub struct Rule {
 impl Rule {
     /// Returns what rules are sorted by.
     pub(crate) fn order(&self) -> impl Ord + '_ {
-        (self.phase, self.tier, self.precedence, &self.id.policy, &self.id.rule, self.id.dialect)
+        (
+            self.phase,
+            self.tier,
+            self.precedence,
+            &self.id.policy,
+            self.position,
+            &self.id.rule,
+            self.id.dialect,
+        )
     }
+}
+
+/// What the author of a rule says about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// How bad a violation is: `critical`, `high`, `medium`, `low` or `info`; empty when it is not said.
+    pub severity: Text,
+    /// What it belongs to, such as `Pod Security`; may be empty.
+    pub category: Text,
+    /// What reports carry besides, by name.
+    pub properties: Vec<(Text, Text)>,
+}
+
+/// A part of a rule that a test can exercise or leave out: a condition, an entry of a list of alternatives.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    /// What it is, in the rule's words.
+    pub what: String,
+    /// Where it stands. A trace node at this place says that it was looked at.
+    pub location: Location,
 }
 
 /// Rules that change objects run before rules that judge them.
@@ -91,6 +127,11 @@ pub trait RequestProgram: Send + Sync {
     /// # Errors
     /// When it cannot; then `object` is as it was.
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
+
+    /// Returns the parts of the rule that tests can leave out.
+    fn branches(&self) -> Vec<Branch> {
+        Vec::new()
+    }
 }
 
 /// A rule about a set of objects.
@@ -162,6 +203,8 @@ pub enum Applies {
     Clean,
     /// It is not, and here is why.
     No(Text),
+    /// It is about something else altogether, so there is nothing to report; here is why.
+    Outside(Text),
 }
 
 /// What a rule does to an object it applies to.
@@ -169,10 +212,23 @@ pub enum Applies {
 pub enum Effect {
     /// The object was changed by these operations; without any, it was fine as it is.
     Patch(Vec<patch::Operation>),
-    /// The object is fine.
-    Pass,
-    /// The object is refused.
+    /// The object is fine; the dialect may have words for it.
+    Pass(Text),
+    /// The rule turns out not to be about the object.
+    Skip {
+        /// Why.
+        message: Text,
+        /// The exceptions that were made for it, each `namespace/name`.
+        exceptions: Vec<Text>,
+    },
+    /// There is nothing to report.
+    Nothing(Text),
+    /// The object is not as the rule wants it.
     Fail {
+        /// Whether the request is refused for it.
+        is_refusal: bool,
+        /// The place in the rule file that decided, where it is not the rule itself.
+        location: Option<Location>,
         /// Why.
         message: String,
         /// The part of the object this is about.
@@ -186,5 +242,7 @@ pub enum Effect {
         message: String,
         /// The part of the object this is about.
         path: Vec<Step>,
+        /// The place in the rule file that decided, where it is not the rule itself.
+        location: Option<Location>,
     },
 }

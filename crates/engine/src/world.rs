@@ -1,15 +1,31 @@
 //! What a rule may look at besides the request.
 
+mod closed;
+
 use std::collections::HashMap;
 use std::fmt;
 
+pub use closed::ClosedWorld;
 use kubewright_value::{Text, Value};
 
-use crate::GroupVersionKind;
+use crate::{GroupVersionKind, Request, RuleId};
 
-/// One object that a rule asks for.
+/// Something that a rule asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Query {
+pub enum Query {
+    /// An object.
+    Object(ObjectName),
+    /// What the API server, or a service beside it, answers to a call.
+    Api(ApiCall),
+    /// What a registry says about an image, by its reference.
+    Image(Text),
+    /// An entry that the whole cluster shares, by its name.
+    Shared(Text),
+}
+
+/// The name of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectName {
     /// The API group; empty for the core group.
     pub group: Text,
     /// The kind.
@@ -20,25 +36,33 @@ pub struct Query {
     pub name: Text,
 }
 
+/// A call over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiCall {
+    /// `GET` or `POST`.
+    pub method: Text,
+    /// A path of the API server, such as `/api/v1/namespaces`, or the whole address of a service.
+    pub url: Text,
+    /// What is sent, as JSON; empty for nothing.
+    pub data: Text,
+}
+
 impl Query {
     /// Asks for the namespace called `name`.
     #[must_use]
     pub fn namespace(name: &str) -> Self {
-        Self {
-            group: Text::default(),
-            kind: "Namespace".into(),
-            namespace: Text::default(),
-            name: name.into(),
-        }
+        Self::Object(ObjectName { kind: "Namespace".into(), name: name.into(), ..ObjectName::default() })
     }
 
     /// Asks for the node called `name`.
     #[must_use]
     pub fn node(name: &str) -> Self {
-        Self { group: Text::default(), kind: "Node".into(), namespace: Text::default(), name: name.into() }
+        Self::Object(ObjectName { kind: "Node".into(), name: name.into(), ..ObjectName::default() })
     }
+}
 
-    /// Asks for `object` itself.
+impl ObjectName {
+    /// Returns the name of `object`.
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let kind = GroupVersionKind::of(object);
@@ -53,6 +77,17 @@ impl Query {
 }
 
 impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object(name) => name.fmt(f),
+            Self::Api(call) => write!(f, "`{} {}`", call.method, call.url),
+            Self::Image(reference) => write!(f, "image `{reference}`"),
+            Self::Shared(name) => write!(f, "global context entry `{name}`"),
+        }
+    }
+}
+
+impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.namespace.as_str() {
             "" => write!(f, "{} `{}`", self.kind, self.name),
@@ -76,25 +111,11 @@ pub enum Answer {
 pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
-}
 
-/// A world in which exactly the given objects exist.
-#[derive(Debug, Default)]
-pub struct ClosedWorld {
-    objects: HashMap<Query, Value>,
-}
-
-impl ClosedWorld {
-    /// Returns a world with `objects` in it; of two with one name the later one stays.
-    #[must_use]
-    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
-        Self { objects: objects.into_iter().map(|object| (Query::of(&object), object)).collect() }
-    }
-}
-
-impl World for ClosedWorld {
-    fn get(&self, query: &Query) -> Answer {
-        self.objects.get(query).cloned().map_or(Answer::Absent, Answer::Found)
+    /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
+    /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.
+    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+        Vec::new()
     }
 }
 

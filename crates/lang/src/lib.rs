@@ -4,6 +4,7 @@
 //! knows no dialect: what a language should do differently for one is an option.
 
 mod gofloat;
+pub mod glob;
 pub mod goregex;
 pub mod gotemplate;
 pub mod jmespath;

@@ -2,7 +2,7 @@
 //!
 //! KubeMod writes the pod from inside its webhook; here the write is described, and the caller does it.
 
-use kubewright_engine::Query;
+use kubewright_engine::ObjectName;
 use kubewright_value::{Map, Text, Value};
 
 /// Asks for the node's name.
@@ -14,7 +14,7 @@ const NODE_NAME: &str = "ref.kubemod.io/nodename";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     /// The pod that is bound.
-    pub pod: Query,
+    pub pod: ObjectName,
     /// The node it is bound to.
     pub node: Text,
 }
@@ -27,7 +27,7 @@ impl Binding {
             object.at(keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(Text::new)
         };
         (object.get("kind").and_then(Value::as_str) == Some("Binding")).then_some(())?;
-        let pod = Query {
+        let pod = ObjectName {
             group: Text::default(),
             kind: "Pod".into(),
             namespace: text(&["metadata", "namespace"])?,

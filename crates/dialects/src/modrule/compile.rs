@@ -67,6 +67,10 @@ impl Header {
             phase: self.phase,
             tier: self.tier,
             precedence: self.precedence,
+            position: 0,
+            about: Arc::default(),
+            refuses_on_error: false,
+            is_exclusive: false,
             location: self.location,
             program: Program::OnRequest(Box::new(program)),
         }

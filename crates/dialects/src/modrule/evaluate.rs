@@ -199,7 +199,7 @@ impl Rule {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        Effect::Fail { message, path, denial: Some(denial) }
+        Effect::Fail { message, path, denial: Some(denial), is_refusal: true, location: None }
     }
 }
 

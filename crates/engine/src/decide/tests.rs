@@ -27,7 +27,7 @@ impl RequestProgram for Appends {
         }
         match self.wants {
             Some("!error") => return Err(EvalError::new("cannot")),
-            Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None }),
+            Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None, is_refusal: true, location: None }),
             _ => {}
         }
         let log = object.get("log").and_then(Value::as_str).unwrap_or_default().to_owned() + &self.name;
@@ -56,6 +56,10 @@ pub(crate) fn rule(text: &'static str) -> Rule {
             },
             ..Scope::default()
         },
+        position: 0,
+        about: std::sync::Arc::default(),
+        refuses_on_error: false,
+        is_exclusive: false,
         phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },
         tier: words.get(3).map_or(0, |tier| tier.parse().unwrap()),
         precedence: 0,

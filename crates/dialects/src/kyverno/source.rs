@@ -1,0 +1,247 @@
+//! A ClusterPolicy or Policy as it is written, field by field.
+
+use kubewright_engine::Operation;
+use kubewright_value::{Step, Text, Value};
+
+use crate::fields::Placed;
+
+/// A policy.
+#[derive(Debug, Clone)]
+pub(super) struct Policy {
+    pub(super) name: Placed<Text>,
+    /// Of a `Policy`; a `ClusterPolicy` has none.
+    pub(super) namespace: Option<Text>,
+    pub(super) settings: Settings,
+    pub(super) annotations: Annotations,
+    pub(super) rules: Vec<Rule>,
+}
+
+/// What the annotations of a policy say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Annotations {
+    /// `policies.kyverno.io/severity`
+    pub(super) severity: Text,
+    /// `policies.kyverno.io/category`
+    pub(super) category: Text,
+    /// `policies.kyverno.io/scored` is not `"false"`.
+    pub(super) is_scored: bool,
+    /// `pod-policies.kyverno.io/autogen-controllers`
+    pub(super) autogen_controllers: Option<Placed<Text>>,
+}
+
+/// What holds for all rules of a policy.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// `validationFailureAction`
+    pub(super) failure_action: Action,
+    /// `validationFailureActionOverrides`
+    pub(super) failure_action_overrides: Vec<ActionOverride>,
+    /// `failurePolicy` is not `Ignore`.
+    pub(super) is_fail_closed: bool,
+    /// `background`
+    pub(super) is_background: bool,
+    /// `admission`
+    pub(super) is_admission: bool,
+    pub(super) emits_warning: bool,
+    /// `applyRules` is `One`.
+    pub(super) applies_one_rule: bool,
+}
+
+/// What a violation leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Action {
+    /// It is reported.
+    #[default]
+    Audit,
+    /// The request is refused.
+    Enforce,
+}
+
+/// Another action for some namespaces.
+#[derive(Debug, Clone)]
+pub(super) struct ActionOverride {
+    pub(super) action: Action,
+    /// Wildcards; none means any namespace.
+    pub(super) namespaces: Vec<Text>,
+    pub(super) namespace_selector: Option<Selector>,
+}
+
+/// A rule of a policy.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) name: Placed<Text>,
+    /// Where the rule stands in the document.
+    pub(super) path: Vec<Step>,
+    pub(super) matching: Match,
+    pub(super) exclude: Option<Match>,
+    pub(super) context: Vec<ContextEntry>,
+    /// As it is written: `{any, all}` or a list.
+    pub(super) preconditions: Option<Placed<Value>>,
+    pub(super) report_properties: Vec<(Text, Text)>,
+    pub(super) skips_background_requests: bool,
+    pub(super) validate: Validate,
+}
+
+/// What a rule checks.
+#[derive(Debug, Clone)]
+pub(super) struct Validate {
+    /// Where `validate` stands; where the rule stands for rules of other types.
+    pub(super) path: Vec<Step>,
+    pub(super) message: Option<Placed<Text>>,
+    pub(super) failure_action: Option<Action>,
+    pub(super) failure_action_overrides: Vec<ActionOverride>,
+    pub(super) allows_existing_violations: bool,
+    pub(super) method: Method,
+}
+
+/// How a rule checks. Values are as they are written, with variables in them.
+#[derive(Debug, Clone)]
+pub(super) enum Method {
+    Pattern(Placed<Value>),
+    /// A list of patterns.
+    AnyPattern(Placed<Value>),
+    /// The conditions; without any, everything is denied.
+    Deny(Option<Placed<Value>>),
+    Foreach(Vec<Foreach>),
+    /// What is not supported yet, in the author's words: `validate.cel`, `mutate` and so on.
+    Unsupported { field: &'static str, path: Vec<Step> },
+}
+
+/// One loop of a `foreach`.
+#[derive(Debug, Clone)]
+pub(super) struct Foreach {
+    pub(super) path: Vec<Step>,
+    /// JMESPath, without braces.
+    pub(super) list: Placed<Text>,
+    pub(super) element_scope: Option<bool>,
+    pub(super) context: Vec<ContextEntry>,
+    pub(super) preconditions: Option<Placed<Value>>,
+    /// Never `Unsupported`.
+    pub(super) method: Method,
+}
+
+/// Which objects a rule is about, or is not.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Match {
+    pub(super) any: Vec<Filter>,
+    pub(super) all: Vec<Filter>,
+    /// The older form without `any` and `all`.
+    pub(super) flat: Option<Filter>,
+    pub(super) path: Vec<Step>,
+}
+
+/// Everything that one entry of a `match` asks for; all of it must hold.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Filter {
+    pub(super) path: Vec<Step>,
+    pub(super) kinds: Vec<Placed<Text>>,
+    pub(super) name: Option<Placed<Text>>,
+    pub(super) names: Vec<Placed<Text>>,
+    pub(super) namespaces: Vec<Placed<Text>>,
+    /// Empty means every operation.
+    pub(super) operations: Vec<Operation>,
+    pub(super) annotations: Vec<(Text, Text)>,
+    pub(super) selector: Option<Selector>,
+    pub(super) namespace_selector: Option<Selector>,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) roles: Vec<Text>,
+    pub(super) cluster_roles: Vec<Text>,
+}
+
+/// A label selector.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Selector {
+    pub(super) path: Vec<Step>,
+    /// With wildcards in keys and values.
+    pub(super) labels: Vec<(Text, Text)>,
+    pub(super) expressions: Vec<Requirement>,
+}
+
+/// One of the `matchExpressions`.
+#[derive(Debug, Clone)]
+pub(super) struct Requirement {
+    pub(super) key: Text,
+    pub(super) operator: LabelOperator,
+    pub(super) values: Vec<Text>,
+}
+
+/// How a label is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LabelOperator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    pub(super) kind: SubjectKind,
+    pub(super) name: Text,
+    pub(super) namespace: Text,
+}
+
+/// What sort of one who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SubjectKind {
+    User,
+    Group,
+    ServiceAccount,
+}
+
+/// A name that a rule gives to something it looks up.
+#[derive(Debug, Clone)]
+pub(super) struct ContextEntry {
+    pub(super) name: Placed<Text>,
+    pub(super) path: Vec<Step>,
+    pub(super) from: ContextSource,
+}
+
+/// Where the value of a context entry comes from. Values and texts have variables in them.
+#[derive(Debug, Clone)]
+pub(super) enum ContextSource {
+    Variable {
+        value: Option<Placed<Value>>,
+        jmes_path: Option<Placed<Text>>,
+        default: Option<Placed<Value>>,
+    },
+    ConfigMap {
+        name: Placed<Text>,
+        namespace: Option<Placed<Text>>,
+    },
+    ApiCall {
+        /// `urlPath`
+        url_path: Option<Placed<Text>>,
+        /// `service.url`
+        service_url: Option<Placed<Text>>,
+        method: Text,
+        data: Vec<(Text, Placed<Value>)>,
+        jmes_path: Option<Placed<Text>>,
+        default: Option<Placed<Value>>,
+    },
+    ImageRegistry {
+        reference: Placed<Text>,
+        jmes_path: Option<Placed<Text>>,
+    },
+    GlobalReference {
+        name: Placed<Text>,
+        jmes_path: Option<Placed<Text>>,
+    },
+}
+
+/// A `PolicyException`.
+#[derive(Debug, Clone)]
+pub(super) struct Exception {
+    /// `namespace/name`
+    pub(super) key: Text,
+    pub(super) path: Vec<Step>,
+    /// Policy (`name` or `namespace/name`) and the wildcards of its rules.
+    pub(super) policies: Vec<(Text, Vec<Text>)>,
+    pub(super) matching: Match,
+    /// As it is written.
+    pub(super) conditions: Option<Placed<Value>>,
+    /// Whether it only excludes Pod Security controls.
+    pub(super) has_pod_security: bool,
+    pub(super) is_background: bool,
+}

@@ -1,0 +1,167 @@
+//! A world that is known completely.
+
+use std::collections::HashMap;
+
+use kubewright_value::{Map, Value};
+
+use super::{Answer, ApiCall, ObjectName, Query, World};
+
+/// A world in which exactly the given objects exist, and in which calls have the given answers.
+#[derive(Debug, Default)]
+pub struct ClosedWorld {
+    // INVARIANT: `by_name` points to every object.
+    objects: Vec<Value>,
+    by_name: HashMap<ObjectName, usize>,
+    answers: HashMap<Query, Value>,
+}
+
+impl ClosedWorld {
+    /// Returns a world with `objects` in it; of two with one name the later one stays.
+    #[must_use]
+    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
+        let mut world = Self::default();
+        objects.into_iter().for_each(|object| world.put(object));
+        world
+    }
+
+    /// Adds `object`, or replaces the one of its name.
+    pub fn put(&mut self, object: Value) {
+        let name = ObjectName::of(&object);
+        match self.by_name.get(&name).and_then(|place| self.objects.get_mut(*place)) {
+            Some(earlier) => *earlier = object,
+            None => {
+                self.by_name.insert(name, self.objects.len());
+                self.objects.push(object);
+            }
+        }
+    }
+
+    /// Lets `query` have this answer, whatever objects there are.
+    pub fn answer(&mut self, query: Query, answer: Value) {
+        self.answers.insert(query, answer);
+    }
+}
+
+impl World for ClosedWorld {
+    fn get(&self, query: &Query) -> Answer {
+        if let Some(answer) = self.answers.get(query) {
+            return Answer::Found(answer.clone());
+        }
+        match query {
+            Query::Object(name) => {
+                let object = self.by_name.get(name).and_then(|place| self.objects.get(*place));
+                object.cloned().map_or(Answer::Absent, Answer::Found)
+            }
+            Query::Api(call) => self.call(call),
+            Query::Image(_) | Query::Shared(_) => Answer::Unknown,
+        }
+    }
+}
+
+impl ClosedWorld {
+    /// Answers as the API server would that holds exactly these objects; it does not know other services.
+    fn call(&self, call: &ApiCall) -> Answer {
+        let Some(path) = Path::parse(&call.url) else { return Answer::Unknown };
+        if call.method != "GET" {
+            return Answer::Unknown;
+        }
+        let mut found = self.objects.iter().filter(|object| path.selects(object)).cloned();
+        match path.name {
+            Some(_) => found.next().map_or(Answer::Absent, Answer::Found),
+            None => Answer::Found(list(found.collect())),
+        }
+    }
+}
+
+fn list(items: Vec<Value>) -> Value {
+    Map::from([("apiVersion", Value::from("v1")), ("kind", "List".into()), ("items", Value::array(items))])
+        .into()
+}
+
+/// A path of the API server: `/api/v1/...` or `/apis/GROUP/VERSION/...`, then
+/// `[namespaces/NAMESPACE/]RESOURCE[/NAME]`.
+struct Path<'p> {
+    group: &'p str,
+    namespace: Option<&'p str>,
+    resource: &'p str,
+    name: Option<&'p str>,
+    labels: Vec<(&'p str, &'p str)>,
+}
+
+impl<'p> Path<'p> {
+    fn parse(url: &'p str) -> Option<Self> {
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let (group, rest) = match parts.as_slice() {
+            ["api", _, rest @ ..] => ("", rest),
+            ["apis", group, _, rest @ ..] => (*group, rest),
+            _ => return None,
+        };
+        let (namespace, resource, name) = match *rest {
+            ["namespaces", namespace, resource] => (Some(namespace), resource, None),
+            ["namespaces", namespace, resource, name] => (Some(namespace), resource, Some(name)),
+            [resource] => (None, resource, None),
+            [resource, name] => (None, resource, Some(name)),
+            _ => return None,
+        };
+        let labels = query.split('&').filter_map(|part| part.strip_prefix("labelSelector="));
+        let labels =
+            labels.flat_map(|text| text.split(',')).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        Some(Self { group, namespace, resource, name, labels: labels.collect() })
+    }
+
+    fn selects(&self, object: &Value) -> bool {
+        let name = ObjectName::of(object);
+        let label = |key: &str| object.at(&["metadata", "labels", key]).and_then(Value::as_str);
+        name.group == self.group
+            && is_plural(self.resource, &name.kind)
+            && self.namespace.is_none_or(|namespace| name.namespace == namespace)
+            && self.name.is_none_or(|wanted| name.name == wanted)
+            && self.labels.iter().all(|(key, value)| label(key) == Some(*value))
+    }
+}
+
+/// Returns whether `resource` is how the API server calls objects of `kind`.
+fn is_plural(resource: &str, kind: &str) -> bool {
+    let kind = kind.to_ascii_lowercase();
+    let plural = match kind.as_str() {
+        "endpoints" => kind,
+        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| kind.ends_with(end)) => format!("{kind}es"),
+        _ => match kind.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{kind}s"),
+        },
+    };
+    plural == resource
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kubewright_value::{Text, json};
+
+    #[test]
+    fn a_call_finds_the_objects_that_the_api_server_would_list() {
+        let object = |text: &str| json::parse(text).expect("JSON");
+        let world = ClosedWorld::new([
+            object(r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"x","labels":{"l":"1"}}}"#),
+            object(r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"y"}}"#),
+            object(r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"n","namespace":"x"}}"#),
+        ]);
+        let count = |url: &str| match world.get(&Query::Api(ApiCall {
+            method: "GET".into(),
+            url: url.into(),
+            data: Text::default(),
+        })) {
+            Answer::Found(found) => found.get("items").and_then(Value::as_array).map_or(1, <[_]>::len),
+            _ => 99,
+        };
+        assert_eq!(count("/api/v1/pods"), 2);
+        assert_eq!(count("/api/v1/namespaces/x/pods"), 1);
+        assert_eq!(count("/api/v1/pods?labelSelector=l=1"), 1);
+        assert_eq!(count("/api/v1/namespaces/x/pods/a"), 1);
+        assert_eq!(count("/api/v1/namespaces/x/pods/zz"), 99);
+        assert_eq!(count("/apis/networking.k8s.io/v1/namespaces/x/networkpolicies"), 1);
+        assert_eq!(count("http://svc/x"), 99);
+    }
+}
