@@ -3,4 +3,5 @@
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
 mod mixed;
+mod notes;
 mod source;

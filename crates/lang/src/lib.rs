@@ -3,8 +3,8 @@
 //! Each is a folder of its own, works on the shared value, charges a budget, and
 //! knows no dialect: what a language should do differently for one is an option.
 
-mod gofloat;
 pub mod glob;
+mod gofloat;
 pub mod goregex;
 pub mod gotemplate;
 pub mod jmespath;

@@ -104,7 +104,10 @@ pub(super) enum Method {
     Deny(Option<Placed<Value>>),
     Foreach(Vec<Foreach>),
     /// What is not supported yet, in the author's words: `validate.cel`, `mutate` and so on.
-    Unsupported { field: &'static str, path: Vec<Step> },
+    Unsupported {
+        field: &'static str,
+        path: Vec<Step>,
+    },
 }
 
 /// One loop of a `foreach`.
@@ -244,4 +247,26 @@ pub(super) struct Exception {
     /// Whether it only excludes Pod Security controls.
     pub(super) has_pod_security: bool,
     pub(super) is_background: bool,
+}
+
+/// What a rule about Pods is rewritten for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Workload {
+    /// Nothing: it is as its author wrote it.
+    Pod,
+    /// Controllers whose Pods are described in `spec.template`.
+    Template,
+    /// CronJobs, whose Pods are described in `spec.jobTemplate.spec.template`.
+    CronJob,
+}
+
+impl Workload {
+    /// Returns the keys that lead to the description of a Pod.
+    pub(super) fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Pod => &[],
+            Self::Template => &["spec", "template"],
+            Self::CronJob => &["spec", "jobTemplate", "spec", "template"],
+        }
+    }
 }

@@ -27,7 +27,15 @@ impl RequestProgram for Appends {
         }
         match self.wants {
             Some("!error") => return Err(EvalError::new("cannot")),
-            Some("!reject") => return Ok(Effect::Fail { message: "no".into(), path: vec![], denial: None, is_refusal: true, location: None }),
+            Some("!reject") => {
+                return Ok(Effect::Fail {
+                    message: "no".into(),
+                    path: vec![],
+                    denial: None,
+                    is_refusal: true,
+                    location: None,
+                });
+            }
             _ => {}
         }
         let log = object.get("log").and_then(Value::as_str).unwrap_or_default().to_owned() + &self.name;

@@ -144,9 +144,13 @@ mod tests {
     fn a_call_finds_the_objects_that_the_api_server_would_list() {
         let object = |text: &str| json::parse(text).expect("JSON");
         let world = ClosedWorld::new([
-            object(r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"x","labels":{"l":"1"}}}"#),
+            object(
+                r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"x","labels":{"l":"1"}}}"#,
+            ),
             object(r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"y"}}"#),
-            object(r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"n","namespace":"x"}}"#),
+            object(
+                r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"n","namespace":"x"}}"#,
+            ),
         ]);
         let count = |url: &str| match world.get(&Query::Api(ApiCall {
             method: "GET".into(),
