@@ -2,6 +2,7 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
+mod diagnostics;
 mod matching;
 mod mixed;
 mod notes;

@@ -115,11 +115,7 @@ impl Clause {
     }
 
     /// Returns whether what is asked for is so.
-    pub(super) fn holds(
-        &self,
-        asked: Asked<'_>,
-        evaluation: &mut Evaluation<'_>,
-    ) -> Result<bool, EvalError> {
+    pub(super) fn holds(&self, asked: Asked<'_>, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
         let request = evaluation.request;
         let budget = &mut *evaluation.budget;
         let has_any = |wanted: &[Text], found: &[Text]| found.iter().any(|found| wanted.contains(found));
