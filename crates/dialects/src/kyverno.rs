@@ -2,6 +2,9 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
+mod context;
+mod images;
 mod mixed;
 mod notes;
 mod source;
+mod template;
