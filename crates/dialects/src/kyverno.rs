@@ -2,9 +2,12 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
+mod context;
 mod diagnostics;
+mod images;
 mod matching;
 mod mixed;
 mod notes;
 mod operator;
 mod source;
+mod template;
