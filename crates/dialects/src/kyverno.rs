@@ -2,6 +2,8 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
+mod autogen;
+mod check;
 mod diagnostics;
 mod mixed;
 mod notes;
