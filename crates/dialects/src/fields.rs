@@ -225,7 +225,8 @@ impl IntoStep for usize {
     }
 }
 
-fn article(kind: Kind) -> String {
+/// Returns the name of a kind with its article.
+pub(crate) fn article(kind: Kind) -> String {
     match kind {
         Kind::Null => "null".to_owned(),
         Kind::Array | Kind::Object => format!("an {kind}"),

@@ -2,6 +2,9 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
+mod autogen;
+mod check;
+mod conditions;
 mod context;
 mod diagnostics;
 mod images;

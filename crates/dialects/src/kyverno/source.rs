@@ -114,6 +114,19 @@ pub(super) struct Rule {
     pub(super) validate: Validate,
 }
 
+impl Rule {
+    /// Returns what stays of a rule that has an error.
+    pub(super) fn broken(self, message: String) -> Broken {
+        Broken {
+            name: self.name.value,
+            path: self.path,
+            matching: Some(self.matching),
+            exclude: self.exclude,
+            message,
+        }
+    }
+}
+
 /// What a rule checks.
 #[derive(Debug, Clone)]
 pub(super) struct Validate {

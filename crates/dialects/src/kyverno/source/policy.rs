@@ -46,8 +46,15 @@ fn policy(reader: &mut Reader<'_>) -> Option<Policy> {
     let settings = settings(reader, &spec);
     let mut policy =
         Policy { name: name?, namespace, settings, annotations, rules: Vec::new(), broken: Vec::new() };
-    for fields in reader.objects(&spec, "rules").unwrap_or_default() {
+    let items = reader.objects(&spec, "rules").unwrap_or_default();
+    // A misspelt setting would change what every rule means.
+    let fatal = reader.diagnostics.iter().find(|found| found.is_error()).map(|found| found.message.clone());
+    for fields in items {
         rule_of(reader, &fields, &mut policy);
+    }
+    if let Some(message) = fatal {
+        let rules = std::mem::take(&mut policy.rules);
+        policy.broken.extend(rules.into_iter().map(|rule| rule.broken(message.clone())));
     }
     Some(policy)
 }
