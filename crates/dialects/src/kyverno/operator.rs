@@ -106,7 +106,7 @@ impl Operator {
         value: &Operand,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
-        budget.step(1)?;
+        budget.step(1 + key.size() + value.size())?;
         match self {
             Self::Equals => equality::equals(key, value, budget),
             Self::NotEquals => Ok(!key.is_null() && !equality::equals(key, value, budget)?),

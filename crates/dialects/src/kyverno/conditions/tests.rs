@@ -1,6 +1,7 @@
 use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer};
 use kubewright_value::{Budget, yaml};
 
+use super::lint::LintKind;
 use super::*;
 
 const OBJECT: &str = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}},

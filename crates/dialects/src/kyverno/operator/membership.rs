@@ -28,9 +28,9 @@ pub(super) fn holds(
         let is_in = scalar_is_in(key, value, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::AnyIn | Wanted::AllIn)));
     };
-    let keys = keys.items();
+    let keys = keys.items(budget)?;
     let accepts_scalars = matches!(wanted, Wanted::AnyIn | Wanted::AnyNotIn);
-    let Some(target) = Target::of(&keys, value, accepts_scalars) else { return Ok(false) };
+    let Some(target) = Target::of(&keys, value, accepts_scalars, budget)? else { return Ok(false) };
     for item in &keys.list {
         let found = target.look(item, budget)?;
         match wanted {
@@ -55,9 +55,9 @@ pub(super) fn legacy(
         let is_in = legacy_scalar_is_in(key, value, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in != is_negated));
     };
-    let keys = keys.items();
+    let keys = keys.items(budget)?;
     let values = match &value.shape {
-        Shape::List(values) => values.items(),
+        Shape::List(values) => values.items(budget)?,
         // Both are true then.
         Shape::Text(words) if is_only(&keys, words.text()) => return Ok(true),
         Shape::Text(words) => match words.array() {
@@ -96,12 +96,17 @@ enum Found {
 }
 
 impl<'v> Target<'v> {
-    fn of(keys: &Items, value: &'v Operand, accepts_scalars: bool) -> Option<Self> {
-        match &value.shape {
-            Shape::List(values) => Some(Self::Items(values.items())),
+    /// Returns nothing when nothing can be looked for in `value`.
+    fn of(
+        keys: &Items,
+        value: &'v Operand,
+        accepts_scalars: bool,
+        budget: &mut Budget,
+    ) -> Result<Option<Self>, Exhausted> {
+        Ok(match &value.shape {
+            Shape::List(values) => Some(Self::Items(values.items(budget)?)),
             Shape::Number(_) | Shape::Bool(_) if accepts_scalars => {
-                let item = Item::of_scalar(value)?.into_owned();
-                Some(Self::Items(Cow::Owned(Items::one(item))))
+                Item::of_scalar(value).map(|item| Self::Items(Cow::Owned(Items::one(item.into_owned()))))
             }
             Shape::Text(words) if is_only(keys, words.text()) => Some(Self::Same),
             Shape::Text(words) => match words.range() {
@@ -109,14 +114,14 @@ impl<'v> Target<'v> {
                 None => match words.array() {
                     Cow::Borrowed(Array::Texts(items)) => Some(Self::Items(Cow::Borrowed(items))),
                     Cow::Owned(Array::Texts(items)) => Some(Self::Items(Cow::Owned(items))),
-                    other if matches!(*other, Array::NotJson) => {
+                    Cow::Borrowed(Array::NotJson) | Cow::Owned(Array::NotJson) => {
                         Some(Self::Items(Cow::Owned(Items::one(words.item.clone()))))
                     }
-                    _ => None,
+                    Cow::Borrowed(Array::Other) | Cow::Owned(Array::Other) => None,
                 },
             },
             _ => None,
-        }
+        })
     }
 
     fn look(&self, item: &Item, budget: &mut Budget) -> Result<Found, Exhausted> {
@@ -136,7 +141,7 @@ impl<'v> Target<'v> {
 fn scalar_is_in(key: &Operand, value: &Operand, budget: &mut Budget) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => values.items().has_fitting(&key, budget).map(Some),
+        Shape::List(values) => values.items(budget)?.has_fitting(&key, budget).map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match words.range() {
             Some(range) => Ok(Some(range.contains(&key.text))),
@@ -157,7 +162,7 @@ fn legacy_scalar_is_in(
 ) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => values.items().has_fitting(&key, budget).map(Some),
+        Shape::List(values) => values.items(budget)?.has_fitting(&key, budget).map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match &*words.array() {
             Array::Texts(items) => items.has(&key.text, budget).map(Some),
