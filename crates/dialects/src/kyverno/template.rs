@@ -449,4 +449,4 @@ fn map(entries: Vec<(Vec<Part>, Mixed)>) -> Mixed {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

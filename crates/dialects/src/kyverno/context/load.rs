@@ -32,7 +32,7 @@ impl Context<'_> {
             From::Variable { value, query, default, shown } => {
                 let parts =
                     Variable { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
-                self.variable(&entry.name, parts, shown)
+                self.variable(&entry.name, &parts, shown)
             }
             From::ConfigMap { name, namespace, shown } => {
                 let prefix = format!("failed to retrieve config map for context entry {}: ", entry.name);
@@ -71,7 +71,7 @@ impl Context<'_> {
         })
     }
 
-    fn variable(&mut self, name: &str, parts: Variable<'_>, shown: &str) -> Result<Sourced, Unresolved> {
+    fn variable(&mut self, name: &str, parts: &Variable<'_>, shown: &str) -> Result<Sourced, Unresolved> {
         let within =
             |shown: &str| format!("failed to substitute variables in context entry {name} {shown}: ");
         let default = match parts.default {
@@ -324,13 +324,12 @@ fn stay_at_home(path: &str, home: &str) -> Result<(), Unresolved> {
     let (path, _) = path.split_once(['?', '#']).unwrap_or((path, ""));
     let path = clean(&decoded(path));
     let parts: Vec<&str> = path.split('/').skip(1).collect();
-    let namespace = match parts.as_slice() {
-        ["api", _, "namespaces", namespace, ..] | ["apis", _, _, "namespaces", namespace, ..] => namespace,
-        _ => {
-            return Err(Unresolved::Error(EvalError::new(format!(
-                "path {path} does not contain a namespace segment, which is required for namespaced policies"
-            ))));
-        }
+    let (["api", _, "namespaces", namespace, ..] | ["apis", _, _, "namespaces", namespace, ..]) =
+        parts.as_slice()
+    else {
+        return Err(Unresolved::Error(EvalError::new(format!(
+            "path {path} does not contain a namespace segment, which is required for namespaced policies"
+        ))));
     };
     if *namespace == home {
         return Ok(());

@@ -456,10 +456,9 @@ fn presumed_roots(parts: &[Part], functions: &Functions) -> Roots {
                         Quote::Literal => '`',
                     };
                     out.push(quote);
-                    if quote == '`' {
-                        out.push('1')
-                    } else {
-                        write(inner, out)
+                    match quote {
+                        '`' => out.push('1'),
+                        _ => write(inner, out),
                     }
                     out.push(quote);
                 }
