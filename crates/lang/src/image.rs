@@ -40,7 +40,7 @@ pub enum ReferenceError {
     #[error("invalid reference format")]
     Format,
     /// It would be one in lower case.
-    #[error("invalid reference format: repository name must be lowercase")]
+    #[error("repository name must be lowercase")]
     Uppercase,
     /// The path is too long.
     #[error("repository name must not be more than {LONGEST_PATH} characters")]
@@ -263,7 +263,7 @@ mod tests {
         reads("a:-b", "! invalid reference format");
         reads("a b", "! invalid reference format");
         reads("", "! invalid reference format");
-        reads("org/App", "! invalid reference format: repository name must be lowercase");
+        reads("org/App", "! repository name must be lowercase");
         reads("a/b__c.d--e", "docker.io a/b__c.d--e");
         reads("a/b_.c", "! invalid reference format");
         reads(&"a".repeat(256), "! repository name must not be more than 255 characters");

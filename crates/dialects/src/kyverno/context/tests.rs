@@ -254,6 +254,20 @@ fn config_maps_calls_images_and_shared_entries_are_looked_up() {
 }
 
 #[test]
+fn parts_of_an_entry_that_are_the_authors_stay_so() {
+    let declared = r#"[{"name":"v","variable":{"value":{"a":"*","b":"{{ request.name || request.namespace }}","l":["*","{{ request.namespace }}"]}}}]"#;
+    check(declared, "{{ v.a }}", r#""*""#);
+    check(declared, "{{ v.b }}", r#"foreign "ns1""#);
+    check(declared, "{{ v.l[0] }}", r#"foreign "*""#);
+    let list = widget().run(|context| {
+        context.declare(entries(&parsed(declared)));
+        let query = Query::parse("v.l", &functions()).0;
+        context.find(&query).unwrap().items().unwrap().iter().map(|item| item.is_foreign).collect::<Vec<_>>()
+    });
+    assert_eq!(list, [false, true]);
+}
+
+#[test]
 fn what_nobody_knows_is_a_question_that_says_how_to_answer_it() {
     let setting = Setting { world: Box::new(OpenWorld::default()), ..widget() };
     let declared = parsed(
