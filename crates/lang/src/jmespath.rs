@@ -14,6 +14,7 @@ mod function;
 mod kubernetes;
 mod lex;
 mod parser;
+mod rewrite;
 mod standard;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use std::fmt;
 
 pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
 use kubewright_value::{Budget, Position, Text, Value};
+pub use rewrite::{Change, Roots};
 use thiserror::Error;
 
 /// What an expression forgives.
