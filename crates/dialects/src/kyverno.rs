@@ -4,4 +4,5 @@
 
 mod mixed;
 mod notes;
+mod pattern;
 mod source;
