@@ -24,6 +24,8 @@ pub(in crate::kyverno) enum LintKind {
     EmptyList,
     /// An anchor that never does what it is for.
     UnusableAnchor,
+    /// A label or annotation whose value is no text.
+    IgnoredTag,
     /// A wildcard in a key that is not of labels or annotations.
     LiteralKey,
     /// Wildcards that let more registries in than meant.
@@ -97,6 +99,13 @@ impl Linter {
                 "the wildcard in the key `{key}` stands for itself: it counts only under `metadata.labels` and `metadata.annotations`"
             );
             self.say(LintKind::LiteralKey, message);
+        }
+        if role == Role::Tags && value.as_str().is_none() {
+            let message = format!(
+                "`{}` is left out, because labels and annotations are compared only with texts: put quotes around the value",
+                raw.trim()
+            );
+            self.say(LintKind::IgnoredTag, message);
         }
         self.anchor(raw, anchor.as_ref().map(|(anchor, _)| *anchor), value, is_used);
         let below = match (role, &*key) {

@@ -220,7 +220,13 @@ impl Walk<'_> {
             };
             all.push(Expanded { entry, keys: (!keys.is_empty()).then_some(keys), raw });
         }
-        all.sort_by(|a, b| a.raw.cmp(&b.raw));
+        // As the compiler sorts: `<( )` first, the last of them before the others.
+        let is_global = |expanded: &Expanded<'_>| expanded.entry.anchor == Some(Anchor::Global);
+        all.sort_by(|a, b| match (is_global(a), is_global(b)) {
+            (true, true) => b.raw.cmp(&a.raw),
+            (false, false) => a.raw.cmp(&b.raw),
+            (a, b) => b.cmp(&a),
+        });
         Ok(all)
     }
 
