@@ -130,9 +130,13 @@ fn outcomes(binary: &Path, rules: &str, pods: &str) -> Result<usize, String> {
         .args(["apply", "-o", "json", rules, "-r", pods])
         .output()
         .map_err(|error| error.to_string())?;
-    let document = json::parse(&String::from_utf8_lossy(&output.stdout)).map_err(|error| error.to_string())?;
+    let document =
+        json::parse(&String::from_utf8_lossy(&output.stdout)).map_err(|error| error.to_string())?;
     let objects = document.get("objects").and_then(|objects| objects.as_array()).unwrap_or_default();
-    Ok(objects.iter().map(|object| object.get("outcomes").and_then(|all| all.as_array()).map_or(0, <[_]>::len)).sum())
+    Ok(objects
+        .iter()
+        .map(|object| object.get("outcomes").and_then(|all| all.as_array()).map_or(0, <[_]>::len))
+        .sum())
 }
 
 fn read(folder: &Path, into: &mut Vec<Document>) {

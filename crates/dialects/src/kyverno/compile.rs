@@ -9,18 +9,22 @@ use std::sync::Arc;
 use kubewright_engine::{About, Compiled, Diagnostic, Phase, Program, RuleId};
 use kubewright_value::{Document, Step, Text};
 
-use super::evaluate::{Actions, Check, Judge};
-use super::matching::Matcher;
+use super::evaluate::{Actions, Body, Check, Judge};
+use super::matching::{Matcher, Overrides};
 use super::message::Message;
-use super::source::{self, Match, Policy, Rule, Workload};
+use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
+use super::template::Template;
 use super::{Kyverno, autogen, check};
 use body::Parts;
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
 pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
-    let (policy, diagnostics) = source::read(document);
-    let Some(policy) = policy else { return Compiled { rules: Vec::new(), diagnostics } };
-    let mut compiler = Compiler { dialect, document: Arc::new(document.clone()), policy: &policy, diagnostics };
+    let (policy, mut diagnostics) = source::read(document);
+    let Some(mut policy) = policy else { return Compiled { rules: Vec::new(), diagnostics } };
+    diagnostics.extend(check::check(document, &mut policy));
+    diagnostics.extend(autogen::warnings(document, &policy));
+    let mut compiler =
+        Compiler { dialect, document: Arc::new(document.clone()), policy: &policy, diagnostics };
     let rules = compiler.rules();
     let mut diagnostics = compiler.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
@@ -47,7 +51,6 @@ impl Compiler<'_> {
     fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
         let policy = self.policy;
         let generated = autogen::generate(policy);
-        self.diagnostics.extend(check::policy(policy, &self.document));
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
@@ -62,13 +65,12 @@ impl Compiler<'_> {
                 exclude: rule.exclude.clone(),
                 workload: Workload::Pod,
             }];
-            variants.extend(generated.rules.iter().filter(|generated| generated.rule == i).map(|generated| {
-                let about = |matching: &Match| matching.about(&generated.kinds);
+            variants.extend(generated.iter().filter(|generated| generated.rule == i).map(|generated| {
                 Variant {
                     rule,
                     name: generated.name.clone(),
-                    matching: about(&rule.matching),
-                    exclude: rule.exclude.as_ref().map(about),
+                    matching: generated.matching.clone(),
+                    exclude: generated.exclude.clone(),
                     workload: generated.workload,
                 }
             }));
@@ -100,24 +102,20 @@ impl Compiler<'_> {
         }
         let written = rule.validate.message.as_ref().map(|message| message.value.clone()).unwrap_or_default();
         let id = self.id(&variant.name);
-        let matcher = Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
+        let matcher =
+            Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
         let settings = &self.policy.settings;
         let judge = Judge {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
             home: self.policy.namespace.clone(),
             body,
-            message: Message::new(
-                variant.name.clone(),
-                written,
-                parts.message.rebased(workload),
-                self.dialect.functions.clone(),
-            ),
+            message: Message::new(variant.name.clone(), written, parts.message.rebased(workload)),
             exceptions: self.exceptions(&variant.name),
             actions: Actions {
                 overrides: [
-                    rule.validate.failure_action_overrides.clone(),
-                    settings.failure_action_overrides.clone(),
+                    Overrides::compile(&rule.validate.failure_action_overrides),
+                    Overrides::compile(&settings.failure_action_overrides),
                 ],
                 rule: rule.validate.failure_action,
                 policy: settings.failure_action,
@@ -127,6 +125,26 @@ impl Compiler<'_> {
             matcher,
         };
         self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
+    }
+
+    /// Returns the rule that stands for one that is not valid, where it is known what it is about.
+    fn broken(&self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
+        let matching = broken.matching.as_ref()?;
+        let matcher = Matcher::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
+        let reason = format!("the rule is not valid: {}", broken.message);
+        let judge = Judge {
+            id: self.id(&broken.name),
+            document: Arc::clone(&self.document),
+            home: self.policy.namespace.clone(),
+            matcher,
+            body: Body { entries: Vec::new(), preconditions: None, check: Check::Impossible(reason.into()) },
+            message: Message::new(broken.name.clone(), Text::default(), Template::empty()),
+            exceptions: Vec::new(),
+            actions: Actions { overrides: Default::default(), rule: None, policy: Action::Audit },
+            allows_existing_violations: false,
+            is_scored: true,
+        };
+        Some(self.finish(judge, position, &broken.path, Vec::new()))
     }
 
     fn finish(
@@ -168,20 +186,5 @@ impl Policy {
             None => self.name.value.clone(),
             Some(namespace) => format!("{namespace}/{}", self.name.value).into(),
         }
-    }
-}
-
-impl Match {
-    /// Returns the same match about `kinds` wherever it is about Pods.
-    fn about(&self, kinds: &[Text]) -> Self {
-        let mut matching = self.clone();
-        let filters = matching.any.iter_mut().chain(&mut matching.all).chain(&mut matching.flat);
-        for filter in filters {
-            if let Some(pod) = filter.kinds.iter().find(|kind| kind.value == "Pod").cloned() {
-                let named = |kind: &Text| crate::fields::Placed { value: kind.clone(), path: pod.path.clone() };
-                filter.kinds = kinds.iter().map(named).collect();
-            }
-        }
-        matching
     }
 }

@@ -11,7 +11,7 @@ mod root;
 pub(super) use entry::Entry;
 use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, World};
 use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found};
-use kubewright_value::{Budget, Exhausted, Text, Value};
+use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::images;
 use super::mixed::Mixed;
@@ -280,6 +280,13 @@ impl<'a> Context<'a> {
         let (world, rule, request) = (self.world, self.rule, self.request);
         self.given.get_or_insert_with(|| Given::new(world.given(rule, request)))
     }
+}
+
+/// Returns `object` with what the caller gives for it, which is `request.object` or another `key` of the request.
+pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> Value {
+    let mut root = Value::from(Map::from([("request", Map::from([(key, object.clone())]).into())]));
+    Given::new(given).put_into(&mut root);
+    root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
 /// Evaluates `expression`, with the words that messages have for what is missing.

@@ -5,17 +5,17 @@ pub(super) mod patterns;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation, Request, RequestProgram,
-    RuleId, Tracer,
+    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation, Request,
+    RequestProgram, RuleId, Tracer,
 };
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::conditions::Conditions;
-use super::context::{Context, Entry, Unresolved};
-use super::matching::{self, Matcher};
+use super::context::{Context, Entry, Sourced, Unresolved, overlaid};
+use super::matching::{Matcher, Overrides};
 use super::message::Message;
 use super::notes::Notes;
-use super::source::{Action, ActionOverride};
+use super::source::Action;
 use super::template::Query;
 use super::trace;
 use patterns::{AnyPattern, OnePattern};
@@ -73,7 +73,7 @@ pub(super) struct Rooted<T> {
 /// What a violation leads to, and where.
 pub(super) struct Actions {
     /// Of the rule, then of the policy.
-    pub(super) overrides: [Vec<ActionOverride>; 2],
+    pub(super) overrides: [Overrides; 2],
     pub(super) rule: Option<Action>,
     pub(super) policy: Action,
 }
@@ -148,7 +148,8 @@ impl RequestProgram for Judge {
     fn branches(&self) -> Vec<Branch> {
         let mut found = Vec::new();
         self.body.branches(&mut found);
-        let branch = |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
+        let branch =
+            |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
         found.into_iter().map(branch).collect()
     }
 }
@@ -161,20 +162,22 @@ enum Ran {
 impl Judge {
     /// Returns the object that is judged: the one of the request, with what the caller puts into it.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
-        let root = match evaluation.request.operation {
-            Operation::Delete => "request.oldObject.",
-            _ => "request.object.",
-        };
-        let mut subject = object.clone();
-        for (name, value) in evaluation.world.given(&self.id, evaluation.request) {
-            if let Some(path) = name.strip_prefix(root) {
-                super::context::put(&mut subject, path, value);
-            }
+        let given = evaluation.world.given(&self.id, evaluation.request);
+        if given.is_empty() {
+            return object.clone();
         }
-        subject
+        let key = match evaluation.request.operation {
+            Operation::Delete => "oldObject",
+            _ => "object",
+        };
+        overlaid(object, key, given)
     }
 
     fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Ran {
+        let excepted = match self.excepted(object, evaluation, notes) {
+            Ok(excepted) => excepted,
+            Err(error) => return Ran::Checked(Verdict::Error(error)),
+        };
         let mut context = Context::new(evaluation, object, &self.id, self.home.as_ref());
         context.declare(&self.body.entries);
         match self.body.precondition(&mut context, notes) {
@@ -182,16 +185,10 @@ impl Judge {
             Ok(Some(skip)) => return Ran::Checked(Verdict::Skip(skip)),
             Err(error) => return Ran::Checked(Verdict::Error(error)),
         }
-        match self.exceptions(object, &mut context, notes) {
-            Ok(found) if !found.is_empty() => {
-                let keys = found.join(", ");
-                return Ran::Excepted(Effect::Skip {
-                    message: format!("rule is skipped due to policy exceptions{keys}").into(),
-                    exceptions: found,
-                });
-            }
-            Ok(_) => {}
-            Err(error) => return Ran::Checked(Verdict::Error(error)),
+        let exceptions = exceptions(&excepted, &mut context, notes);
+        if !exceptions.is_empty() {
+            let message = format!("rule is skipped due to policy exceptions{}", exceptions.join(", "));
+            return Ran::Excepted(Effect::Skip { message: message.into(), exceptions });
         }
         let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, notes);
         let verdict = self.forgiven(verdict, evaluation);
@@ -199,15 +196,15 @@ impl Judge {
     }
 
     /// Checks what `subject` is about.
-    fn check(
-        &self,
-        check: &Check,
+    fn check<'a>(
+        &'a self,
+        check: &'a Check,
         subject: Subject<'_>,
-        context: &mut Context<'_>,
+        context: &mut Context<'a>,
         notes: &mut Notes,
     ) -> Verdict {
         match check {
-            Check::Pattern(_) | Check::AnyPattern(_) if context.is_delete() && !subject.is_element => {
+            Check::Pattern(_) | Check::AnyPattern(_) if context.is_deletion() && !subject.is_element => {
                 Verdict::Nothing("patterns are not checked on DELETE".into())
             }
             Check::Pattern(pattern) => pattern.check(subject.object, &self.message, context, notes),
@@ -225,13 +222,13 @@ impl Judge {
         notes: &mut Notes,
     ) -> Verdict {
         let (holds, messages, at) = match conditions {
-            None => (true, String::new(), Vec::new()),
+            None => (true, None, Vec::new()),
             Some(conditions) => {
                 let mark = notes.mark();
                 let result = conditions.value.evaluate(context, notes);
                 notes.rebase(mark, &conditions.path);
                 match result {
-                    Ok(verdict) => (verdict.holds, verdict.messages, conditions.path.clone()),
+                    Ok(verdict) => (verdict.holds, Some(verdict), conditions.path.clone()),
                     Err(unresolved) => {
                         return Verdict::Error(failed("failed to check deny conditions", unresolved));
                     }
@@ -241,17 +238,17 @@ impl Judge {
         match holds {
             false => Verdict::Pass(self.message.passed.clone()),
             true => {
-                let message = self.message.denied(&messages, context);
+                let message = self.message.denied(messages.as_ref(), context);
                 Verdict::Fail(Failure { message, path: Vec::new(), at })
             }
         }
     }
 
-    fn loops(
-        &self,
-        loops: &[Loop],
+    fn loops<'a>(
+        &'a self,
+        loops: &'a [Loop],
         subject: Subject<'_>,
-        context: &mut Context<'_>,
+        context: &mut Context<'a>,
         notes: &mut Notes,
     ) -> Verdict {
         let mut applied = 0;
@@ -268,11 +265,12 @@ impl Judge {
             let single = [elements.value.clone()];
             let items = elements.value.as_array().unwrap_or(&single);
             for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.is_null()) {
-                let checkpoint = context.checkpoint();
+                context.checkpoint();
                 notes.open();
-                let verdict = self.element(one, (element, index), subject, context, notes);
+                let verdict =
+                    self.element(one, (element, index, elements.is_foreign), subject, context, notes);
                 notes.close(|| trace::element(one, index, element, &verdict));
-                context.restore(checkpoint);
+                context.restore();
                 match verdict {
                     Verdict::Pass(_) => applied += 1,
                     Verdict::Skip(_) | Verdict::Nothing(_) => {}
@@ -298,12 +296,12 @@ impl Judge {
         }
     }
 
-    fn element(
-        &self,
-        one: &Loop,
-        (element, index): (&Value, usize),
+    fn element<'a>(
+        &'a self,
+        one: &'a Loop,
+        (element, index, is_foreign): (&Value, usize, bool),
         subject: Subject<'_>,
-        context: &mut Context<'_>,
+        context: &mut Context<'a>,
         notes: &mut Notes,
     ) -> Verdict {
         let is_map = element.as_object().is_some();
@@ -315,7 +313,8 @@ impl Judge {
             )));
         }
         let is_scoped = one.element_scope.unwrap_or(is_map);
-        context.enter(element, index, subject.nesting);
+        let sourced = Sourced { value: element.clone(), is_foreign };
+        context.enter_sourced(&sourced, index, subject.nesting);
         context.declare(&one.body.entries);
         match one.body.precondition(context, notes) {
             Ok(None) => {}
@@ -333,30 +332,21 @@ impl Judge {
         self.check(&one.body.check, inner, context, notes)
     }
 
-    /// Returns the keys of the exceptions that are made for `object`.
-    fn exceptions(
+    /// Returns the exceptions that are about `object`.
+    fn excepted(
         &self,
         object: &Value,
-        context: &mut Context<'_>,
+        evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Vec<Text>, EvalError> {
+    ) -> Result<Vec<&Exception>, EvalError> {
+        let operation = evaluation.request.operation;
         let mut found = Vec::new();
         for exception in &self.exceptions {
-            let evaluation = context.evaluation();
-            let operation = evaluation.request.operation;
             notes.open();
-            let is_outside = exception.matcher.matches(object, operation, evaluation, notes)?.is_some();
-            let is_met = match &exception.conditions {
-                _ if is_outside => false,
-                None => true,
-                // A condition that cannot be answered makes no exception.
-                Some(conditions) => {
-                    conditions.evaluate(context, notes).is_ok_and(|verdict| verdict.holds)
-                }
-            };
-            notes.close(|| trace::exception(&exception.key, is_met));
-            if is_met {
-                found.push(exception.key.clone());
+            let is_about = exception.matcher.matches(object, operation, evaluation, notes)?.is_none();
+            notes.close(|| trace::exception(&exception.key, is_about));
+            if is_about {
+                found.push(exception);
             }
         }
         Ok(found)
@@ -432,7 +422,7 @@ impl Body {
         let result = conditions.value.evaluate(context, notes);
         notes.rebase(mark, &conditions.path);
         let verdict = result.map_err(|unresolved| failed("failed to evaluate preconditions", unresolved))?;
-        Ok(match (verdict.holds, verdict.messages.as_str()) {
+        Ok(match (verdict.holds, verdict.text().as_str()) {
             (true, _) => None,
             (false, "") => Some("preconditions not met".into()),
             (false, messages) => Some(format!("preconditions not met; {messages}").into()),
@@ -478,14 +468,29 @@ impl Actions {
     /// Returns what a violation of the request's object leads to.
     fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<Action, EvalError> {
         let [of_rule, of_policy] = &self.overrides;
-        if let Some(action) = matching::overridden(of_rule, evaluation)? {
+        if let Some(action) = of_rule.action(evaluation)? {
             return Ok(action);
         }
         if let Some(action) = self.rule {
             return Ok(action);
         }
-        Ok(matching::overridden(of_policy, evaluation)?.unwrap_or(self.policy))
+        Ok(of_policy.action(evaluation)?.unwrap_or(self.policy))
     }
+}
+
+/// Returns the keys of the exceptions whose conditions hold. One that cannot be answered makes no exception.
+fn exceptions(about: &[&Exception], context: &mut Context<'_>, notes: &mut Notes) -> Vec<Text> {
+    let mut found = Vec::new();
+    for exception in about {
+        let is_met = match &exception.conditions {
+            None => true,
+            Some(conditions) => conditions.evaluate(context, notes).is_ok_and(|verdict| verdict.holds),
+        };
+        if is_met {
+            found.push(exception.key.clone());
+        }
+    }
+    found
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.

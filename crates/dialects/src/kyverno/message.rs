@@ -1,8 +1,8 @@
 //! What a rule says, in Kyverno's words, so that reports and tests compare equal.
 
-use kubewright_lang::jmespath::Functions;
-use kubewright_value::{Text, Value};
+use kubewright_value::Text;
 
+use super::conditions;
 use super::context::Context;
 use super::template::Template;
 
@@ -15,7 +15,6 @@ pub(super) struct Message {
     /// As its author wrote it; may be empty.
     written: Text,
     template: Template,
-    functions: Functions,
 }
 
 /// What came of comparing an object with a pattern.
@@ -29,9 +28,9 @@ pub(super) enum Outcome<'a> {
 }
 
 impl Message {
-    pub(super) fn new(rule: Text, written: Text, template: Template, functions: Functions) -> Self {
+    pub(super) fn new(rule: Text, written: Text, template: Template) -> Self {
         let passed = format!("validation rule '{rule}' passed.").into();
-        Self { rule, passed, written, template, functions }
+        Self { rule, passed, written, template }
     }
 
     /// Returns the message as its author wrote it.
@@ -57,32 +56,46 @@ impl Message {
             }
             (Err(_), Outcome::At(path)) => {
                 let error = format!("pattern mismatch at path {path}");
-                format!("validation error: variables substitution error in rule {rule} execution error: {error}")
+                format!(
+                    "validation error: variables substitution error in rule {rule} execution error: {error}"
+                )
             }
             (Err(_), Outcome::Execution(error)) => {
-                format!("validation error: variables substitution error in rule {rule} execution error: {error}")
+                format!(
+                    "validation error: variables substitution error in rule {rule} execution error: {error}"
+                )
             }
             (Err(_), Outcome::Each(_)) => {
-                format!("validation error: variables substitution error in rule {rule} execution error: {what}")
+                format!(
+                    "validation error: variables substitution error in rule {rule} execution error: {what}"
+                )
             }
         }
     }
 
-    /// Returns what is said about a denied object; `conditions` are the messages of the conditions that denied it.
-    pub(super) fn denied(&self, conditions: &str, context: &mut Context<'_>) -> String {
-        let joined = match (self.written.as_str(), conditions) {
-            ("", "") => return format!("validation error: rule {} failed", self.rule),
-            (written, "") => {
-                let resolved = self.template.resolve_text(context);
-                return resolved.map_or_else(|_| written.to_owned(), Into::into);
-            }
-            ("", conditions) => conditions.to_owned(),
-            (written, conditions) => format!("{written}; {conditions}"),
-        };
-        if !joined.contains("{{") && !joined.contains("$(") {
-            return joined;
+    /// Returns what is said about a denied object; `conditions` are those that denied it. A message with a variable
+    /// that stands for nothing is said as it is written.
+    pub(super) fn denied(
+        &self,
+        conditions: Option<&conditions::Verdict<'_>>,
+        context: &mut Context<'_>,
+    ) -> String {
+        let written = conditions.map(conditions::Verdict::text).unwrap_or_default();
+        if self.written.is_empty() && written.is_empty() {
+            return format!("validation error: rule {} failed", self.rule);
         }
-        let (template, _) = Template::parse(&Value::from(joined.as_str()), &self.functions);
-        template.resolve_text(context).map_or(joined, Into::into)
+        let resolved = self.template.resolve_text(context).and_then(|text| {
+            let of_conditions = conditions.map(|conditions| conditions.resolve(context)).transpose()?;
+            Ok(joined(&text, &of_conditions.unwrap_or_default()))
+        });
+        resolved.unwrap_or_else(|_| joined(&self.written, &written))
+    }
+}
+
+fn joined(message: &str, conditions: &str) -> String {
+    match (message, conditions) {
+        (message, "") => message.to_owned(),
+        ("", conditions) => conditions.to_owned(),
+        (message, conditions) => format!("{message}; {conditions}"),
     }
 }

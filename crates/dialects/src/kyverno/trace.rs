@@ -33,7 +33,7 @@ pub(super) fn element(one: &Loop, index: usize, element: &Value, verdict: &Verdi
         Verdict::Error(error) => (error.message.clone(), Seen::Error),
     };
     Note {
-        what: format!("element {index} of {}", one.list.source()),
+        what: format!("element {index} of {}", one.list.text()),
         found: TraceNode::show(element),
         wanted: found,
         verdict: seen,

@@ -15,7 +15,8 @@ use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
 use crate::kyverno::source::{ContextEntry, Foreach, Method, Rule, Workload};
-use crate::kyverno::template::{Query, Template, TemplateProblem};
+use crate::kyverno::template::{Query, Template, TemplateProblem, TemplateProblemKind};
+use kubewright_lang::jmespath::ParseErrorKind;
 
 /// Everything in a rule that had to be parsed.
 pub(super) struct Parts {
@@ -84,9 +85,8 @@ impl Compiler<'_> {
             Method::AnyPattern(patterns) => {
                 let items = patterns.value.as_array().unwrap_or_default().iter().enumerate();
                 let place = |i| child(&patterns.path, i);
-                let each = items.map(|(i, value)| {
-                    self.pattern(&Placed { value: value.clone(), path: place(i) })
-                });
+                let each =
+                    items.map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }));
                 CheckParts::AnyPattern(each.collect())
             }
             Method::Deny(conditions) => {
@@ -128,7 +128,8 @@ impl Compiler<'_> {
 
     fn pattern(&mut self, pattern: &Placed<Value>) -> PatternParts {
         let template = self.template(pattern);
-        let constant = template.constant().map(|value| Arc::new(Pattern::compile(&Mixed::Own(value.clone()))));
+        let constant =
+            template.constant().map(|value| Arc::new(Pattern::compile(&Mixed::Own(value.clone()))));
         PatternParts { template, constant, path: pattern.path.clone() }
     }
 
@@ -141,8 +142,15 @@ impl Compiler<'_> {
     fn report(&mut self, path: &[Step], problems: Vec<TemplateProblem>) {
         for problem in problems {
             let place = [path, &problem.path].concat();
-            let location = within(&self.document, &place, problem.position, problem.length);
-            self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message, location));
+            let location = match problem.is_key {
+                true => self.document.locate_key(&place),
+                false => within(&self.document, &place, problem.position, problem.length),
+            };
+            let code = match problem.kind {
+                TemplateProblemKind::Expression(ParseErrorKind::UnknownFunction) => &code::UNKNOWN_FUNCTION,
+                _ => &code::BAD_JMESPATH,
+            };
+            self.diagnostics.push(Diagnostic::new(code, problem.message, location));
         }
     }
 }
@@ -180,7 +188,7 @@ impl PatternParts {
     fn build(&self, workload: Workload) -> OnePattern {
         let source = match &self.constant {
             Some(pattern) => Source::Constant(Arc::clone(pattern).under(workload)),
-            None => Source::Variable(self.template.rebased(workload), workload),
+            None => Source::Variable(self.template.rebased_below(workload), workload),
         };
         OnePattern { source, path: self.path.clone() }
     }
@@ -190,7 +198,7 @@ impl LoopParts {
     fn build(&self, workload: Workload) -> Loop {
         Loop {
             path: self.path.clone(),
-            keys: object_path(self.list.source(), workload),
+            keys: object_path(self.list.text(), workload),
             list: self.list.rebased(workload),
             element_scope: self.element_scope,
             body: self.body.build(workload),
@@ -204,5 +212,7 @@ fn object_path(list: &str, workload: Workload) -> Option<Vec<Step>> {
     let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let keys: Vec<&str> = path.split('.').collect();
     let prefix = if keys.first() == Some(&"spec") { workload.keys() } else { &[] };
-    keys.iter().all(|key| is_key(key)).then(|| prefix.iter().chain(&keys).map(|key| Step::from(*key)).collect())
+    keys.iter()
+        .all(|key| is_key(key))
+        .then(|| prefix.iter().chain(&keys).map(|key| Step::from(*key)).collect())
 }

@@ -21,7 +21,7 @@ impl Compiler<'_> {
         let compile = |conditions: &Placed<_>| Conditions::compile(conditions, &self.dialect.functions).0;
         Exception {
             key: exception.key.clone(),
-            matcher: Matcher::compile(&exception.matching, None, None),
+            matcher: Matcher::of_exception(&exception.matching),
             conditions: exception.conditions.as_ref().map(compile),
         }
     }

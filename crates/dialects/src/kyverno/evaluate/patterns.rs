@@ -45,7 +45,7 @@ impl OnePattern {
             Err(error) => Verdict::Error(error),
             Ok(pattern::Verdict::Pass) => Verdict::Pass(message.passed.clone()),
             Ok(pattern::Verdict::Skip { message, .. }) => Verdict::Skip(message.into()),
-            Ok(pattern::Verdict::Error { message: error }) => {
+            Ok(pattern::Verdict::Error { message: error, .. }) => {
                 Verdict::Error(EvalError::new(message.violated(&Outcome::Execution(&error), context)))
             }
             Ok(pattern::Verdict::Fail(mismatch)) => {
@@ -75,7 +75,7 @@ impl OnePattern {
                 Cow::Owned(Arc::new(Pattern::compile(&resolved)).under(*workload))
             }
         };
-        let verdict = pattern.check(object, context.evaluation().budget, notes);
+        let verdict = pattern.check(object, context.budget(), notes);
         notes.rebase(mark, &self.path);
         verdict.map_err(|limit: Exhausted| limit.into())
     }
@@ -105,14 +105,12 @@ impl AnyPattern {
             match compared {
                 Err(error) => return Verdict::Error(error),
                 Ok(pattern::Verdict::Pass) => {
-                    return Verdict::Pass(
-                        format!("validation rule '{rule}' anyPattern[{i}] passed.").into(),
-                    );
+                    return Verdict::Pass(format!("validation rule '{rule}' anyPattern[{i}] passed.").into());
                 }
                 Ok(pattern::Verdict::Skip { message, .. }) => {
                     skips.push(format!("rule {rule}[{i}] skipped: {message}"));
                 }
-                Ok(pattern::Verdict::Error { message }) => {
+                Ok(pattern::Verdict::Error { message, .. }) => {
                     failures.push(format!("rule {rule}[{i}] failed: {message}"));
                 }
                 Ok(pattern::Verdict::Fail(mismatch)) => {
@@ -148,7 +146,7 @@ fn note(i: usize, pattern: &OnePattern, compared: &Result<pattern::Verdict, Eval
         Ok(pattern::Verdict::Pass) => (String::new(), Seen::Yes),
         Ok(pattern::Verdict::Skip { message, .. }) => (message.clone(), Seen::No),
         Ok(pattern::Verdict::Fail(mismatch)) => (format!("fails at {}", mismatch.text_path), Seen::No),
-        Ok(pattern::Verdict::Error { message }) => (message.clone(), Seen::Error),
+        Ok(pattern::Verdict::Error { message, .. }) => (message.clone(), Seen::Error),
         Err(error) => (error.message.clone(), Seen::Error),
     };
     Note {
