@@ -20,6 +20,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
+
+pub use super::gotemplate::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
 use thiserror::Error;
 

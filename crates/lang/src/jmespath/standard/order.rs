@@ -2,19 +2,27 @@
 
 use kubewright_value::{Budget, Kind, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let plain = || Signature::of([Accepts::NUMBERS | Accepts::STRINGS]);
-    let by = || Signature::of([Accepts::ARRAY, Accepts::REFERENCE]);
-    functions
-        .with("sort", plain(), sort)
-        .with("max", plain(), |arguments, budget| best(arguments, budget, |new, old| new > old))
-        .with("min", plain(), |arguments, budget| best(arguments, budget, |new, old| new < old))
-        .with("sort_by", by(), sort_by)
-        .with("max_by", by(), |arguments, budget| best_by(arguments, budget, |new, old| new > old))
-        .with("min_by", by(), |arguments, budget| best_by(arguments, budget, |new, old| new < old))
-}
+const PLAIN: &[Accepts] = &[Accepts::NUMBERS.or(Accepts::STRINGS)];
+const BY: &[Accepts] = &[Accepts::ARRAY, Accepts::REFERENCE];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin("sort", PLAIN, "array", "the numbers or strings in order", sort),
+    builtin("max", PLAIN, "number|string", "the greatest item; null for none", |arguments, budget| {
+        best(arguments, budget, |new, old| new > old)
+    }),
+    builtin("min", PLAIN, "number|string", "the least item; null for none", |arguments, budget| {
+        best(arguments, budget, |new, old| new < old)
+    }),
+    builtin("sort_by", BY, "array", "the items ordered by what the expression makes of each", sort_by),
+    builtin("max_by", BY, "any", "the item of which the expression makes the most", |arguments, budget| {
+        best_by(arguments, budget, |new, old| new > old)
+    }),
+    builtin("min_by", BY, "any", "the item of which the expression makes the least", |arguments, budget| {
+        best_by(arguments, budget, |new, old| new < old)
+    }),
+];
 
 fn sort(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let mut items = arguments.first().map(Argument::items).unwrap_or_default().to_vec();

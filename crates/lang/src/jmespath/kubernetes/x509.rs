@@ -1,0 +1,1 @@
+pub(super) const TABLE: &[super::super::function::Builtin] = &[];
