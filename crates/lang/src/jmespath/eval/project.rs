@@ -45,12 +45,15 @@ fn collect<'a>(
     let mut collector = Collector { budget, projection, found: Vec::new() };
     match source {
         None => return Ok(None),
-        Some(Source::Found(items)) => collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?,
+        Some(Source::Found(items)) => {
+            collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?
+        }
         Some(Source::Made(items)) => {
             collector.go_over(items.len(), |at| items.get(at).cloned().map(Cow::Owned))?;
         }
-        Some(Source::Listed(mut items)) => collector
-            .go_over(items.len(), |at| items.get_mut(at).map(|item| std::mem::replace(item, Cow::Borrowed(&NULL))))?,
+        Some(Source::Listed(mut items)) => collector.go_over(items.len(), |at| {
+            items.get_mut(at).map(|item| std::mem::replace(item, Cow::Borrowed(&NULL)))
+        })?,
     }
     Ok(Some(collector.found))
 }
@@ -65,14 +68,19 @@ fn source<'a>(
     if !matches!(projection.over, Over::Values) {
         match &expr.node {
             Node::Projection(inner) => {
-                return nested(budget, expr, |budget| Ok(collect(budget, inner, current)?.map(Source::Listed)));
+                return nested(budget, expr, |budget| {
+                    Ok(collect(budget, inner, current)?.map(Source::Listed))
+                });
             }
             Node::Path(first, steps) => {
-                if let Some((Step::Expr(Expr { node: Node::List(members), .. }), before)) = steps.split_last() {
+                if let Some((Step::Expr(Expr { node: Node::List(members), .. }), before)) = steps.split_last()
+                {
                     return nested(budget, expr, |budget| {
                         match path::value(budget, first, before, current)? {
                             Cow::Borrowed(Value::Null) | Cow::Owned(Value::Null) => Ok(None),
-                            Cow::Borrowed(value) => Ok(Some(Source::Listed(list_members(budget, members, value)?))),
+                            Cow::Borrowed(value) => {
+                                Ok(Some(Source::Listed(list_members(budget, members, value)?)))
+                            }
                             Cow::Owned(value) => {
                                 let items = list_members(budget, members, &value)?;
                                 let items = items.into_iter().map(|item| Cow::Owned(item.into_owned()));

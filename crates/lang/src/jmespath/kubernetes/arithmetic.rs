@@ -11,9 +11,13 @@ use super::operand::Operand;
 const TWO: &[Accepts] = &[Accepts::ANY, Accepts::ANY];
 
 pub(super) const TABLE: &[Builtin] = &[
-    builtin("add", TWO, "number|string", "the sum of two numbers, quantities or durations", |arguments, budget| {
-        operate(arguments, budget, add)
-    }),
+    builtin(
+        "add",
+        TWO,
+        "number|string",
+        "the sum of two numbers, quantities or durations",
+        |arguments, budget| operate(arguments, budget, add),
+    ),
     builtin(
         "subtract",
         TWO,

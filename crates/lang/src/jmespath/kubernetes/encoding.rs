@@ -12,7 +12,7 @@ use super::md5;
 use crate::gotemplate::lossy;
 
 /// Padded, and forgiving about the bits that the last character does not need.
-const BASE64: GeneralPurpose =
+pub(super) const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 const TEXT: &[Accepts] = &[Accepts::STRING];

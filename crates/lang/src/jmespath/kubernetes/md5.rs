@@ -43,7 +43,10 @@ fn mixed(state: [u32; 4], block: &[u8; 64]) -> [u32; 4] {
             _ => (c ^ (b | !d), step * 7),
         };
         let turns = TURNS.get(step as usize / 16).and_then(|turns| turns.get(step as usize % 4));
-        let sum = a.wrapping_add(chosen).wrapping_add(sines.get(step as usize).copied().unwrap_or(0)).wrapping_add(word(index));
+        let sum = a
+            .wrapping_add(chosen)
+            .wrapping_add(sines.get(step as usize).copied().unwrap_or(0))
+            .wrapping_add(word(index));
         (a, d, c) = (d, c, b);
         b = b.wrapping_add(sum.rotate_left(turns.copied().unwrap_or(0)));
     }

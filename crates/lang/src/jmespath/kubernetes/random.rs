@@ -38,7 +38,8 @@ pub(super) fn with_seed(functions: Functions, seed: u64) -> Functions {
         goregex::compile_within(pattern, REGEX_SIZE)
             .map_err(|error| bad(format!("bad regular expression `{pattern}`: {error}")))?;
         let root = grammar::parse(pattern).map_err(bad)?;
-        let mut maker = Maker { state: seed ^ budget.steps_used().rotate_left(32), budget, out: String::new() };
+        let mut maker =
+            Maker { state: seed ^ budget.steps_used().rotate_left(32), budget, out: String::new() };
         maker.make(&root)?;
         Ok(Value::from(maker.out))
     })

@@ -18,17 +18,33 @@ const THREE: &[Accepts] = &[Accepts::STRING, Accepts::STRING, Accepts::STRING];
 
 pub(super) const TABLE: &[Builtin] = &[
     builtin("time_add", TWO, "string", "the time, later by the duration", time_add),
-    builtin("time_after", TWO, "boolean", "whether the first time is after the second", |arguments, budget| {
-        Ok(Value::Bool(moment(arguments, 0, budget)? > moment(arguments, 1, budget)?))
-    }),
-    builtin("time_before", TWO, "boolean", "whether the first time is before the second", |arguments, budget| {
-        Ok(Value::Bool(moment(arguments, 0, budget)? < moment(arguments, 1, budget)?))
-    }),
+    builtin(
+        "time_after",
+        TWO,
+        "boolean",
+        "whether the first time is after the second",
+        |arguments, budget| Ok(Value::Bool(moment(arguments, 0, budget)? > moment(arguments, 1, budget)?)),
+    ),
+    builtin(
+        "time_before",
+        TWO,
+        "boolean",
+        "whether the first time is before the second",
+        |arguments, budget| Ok(Value::Bool(moment(arguments, 0, budget)? < moment(arguments, 1, budget)?)),
+    ),
     builtin("time_between", THREE, "boolean", "whether the first time is between the others", time_between),
     builtin("time_diff", TWO, "string", "the duration from the first time to the second", time_diff),
     builtin("time_now", &[], "string", "the present moment", |_, _| Err(no_clock("time_now"))),
-    builtin("time_now_utc", &[], "string", "the present moment, in UTC", |_, _| Err(no_clock("time_now_utc"))),
-    builtin("time_parse", TWO, "string", "the time in the second text, read by the layout that is the first", time_parse),
+    builtin("time_now_utc", &[], "string", "the present moment, in UTC", |_, _| {
+        Err(no_clock("time_now_utc"))
+    }),
+    builtin(
+        "time_parse",
+        TWO,
+        "string",
+        "the time in the second text, read by the layout that is the first",
+        time_parse,
+    ),
     builtin(
         "time_since",
         THREE,
@@ -37,7 +53,13 @@ pub(super) const TABLE: &[Builtin] = &[
         |arguments, budget| time_since(arguments, budget, None),
     ),
     builtin("time_to_cron", ONE, "string", "a cron expression for the time", time_to_cron),
-    builtin("time_truncate", TWO, "string", "the time rounded down to a multiple of the duration", time_truncate),
+    builtin(
+        "time_truncate",
+        TWO,
+        "string",
+        "the time rounded down to a multiple of the duration",
+        time_truncate,
+    ),
     builtin("time_utc", ONE, "string", "the time in UTC", |arguments, budget| {
         Ok(Value::from(Time::utc(moment(arguments, 0, budget)?).format(RFC3339)))
     }),
@@ -86,11 +108,7 @@ fn time_parse(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, 
 }
 
 /// Returns the time from the second argument to the third, both by the layout that is the first.
-fn time_since(
-    arguments: &[Argument<'_>],
-    budget: &mut Budget,
-    now: Option<i128>,
-) -> Result<Value, Failure> {
+fn time_since(arguments: &[Argument<'_>], budget: &mut Budget, now: Option<i128>) -> Result<Value, Failure> {
     let layout = arguments.first().map_or("", Argument::text);
     let layout = if layout.is_empty() { RFC3339 } else { layout };
     let from = time_at(arguments, 1, layout, budget)?.nanoseconds;

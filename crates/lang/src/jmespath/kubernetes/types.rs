@@ -14,23 +14,36 @@ pub(super) const TABLE: &[Builtin] = &[
     builtin("to_string", ANY, "string", "the string itself, or the value as JSON", to_string),
 ];
 
-/// More forms than JSON has are numbers: `+5`, `.5`, `5.` and `007`.
 fn to_number(value: &Value) -> Value {
     match value {
         Value::Number(_) => value.clone(),
-        Value::String(text) => {
-            let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-            // What is left are `inf` and `nan`, which no JSON can hold.
-            let is_number = digits.starts_with(|c: char| c == '.' || c.is_ascii_digit());
-            let exact = || text.parse().ok().map(|int: i64| Number::from(int));
-            let double = || text.parse().ok().filter(|double: &f64| double.is_finite());
-            match is_number.then(|| exact().or_else(|| double().map(|double| Number::Float(double).normalized()))) {
-                Some(Some(number)) => Value::from(number),
-                _ => Value::Null,
-            }
-        }
+        Value::String(text) => number(text).map(Value::from).unwrap_or_default(),
         _ => Value::Null,
     }
+}
+
+/// More forms than JSON has are numbers: `+5`, `.5`, `5.`, `007` and `1_000`.
+fn number(text: &str) -> Option<Number> {
+    // What is left are `inf` and `nan`, which no JSON can hold.
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !digits.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
+        return None;
+    }
+    let is_digit = |part: &str, at: usize| part.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+    let parts: Vec<&str> = text.split('_').collect();
+    let is_separated = parts.windows(2).all(|pair| match pair {
+        [left, right] => {
+            left.len().checked_sub(1).is_some_and(|last| is_digit(left, last)) && is_digit(right, 0)
+        }
+        _ => false,
+    });
+    let plain = is_separated.then(|| parts.concat())?;
+    let double = || plain.parse().ok().filter(|double: &f64| double.is_finite());
+    plain
+        .parse()
+        .ok()
+        .map(|int: i64| Number::from(int))
+        .or_else(|| double().map(|double| Number::Float(double).normalized()))
 }
 
 fn to_string(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {

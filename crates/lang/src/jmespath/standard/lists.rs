@@ -44,8 +44,14 @@ pub(super) const TABLE: &[Builtin] = &[
         "what the expression makes of each item, nulls included",
         map,
     ),
-    builtin("merge", &[Accepts::OBJECT], "object", "the keys of all objects; of the same ones the last", merge)
-        .variadic(),
+    builtin(
+        "merge",
+        &[Accepts::OBJECT],
+        "object",
+        "the keys of all objects; of the same ones the last",
+        merge,
+    )
+    .variadic(),
     builtin(
         "reverse",
         &[Accepts::STRING.or(Accepts::ARRAY)],

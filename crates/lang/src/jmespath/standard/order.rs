@@ -49,6 +49,9 @@ fn best(
 
 /// Items with equal keys keep their order.
 fn sort_by(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    if let Some(few) = needs_no_order(arguments) {
+        return Ok(Value::array(few.to_vec()));
+    }
     let mut keyed = keyed(arguments, budget)?;
     charge_sort(budget, keyed.iter().map(|(key, _)| key))?;
     keyed.sort_by(|a, b| a.0.cmp(&b.0));
@@ -60,6 +63,9 @@ fn best_by(
     budget: &mut Budget,
     is_better: fn(&Value, &Value) -> bool,
 ) -> Result<Value, Failure> {
+    if let Some(few) = needs_no_order(arguments) {
+        return Ok(few.first().cloned().unwrap_or_default());
+    }
     let mut best: Option<(Value, &Value)> = None;
     for (key, item) in keyed(arguments, budget)? {
         budget.step(1 + text_size(&key) / 64)?;
@@ -68,6 +74,11 @@ fn best_by(
         }
     }
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
+}
+
+/// Returns the items if there is one at most: nobody asks for its key, which may be of any type.
+fn needs_no_order<'a>(arguments: &'a [Argument<'_>]) -> Option<&'a [Value]> {
+    arguments.first().map(Argument::items).filter(|items| items.len() < 2)
 }
 
 /// Returns the items with their keys, which are all strings or all numbers.
