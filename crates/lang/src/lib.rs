@@ -7,6 +7,7 @@ pub mod glob;
 pub mod gofloat;
 pub mod goregex;
 pub mod gotemplate;
+mod gourl;
 pub mod jmespath;
 pub mod jsonpath;
 pub mod patch;
