@@ -11,7 +11,7 @@ pub mod modrule;
 pub use load::{Loaded, codes, load};
 
 use kubewright_engine::Dialect;
-use kubewright_value::Text;
+use kubewright_value::{Document, Text};
 
 /// What the caller decides for every dialect.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct Options {
     pub now: Option<i128>,
     /// The randomness that an allowed function sees.
     pub random_seed: Option<u64>,
+    /// Documents that make exceptions from rules; nothing else makes any.
+    pub exceptions: Vec<Document>,
 }
 
 impl Default for Options {
@@ -36,6 +38,7 @@ impl Default for Options {
             allowed_functions: Vec::new(),
             now: None,
             random_seed: None,
+            exceptions: Vec::new(),
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run rules on manifests and show what they say and change
     Apply(Apply),
-    /// Run the cases of kubewright-test.yaml files
+    /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(Test),
     /// Check rules without running them
     Lint(Lint),
@@ -162,15 +162,19 @@ Examples:
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct Test {
-    /// Test files, folders that hold kubewright-test.yaml files, or patterns
+    /// Test files, folders that hold kubewright-test.yaml or kyverno-test.yaml files, or patterns
     #[arg(required_unless_present = "schema", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
+
+    /// Look for test files of this name instead
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) file_name: Option<String>,
 
     /// How to show the results
     #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
     pub(crate) output: TestFormat,
 
-    /// List the rules that no case exercised
+    /// List the rules, and the branches of rules, that no case exercised
     #[arg(long)]
     pub(crate) coverage: bool,
 

@@ -240,12 +240,59 @@ impl AddAssign for Counts {
 
 /// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
 pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, user: Value) -> Request {
-    let mut request = Request::for_object(object.clone(), operation, namespace);
-    if operation != Operation::Create {
-        request.old_object = object.clone();
-    }
+    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+    change_operation(&mut request, operation);
     request.user = user;
     request
+}
+
+/// Returns the request to create `object` as a cluster would see it: the object names its namespace, and a map that was
+/// written without anything in it is empty.
+pub(crate) fn stored_request(object: &Value, namespace: &str) -> Request {
+    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+    let metadata = request.object.as_object_mut().and_then(|object| object.get_mut("metadata"));
+    if let Some(metadata) = metadata.and_then(Value::as_object_mut)
+        && !request.namespace.is_empty()
+        && metadata.get("namespace").is_none_or(Value::is_null)
+    {
+        metadata.insert("namespace".into(), request.namespace.clone().into());
+    }
+    if has_null_map(&request.object) {
+        fill_maps(&mut request.object);
+    }
+    request
+}
+
+/// Fields that are maps in every object that has them.
+const MAPS: [&str; 6] = ["annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"];
+
+fn has_null_map(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| has_null_map(value) || (value.is_null() && MAPS.contains(&key.as_str()))),
+        Value::Array(items) => items.iter().any(has_null_map),
+        _ => false,
+    }
+}
+
+fn fill_maps(value: &mut Value) {
+    if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(fill_maps);
+    }
+    let Some(map) = value.as_object_mut() else { return };
+    for (key, value) in map.iter_mut() {
+        if value.is_null() && MAPS.contains(&key.as_str()) {
+            *value = Value::object(Map::new());
+        }
+        fill_maps(value);
+    }
+}
+
+/// Lets a request to create an object be one to do `operation` to it.
+pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
+    request.operation = operation;
+    request.old_object = if operation == Operation::Create { Value::Null } else { request.object.clone() };
 }
 
 /// Returns the user that `--user` and `--group` describe.
