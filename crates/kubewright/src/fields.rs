@@ -72,6 +72,17 @@ impl<'a> Reader<'a> {
         self.entry(field).map(|(_, value)| value)
     }
 
+    /// Returns the items of the list at a field.
+    pub(crate) fn values(&mut self, field: &str) -> Vec<Value> {
+        let Some(value) = self.value(field) else { return Vec::new() };
+        let Some(items) = value.as_array() else {
+            let message = format!("`{field}` is a list, this is of type {}", value.kind());
+            self.wrong(field, message);
+            return Vec::new();
+        };
+        items.to_vec()
+    }
+
     /// Returns the entries of the object at a field.
     pub(crate) fn entries(&mut self, field: &str) -> Vec<(Text, Value)> {
         let Some(value) = self.value(field) else { return Vec::new() };

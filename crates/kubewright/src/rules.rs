@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
 
-use crate::arguments::RuleOptions;
+use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::load;
@@ -22,12 +22,17 @@ pub(crate) struct Rules {
     pub(crate) files: usize,
 }
 
-/// Reads and compiles the rules that `paths` name. `namespace` is where rules belong that name none.
-pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&str>) -> Rules {
+/// Reads and compiles the rules that `arguments` name. `namespace` is where rules belong that name none.
+pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules {
+    let paths = &arguments.rules;
     let found = load::find(paths);
     let mut diagnostics = found.problems;
+    let exceptions = load::find(&arguments.exceptions);
+    diagnostics.extend(exceptions.problems);
     let documents = load::documents(&found.inputs, &mut diagnostics);
-    let dialects = kubewright_dialects::all(&dialect_options(options, namespace));
+    let mut options = dialect_options(&arguments.options, namespace);
+    options.exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
+    let dialects = kubewright_dialects::all(&options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);

@@ -27,11 +27,14 @@ const IMAGE_FIELDS: &[&str] = &[
 /// Answers by what was asked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answers {
-    /// By address, then by method; without one it is for every method. Nothing is an answer of failure.
-    calls: HashMap<Text, Vec<(Option<Text>, Option<Value>)>>,
+    /// By address.
+    calls: HashMap<Text, Vec<CallAnswer>>,
     shared: HashMap<Text, Value>,
     images: HashMap<Text, Value>,
 }
+
+/// A method, or nothing for all of them, and what is answered; nothing for a failure.
+type CallAnswer = (Option<Text>, Option<Value>);
 
 /// An entry that the cluster shares, as it is written.
 #[derive(Debug, Clone)]

@@ -41,6 +41,19 @@ impl UserInfo {
         reader.finish(info)
     }
 
+    /// Returns this one with another name and other groups, where they are given.
+    pub(crate) fn called(mut self, name: Option<&str>, groups: &[String]) -> Self {
+        let mut user = self.user.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some(name) = name {
+            user.insert("username".into(), name.into());
+        }
+        if !groups.is_empty() {
+            user.insert("groups".into(), groups.iter().map(String::as_str).collect::<Vec<_>>().into());
+        }
+        self.user = Some(user.into());
+        self
+    }
+
     /// Lets `request` be asked by this one.
     pub(crate) fn place(&self, request: &mut Request) {
         request.roles.clone_from(&self.roles);

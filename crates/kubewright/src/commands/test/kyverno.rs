@@ -16,6 +16,7 @@ use super::library::Library;
 use super::run::{CaseResult, relative};
 use crate::arguments::RuleOptions;
 use crate::rules;
+use file::Wanted;
 use objects::Objects;
 use rows::Bench;
 
@@ -66,7 +67,8 @@ pub(super) fn run(
     let policies = policies::load(books.iter().filter_map(|loan| loan.get()), &dialects, problems);
     let resources = library.borrow(folder, &file.resources, problems);
     let others = library.borrow(folder, &file.others, problems);
-    let objects = Objects::new(&resources, &others, problems);
+    let mut objects = Objects::new(&resources, &others, problems);
+    objects.payloads = file.payloads.iter().map(|path| Wanted::named(path)).collect();
     let (world, user) = world::build(&mut file, manner, &objects, problems);
     let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), manner.has_coverage);
     let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    ClosedWorld, Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status,
-    nearest,
+    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
 use kubewright_value::{Document, Text};
 
@@ -16,6 +15,7 @@ use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
+use crate::given::{GivenWorld, UserInfo, Values};
 use crate::load;
 use crate::review;
 use crate::rules;
@@ -63,7 +63,7 @@ pub(super) struct Bench<'a> {
     file: &'a TestFile,
     folder: &'a Path,
     engine: Engine,
-    world: ClosedWorld,
+    world: GivenWorld,
     objects: Vec<Document>,
     rule_documents: Vec<Document>,
     options: Options,
@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
         let objects = load::objects_of(documents, problems);
-        let world = session::world(&here(&file.world), problems);
+        let world = session::world(&here(&file.world), Values::default(), problems);
         let engine = Engine::new(loaded.rules);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
@@ -242,8 +242,8 @@ impl<'a> Bench<'a> {
 
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let user = review::user(self.file.user.as_deref(), &self.file.groups);
-        review::request(&document.value, operation, namespace, user)
+        let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
+        review::request(&document.value, operation, namespace, &user)
     }
 }
 

@@ -204,6 +204,11 @@ fn spec(reader: &mut Reader<'_>) -> Wanted {
 }
 
 impl Wanted {
+    /// Returns what is called `name`, wherever it is.
+    pub(super) fn named(name: &str) -> Self {
+        Self { text: name.to_owned(), name: name.to_owned(), ..Self::default() }
+    }
+
     fn new(text: &str) -> Self {
         let (namespace, name) = match text.split_once('/') {
             Some((namespace, name)) => (Some(namespace.to_owned()), name),

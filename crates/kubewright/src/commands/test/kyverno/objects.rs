@@ -13,6 +13,8 @@ use crate::review;
 pub(super) struct Objects<'b> {
     /// Those that are judged; of two with one name the first.
     pub(super) judged: Vec<Object<'b>>,
+    /// What is judged and is no object, by the name of its file.
+    pub(super) payloads: Vec<Wanted>,
     /// Those that rules may look up besides.
     pub(super) others: Vec<Value>,
 }
@@ -33,6 +35,7 @@ impl<'b> Objects<'b> {
         let judged = documents.into_iter().map(Object::new);
         Self {
             judged: judged.filter(|object| seen.insert(ObjectName::of(&object.request.object))).collect(),
+            payloads: Vec::new(),
             others: documents_of(others, problems),
         }
     }

@@ -124,8 +124,12 @@ impl<'a> Bench<'a> {
 
     /// Returns the results of a row that cannot be judged.
     fn refused(&self, row: &Row, part: &Part, message: &str) -> Vec<CaseResult> {
-        let none = [Wanted::default()];
-        let wanted = if row.resources.is_empty() { none.as_slice() } else { row.resources.as_slice() };
+        let nothing = [Wanted::default()];
+        let wanted = match (row.resources.as_slice(), self.objects.payloads.as_slice()) {
+            ([], []) => nothing.as_slice(),
+            ([], payloads) => payloads,
+            (resources, _) => resources,
+        };
         let refuse = |wanted: &Wanted| {
             let result = failed(row, part, wanted, message);
             match self.objects.find(wanted, row.kind.as_deref()).ok().and_then(|found| found.first().copied())

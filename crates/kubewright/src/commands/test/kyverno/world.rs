@@ -28,10 +28,7 @@ pub(super) fn build(
     found.extend(objects.others.iter().cloned());
     for path in file.cluster_resources.iter().chain(&file.context) {
         for document in read.documents(std::slice::from_ref(path)) {
-            match given::Cluster::read(&document, &mut answers) {
-                Ok(cluster) => found.extend(cluster),
-                Err(wrong) => read.problems.extend(wrong),
-            }
+            found.extend(given::objects(vec![document], &mut answers, read.problems));
         }
     }
     for entry in std::mem::take(&mut file.shared) {
