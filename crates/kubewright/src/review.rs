@@ -130,6 +130,7 @@ impl Question<'_> {
             change_operation(&mut request, operation);
         }
         values.place(&mut request);
+        place_namespace(&mut request);
         request
     }
 
@@ -151,8 +152,14 @@ impl Question<'_> {
         let mut counts = Counts::default();
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
-        let patch = if self.needs.patch && counts.patched > 0 { decision.patch(before) } else { Vec::new() };
-        let objects = self.needs.objects.then(|| (before.clone(), decision.object));
+        let after = if counts.patched > 0 {
+            unplaced(decision.object, before, &request.namespace)
+        } else {
+            before.clone()
+        };
+        let patch =
+            if self.needs.patch && counts.patched > 0 { patch::diff(before, &after) } else { Vec::new() };
+        let objects = self.needs.objects.then(|| (before.clone(), after));
         let outcomes = decision.outcomes.into_iter().zip(unscored);
         let mut report = ObjectReport {
             location: Place {
@@ -285,17 +292,42 @@ pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, use
 /// written without anything in it is empty.
 pub(crate) fn stored_request(object: &Value, namespace: &str) -> Request {
     let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
-    let metadata = request.object.as_object_mut().and_then(|object| object.get_mut("metadata"));
-    if let Some(metadata) = metadata.and_then(Value::as_object_mut)
-        && !request.namespace.is_empty()
-        && metadata.get("namespace").is_none_or(Value::is_null)
-    {
-        metadata.insert("namespace".into(), request.namespace.clone().into());
-    }
+    place_namespace(&mut request);
     if has_null_map(&request.object) {
         fill_maps(&mut request.object);
     }
     request
+}
+
+/// Lets the objects of a request name their namespace, as they do in a cluster.
+fn place_namespace(request: &mut Request) {
+    if request.namespace.is_empty() {
+        return;
+    }
+    for object in [&mut request.object, &mut request.old_object] {
+        if object
+            .get("metadata")
+            .is_none_or(|metadata| metadata.get("namespace").is_some_and(|name| !name.is_null()))
+        {
+            continue;
+        }
+        let metadata = object.as_object_mut().and_then(|object| object.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            metadata.insert("namespace".into(), request.namespace.clone().into());
+        }
+    }
+}
+
+/// Returns `after` without the namespace that `before` did not name.
+fn unplaced(mut after: Value, before: &Value, namespace: &str) -> Value {
+    let path = ["metadata", "namespace"];
+    if before.at(&path).is_none() && after.at(&path).and_then(Value::as_str) == Some(namespace) {
+        let metadata = after.as_object_mut().and_then(|object| object.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            metadata.remove("namespace");
+        }
+    }
+    after
 }
 
 /// Fields that are maps in every object that has them.
