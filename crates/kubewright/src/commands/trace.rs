@@ -114,9 +114,23 @@ impl Writer {
         let is_told = matches!(row.status, Status::Pass) || row.message.is_empty();
         if !is_told && (children.is_empty() || row.status != Status::Skip) {
             writeln!(self.out, "  → {}", visible(&row.message))?;
-            if let (Status::Error, Some(location)) = (row.status, &row.rule_location) {
-                writeln!(self.out, "      {}", paint.cyan(&visible(&location.to_string())))?;
-            }
+        }
+        self.places(row, report)
+    }
+
+    /// Writes where the object is not as it should be, and where the rule says so.
+    fn places(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
+        let paint = self.paint;
+        if !matches!(row.status, Status::Fail | Status::Warn | Status::Error) {
+            return Ok(());
+        }
+        if !row.path.is_empty() {
+            let place = paint.cyan(&visible(&format!("{}:{}", report.location.file, row.position)));
+            let item = row.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+            writeln!(self.out, "      {place}  {}{}", visible(&row.path), visible(&item))?;
+        }
+        if let Some(location) = &row.rule_location {
+            writeln!(self.out, "      {}", paint.cyan(&visible(&location.to_string())))?;
         }
         Ok(())
     }
@@ -141,6 +155,12 @@ fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {
     item.insert("inScope".into(), true.into());
     item.insert("status".into(), row.status.name().into());
     item.insert("message".into(), row.message.as_str().into());
+    item.insert("path".into(), row.path.as_str().into());
+    item.insert("pathLine".into(), u64::from(row.position.line).into());
+    let (file, line, column) = json_place(row.rule_location.as_ref());
+    item.insert("ruleFile".into(), file);
+    item.insert("ruleLine".into(), line);
+    item.insert("ruleColumn".into(), column);
     item.insert("trace".into(), children.iter().map(node).collect::<Vec<_>>().into());
     item.into()
 }

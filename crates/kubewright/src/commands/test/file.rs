@@ -81,7 +81,8 @@ pub(super) fn read(document: &Document) -> Result<TestFile, Vec<Diagnostic>> {
     if !is_test {
         let message =
             format!("this is not a test file: expected `apiVersion: {API_VERSION}` and `kind: Test`");
-        return Err(vec![Diagnostic::new(&TEST_KIND, message, document.locate(&["kind".into()]))]);
+        let problem = Diagnostic::new(&TEST_KIND, message, document.locate(&["kind".into()]));
+        return Err(vec![problem.help("test files of Kyverno have `apiVersion: cli.kyverno.io/v1alpha1`")]);
     }
     let mut reader = Reader::new(document);
     let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).map(str::to_owned);
