@@ -62,3 +62,6 @@ fn uncounted(folder: &Path) -> Result<BTreeSet<Row>, String> {
     };
     Ok(rows.as_array().unwrap_or_default().iter().map(row).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,11 +44,11 @@ fn refused(answer: &Answer) -> Result<(), String> {
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    resource: String,
-    rule: String,
-    result: String,
-    message: String,
+pub(super) struct Row {
+    pub(super) resource: String,
+    pub(super) rule: String,
+    pub(super) result: String,
+    pub(super) message: String,
 }
 
 impl Row {
@@ -75,7 +75,7 @@ fn rows(document: &Value) -> Vec<Row> {
 }
 
 /// Compares rows in any order. A difference in messages alone says so, because it is the lesser one.
-fn compare(expected: &[Row], actual: &[Row]) -> Result<(), String> {
+pub(super) fn compare(expected: &[Row], actual: &[Row]) -> Result<(), String> {
     let result = |row: &Row| format!("{}/{} {}", row.resource, row.rule, row.result);
     let mut missing: Vec<&Row> = expected.iter().filter(|row| !actual.contains(row)).collect();
     let mut surplus: Vec<&Row> = actual.iter().filter(|row| !expected.contains(row)).collect();

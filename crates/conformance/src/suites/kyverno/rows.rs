@@ -49,7 +49,7 @@ pub(super) fn run(
 }
 
 /// The rows of one test file.
-struct TestFile {
+pub(super) struct TestFile {
     rows: Vec<Row>,
     sorts: Sorts,
 }
@@ -57,18 +57,23 @@ struct TestFile {
 impl TestFile {
     fn read(path: &Path, file: &str) -> Self {
         let test = documents(path).into_iter().next().unwrap_or_default();
+        let sorts = Sorts::read(path.parent().unwrap_or(path), &test);
+        Self::new(file, &test, sorts)
+    }
+
+    pub(super) fn new(file: &str, test: &Value, sorts: Sorts) -> Self {
         let mut rows = Vec::new();
-        for row in list(&test, "results") {
+        for row in list(test, "results") {
             for resource in resources(row) {
                 let resource = resource.rsplit('/').next().unwrap_or_default().to_owned();
                 rows.push((file.to_owned(), text(row, "policy").into(), text(row, "rule").into(), resource));
             }
         }
-        Self { rows, sorts: Sorts::read(path.parent().unwrap_or(path), &test) }
+        Self { rows, sorts }
     }
 
     /// Returns each row of `results` with what is wrong with it, and those that have no result.
-    fn judge(&self, results: &[Value], missing: &str) -> Vec<(Row, Option<String>)> {
+    pub(super) fn judge(&self, results: &[Value], missing: &str) -> Vec<(Row, Option<String>)> {
         let mut judged: Vec<(Row, Option<String>)> =
             results.iter().map(|result| (row_of(result), failure(result))).collect();
         let answered: BTreeSet<Row> = judged.iter().map(|(row, _)| row.clone()).collect();

@@ -14,6 +14,7 @@ const METHODS: &[&str] = &["cel", "podSecurity", "manifests"];
 const ACTIONS: &[&str] = &["validate", "mutate", "generate", "verifyImages"];
 
 /// The policies of one test file by name.
+#[derive(Default)]
 pub(super) struct Sorts {
     policies: BTreeMap<String, Value>,
 }
@@ -21,14 +22,14 @@ pub(super) struct Sorts {
 impl Sorts {
     /// Reads the policies that the test file in `folder` names. One that cannot be read is left out.
     pub(super) fn read(folder: &Path, test: &Value) -> Self {
-        let mut policies = BTreeMap::new();
-        for path in list(test, "policies").iter().filter_map(Value::as_str) {
-            for document in documents(&folder.join(path)) {
-                let name = document.get("metadata").map(|metadata| text(metadata, "name").to_owned());
-                policies.insert(name.unwrap_or_default(), document);
-            }
-        }
-        Self { policies }
+        let paths = list(test, "policies").iter().filter_map(Value::as_str);
+        Self::of_policies(paths.flat_map(|path| documents(&folder.join(path))))
+    }
+
+    pub(super) fn of_policies(policies: impl IntoIterator<Item = Value>) -> Self {
+        let name = |policy: &Value| policy.get("metadata").map(|metadata| text(metadata, "name").to_owned());
+        let named = policies.into_iter().map(|policy| (name(&policy).unwrap_or_default(), policy));
+        Self { policies: named.collect() }
     }
 
     /// Returns the sort of a rule: `validate`, another sort of rule, or the kind of a policy without rules.
