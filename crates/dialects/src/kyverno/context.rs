@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) use entry::Entry;
 use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, World};
 use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found, is_true};
-use kubewright_value::{Budget, Exhausted, Text, Value};
+use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::images;
 use super::mixed::{Mixed, joined};
@@ -302,6 +302,13 @@ impl<'a> Context<'a> {
         let (world, rule, request) = (self.world, self.rule, self.request);
         self.given.get_or_insert_with(|| Given::new(world.given(rule, request)))
     }
+}
+
+/// Returns `object` with what the caller gives for it, which is `request.object` or another `key` of the request.
+pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> Value {
+    let mut root = Value::from(Map::from([("request", Map::from([(key, object.clone())]).into())]));
+    Given::new(given).put_into(&mut root);
+    root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
 /// Evaluates `choice`, and tells whether the result is one of its constants.

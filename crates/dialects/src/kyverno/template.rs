@@ -77,6 +77,11 @@ enum Piece {
 }
 
 impl Template {
+    /// Returns the empty text.
+    pub(super) fn empty() -> Self {
+        Self { root: Node::Constant(Value::from("")) }
+    }
+
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
     pub(super) fn parse(value: &Value, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
         let mut reader = Reader { document: value, functions, path: Vec::new(), problems: Vec::new() };
