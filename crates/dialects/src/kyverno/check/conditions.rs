@@ -37,11 +37,7 @@ pub(super) fn check(findings: &mut Findings<'_>, found: &Placed<Value>, place: P
             for (key, value) in map.iter() {
                 let path = child(&found.path, key.as_str());
                 match value {
-                    _ if key != "any" && key != "all" => {
-                        let message = format!("unknown field `{key}`");
-                        let help = "conditions stand under `any` and `all`";
-                        findings.at_key(&code::UNKNOWN_FIELD, &path, message, help);
-                    }
+                    _ if key != "any" && key != "all" => ignored(findings, key, &path, &["any", "all"]),
                     Value::Null => {}
                     Value::Array(items) if items.is_empty() && key == "any" => {
                         let message = "none of no conditions holds";
@@ -80,12 +76,7 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     let known = ["key", "operator", "value", "message"];
     for key in condition.as_object().into_iter().flat_map(|map| map.keys()) {
         if !known.contains(&key.as_str()) {
-            let message = format!("unknown field `{key}`");
-            let help = match nearest(key, known) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known here: {}", known.join(", ")),
-            };
-            findings.at_key(&code::UNKNOWN_FIELD, &child(path, key.as_str()), message, help);
+            ignored(findings, key, &child(path, key.as_str()), &known);
         }
     }
     let field = |name: &str| condition.get(name).filter(|value| !value.is_null());
@@ -113,6 +104,15 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     } else if is_constant(value) {
         fitting(findings, operator, value, &child(path, "value"));
     }
+}
+
+/// Reports a field that Kyverno passes over: conditions are the one place where it does not look for unknown ones.
+fn ignored(findings: &mut Findings<'_>, key: &str, path: &[Step], known: &[&str]) {
+    let help = match nearest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    findings.at_key(&code::IGNORED_FIELD, path, format!("unknown field `{key}`, which is ignored"), help);
 }
 
 /// Returns whether there is such an operator.

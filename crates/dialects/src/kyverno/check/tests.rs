@@ -87,7 +87,7 @@ fn check_variable(text: &str, roots: &[&str], is_in_foreach: bool, want: &[&str]
     let rule = "context: [{name: settings, variable: {value: 1}}]\nvalidate: {message: '{{ settings }}', deny: {}}\n";
     let (document, policy, _) = checked(&format!("{HEAD}{RULE}{}", indented(rule, 6)));
     let policy = policy.expect("a policy");
-    let roots: Vec<Text> = roots.iter().map(|root| Text::new(root)).collect();
+    let roots: Vec<Text> = roots.iter().map(Text::new).collect();
     let path = policy.rules[0].path.clone();
     let one = Use { text, roots: &roots, path: &path, is_in_foreach };
     let found = variables(&document, true, &policy.rules[0], &[one]);
