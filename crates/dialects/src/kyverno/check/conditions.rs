@@ -3,7 +3,7 @@
 use kubewright_engine::{Operation, nearest};
 use kubewright_value::{Step, Text, Value};
 
-use super::{Findings, code};
+use super::{Findings, code, pattern, variables};
 use crate::fields::{Placed, article, child};
 
 /// Where conditions stand.
@@ -97,6 +97,11 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     if place == Place::Rule && key.as_str().is_some_and(|key| key.replace(' ', "") == "{{request.operation}}")
     {
         operations(findings, value, &child(path, "value"));
+    }
+    if key.as_str().is_some_and(|key| key.contains("image")) {
+        variables::each_text(value, &mut child(path, "value"), &mut |path, text| {
+            pattern::registry(findings, text, path);
+        });
     }
     if is_constant(key) && is_constant(value) {
         let message = "the condition has no variable, and always has the same result";
