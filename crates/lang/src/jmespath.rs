@@ -21,6 +21,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
+
+pub use super::gotemplate::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
 pub use rewrite::{Change, Roots};
 use thiserror::Error;
@@ -163,6 +165,12 @@ impl Expression {
         let (kind, message, at) = failure.into_parts();
         EvalError { message, position: Position::of(&self.source, at as usize), kind }
     }
+}
+
+/// Returns whether a condition with this result holds. Zero does; null, false and what is empty do not.
+#[must_use]
+pub fn is_true(value: &Value) -> bool {
+    eval::is_true(value)
 }
 
 impl fmt::Debug for Expression {

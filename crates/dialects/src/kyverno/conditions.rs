@@ -3,11 +3,13 @@
 //! Under `any` one condition must hold, under `all` each; where both stand, both must. The older form is a list, of
 //! which each must hold. Without conditions everything holds, but of an empty `any` nothing does.
 
-pub(super) mod lint;
+mod lint;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict as Looked};
 use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
+
+pub(super) use lint::{Lint, LintKind};
 
 use super::context::{Context, Unresolved};
 use super::mixed::Mixed;

@@ -5,7 +5,7 @@
 
 mod clause;
 mod kind;
-pub(super) mod overrides;
+mod overrides;
 mod selector;
 
 use kubewright_engine::{
@@ -16,6 +16,7 @@ use kubewright_value::{Step, Text, Value};
 use super::notes::{Note, Notes};
 use super::source::{self, Match};
 use clause::{Asked, Clause, Test, namespace_of};
+pub(super) use overrides::Overrides;
 
 /// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
 #[derive(Debug, Clone)]

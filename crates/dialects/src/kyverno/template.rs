@@ -16,7 +16,7 @@ use kubewright_value::{Map, Position, Step, Text, Value};
 pub(super) use compact::text_of;
 pub(super) use place::Place;
 use scan::Span;
-pub(super) use variable::{Compiled, Variable};
+pub(super) use variable::{Choice, Compiled, Variable};
 
 use super::context::{Context, Sourced, Unresolved};
 use super::mixed::{Mixed, Part};
@@ -77,6 +77,11 @@ enum Piece {
 }
 
 impl Template {
+    /// Returns the empty text.
+    pub(super) fn empty() -> Self {
+        Self { root: Node::Constant(Value::from("")) }
+    }
+
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
     pub(super) fn parse(value: &Value, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
         let mut reader = Reader { document: value, functions, path: Vec::new(), problems: Vec::new() };
@@ -449,4 +454,4 @@ fn map(entries: Vec<(Vec<Part>, Mixed)>) -> Mixed {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,7 +1,6 @@
 use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer};
 use kubewright_value::{Budget, yaml};
 
-use super::lint::LintKind;
 use super::*;
 
 const OBJECT: &str = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}},
@@ -110,7 +109,7 @@ fn variables_are_resolved_and_stand_for_themselves() {
         ("{all: [{key: '{{ request.object.spec.list }}', operator: AllIn, value: [a, b, c]}]}", "yes"),
         ("{all: [{key: '{{ request.object.metadata.labels.app }}', operator: Equals, value: w*}]}", "yes"),
         ("{all: [{key: abc, operator: Equals, value: '{{ request.object.spec.star }}'}]}", "no"),
-        ("{all: [{key: abc, operator: AnyIn, value: ['{{ request.object.spec.star }}']}]}", "no"),
+        ("{all: [{key: abc, operator: AnyNotIn, value: ['{{ request.object.spec.star }}']}]}", "yes"),
         ("{all: [{key: x-a, operator: Equals, value: '?-{{ request.object.metadata.name }}'}]}", "yes"),
         ("{all: [{key: '{{ request.object.spec.none || `null` }}', operator: NotEquals, value: x}]}", "no"),
         ("{all: [{key: '{{ request.object.spec.none || '''' }}', operator: Equals, value: ''}]}", "yes"),

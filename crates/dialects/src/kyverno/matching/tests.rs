@@ -1,7 +1,6 @@
 use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World};
 use kubewright_value::{Budget, Source, yaml};
 
-use super::overrides::Overrides;
 use super::*;
 use crate::kyverno::source::{Action, Policy, Rule};
 

@@ -199,12 +199,24 @@ fn wildcards_and_ranges_of_others_stand_for_themselves() {
         "!abc | Equals | ~a*",
         "a* | Equals | ~a*",
         "!abc | AnyIn | ~a*",
-        "!~a* | AnyIn | [abc]",
         "~abc | AnyIn | [a*]",
-        "![abc] | AnyIn | ~[a*]",
         "!5 | AnyIn | ~1-10",
         "a | AnyIn | ~'[\"a\"]'",
-        "![abc] | AnyIn | ~'[\"a*\"]'",
+        "~a* | AnyNotIn | [abc]",
+        "[abc] | AllNotIn | ~[a*]",
+        "~a* | NotIn | [abc]",
+    ]);
+}
+
+#[test]
+fn an_object_that_says_everything_is_found_but_never_missed() {
+    check(&[
+        "~'*' | AnyIn | [create, delete]",
+        "~['*'] | AnyIn | [create, delete]",
+        "[abc] | AnyIn | ~[a*]",
+        "[abc] | AnyIn | ~'[\"a*\"]'",
+        "~'*' | AnyNotIn | [create, delete]",
+        "~['*'] | AllNotIn | [create, delete]",
     ]);
 }
 
