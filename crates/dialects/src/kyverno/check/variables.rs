@@ -72,9 +72,13 @@ fn roots(findings: &mut Findings<'_>, one: &Use<'_>, declared: &[&str]) {
         GIVEN.contains(&root) || is_element(root) || declared.iter().any(|name| is_name(root, name))
     };
     let Some(first) = one.roots.iter().find(|root| !is_known(root)) else { return };
-    let message = format!("nobody gives `{first}`");
+    let message = match first.as_str() {
+        "" => "`\"\"` is the key without a name, not an empty text".to_owned(),
+        name => format!("nobody gives `{name}`"),
+    };
     let help = match nearest(first, GIVEN.into_iter().chain(declared.iter().copied())) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),
     };
     let code = if may_work(one.text, declared) { &code::UNKNOWN_ROOT } else { &code::UNKNOWN_VARIABLE };

@@ -1,7 +1,7 @@
 //! What works and is probably not what was meant, and what variables cannot ask for.
 
 use kubewright_engine::{Code, Diagnostic};
-use kubewright_value::Step;
+use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
 use super::{Compiler, Parts, Rule};
@@ -28,12 +28,14 @@ impl Compiler<'_> {
     }
 
     fn condition(&mut self, conditions: &Rooted<Conditions>, lint: &Lint) {
+        let path = [conditions.path.as_slice(), &lint.at].concat();
         let (code, message, help): (&'static Code, String, String) = match &lint.kind {
             // Known already, and an error.
             LintKind::UnknownOperator { .. } => return,
             LintKind::Deprecated { instead } => {
                 let instead: Vec<String> = instead.iter().map(|name| format!("`{name}`")).collect();
-                let message = "the operator is deprecated".to_owned();
+                let written = self.document.value.follow(&path).and_then(Value::as_str).unwrap_or_default();
+                let message = format!("operator `{written}` is deprecated");
                 (&code::DEPRECATED_OPERATOR, message, format!("use {}", instead.join(" or ")))
             }
             LintKind::Always(holds) => {
@@ -49,7 +51,6 @@ impl Compiler<'_> {
                 (&code::OPERATOR_TYPE, format!("the operator does not fit its value: {does}"), String::new())
             }
         };
-        let path = [conditions.path.as_slice(), &lint.at].concat();
         let location = match lint.kind {
             LintKind::EmptyAny => self.document.locate_key(&path),
             _ => self.document.locate(&path),
