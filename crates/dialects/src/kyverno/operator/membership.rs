@@ -12,10 +12,10 @@ use super::range::Range;
 /// How many items of the key are wanted in the value, or not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    AnyIn,
+    OneIn,
     AllIn,
-    AnyNotIn,
-    AllNotIn,
+    OneOut,
+    AllOut,
 }
 
 pub(super) fn holds(
@@ -27,27 +27,27 @@ pub(super) fn holds(
     // `*` in an object is as good as every name, so it is found where something is looked for, and is no way to be
     // somewhere it is not.
     let wildcards = match wanted {
-        Wanted::AnyIn | Wanted::AllIn => Wildcards::All,
-        Wanted::AnyNotIn | Wanted::AllNotIn => Wildcards::Own,
+        Wanted::OneIn | Wanted::AllIn => Wildcards::All,
+        Wanted::OneOut | Wanted::AllOut => Wildcards::Own,
     };
     let Shape::List(keys) = &key.shape else {
         let is_in = scalar_is_in(key, value, wildcards, budget)?;
-        return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::AnyIn | Wanted::AllIn)));
+        return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::OneIn | Wanted::AllIn)));
     };
     let keys = keys.items(budget)?;
-    let accepts_scalars = matches!(wanted, Wanted::AnyIn | Wanted::AnyNotIn);
+    let accepts_scalars = matches!(wanted, Wanted::OneIn | Wanted::OneOut);
     let Some(target) = Target::of(&keys, value, accepts_scalars, budget)? else { return Ok(false) };
     for item in &keys.list {
         let found = target.look(item, wildcards, budget)?;
         match wanted {
-            Wanted::AnyIn if found == Found::In => return Ok(true),
-            Wanted::AnyNotIn if found == Found::Out => return Ok(true),
+            Wanted::OneIn if found == Found::In => return Ok(true),
+            Wanted::OneOut if found == Found::Out => return Ok(true),
             Wanted::AllIn if found != Found::In => return Ok(false),
-            Wanted::AllNotIn if found == Found::In => return Ok(false),
+            Wanted::AllOut if found == Found::In => return Ok(false),
             _ => {}
         }
     }
-    Ok(matches!(wanted, Wanted::AllIn | Wanted::AllNotIn))
+    Ok(matches!(wanted, Wanted::AllIn | Wanted::AllOut))
 }
 
 /// `In` and `NotIn`: without ranges, and without wildcards in lists.

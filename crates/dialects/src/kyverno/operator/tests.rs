@@ -238,10 +238,7 @@ fn only_the_authors_part_of_a_text_has_wildcards() {
 
 #[test]
 fn names_are_known_and_deprecated_ones_have_replacements() {
-    for name in Operator::names() {
-        let operator = Operator::named(name).expect("known");
-        assert_eq!(Operator::named(operator.name()), Some(operator));
-    }
+    assert!(Operator::names().all(|name| Operator::named(&name.to_lowercase()).is_some()));
     assert_eq!(Operator::named("Matches"), None);
     assert_eq!(Operator::In.replacement(), Some(["AllIn", "AnyIn"].as_slice()));
 }
