@@ -116,9 +116,10 @@ impl Template {
     }
 
     /// Returns the same template for the objects that make Pods, as a pattern that is put below the template of
-    /// the Pod, which is what paths in messages then show.
-    pub(super) fn rebased_below(&self, to: Workload) -> Self {
-        let below: String = to.keys().iter().flat_map(|key| ["/", key]).collect();
+    /// the Pod, or as the one at `item` of a list of them. Paths in messages show that.
+    pub(super) fn rebased_below(&self, to: Workload, item: Option<usize>) -> Self {
+        let mut below = item.map_or_else(String::new, |item| format!("/{item}"));
+        below.extend(to.keys().iter().flat_map(|key| ["/", key]));
         Self { root: self.root.rebased(to, &below) }
     }
 

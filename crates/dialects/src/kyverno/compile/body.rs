@@ -162,9 +162,13 @@ impl BodyParts {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
             check: match &self.check {
-                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload)),
+                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, None)),
                 CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
-                    patterns: patterns.iter().map(|pattern| pattern.build(workload)).collect(),
+                    patterns: patterns
+                        .iter()
+                        .enumerate()
+                        .map(|(item, pattern)| pattern.build(workload, Some(item)))
+                        .collect(),
                 }),
                 CheckParts::Deny(conditions) => {
                     Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
@@ -185,10 +189,10 @@ impl Rooted<Conditions> {
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload) -> OnePattern {
+    fn build(&self, workload: Workload, item: Option<usize>) -> OnePattern {
         let source = match &self.constant {
             Some(pattern) => Source::Constant(Arc::clone(pattern).under(workload)),
-            None => Source::Variable(self.template.rebased_below(workload), workload),
+            None => Source::Variable(self.template.rebased_below(workload, item), workload),
         };
         OnePattern { source, path: self.path.clone() }
     }
