@@ -116,8 +116,13 @@ impl Template {
     }
 
     /// Returns the same template for the objects that make Pods, as a pattern that is put below the template of
-    /// the Pod, or as the one at `item` of a list of them. Paths in messages show that.
-    pub(super) fn rebased_below(&self, to: Workload, item: Option<usize>) -> Self {
+    /// the Pod, which is what paths in messages then show.
+    pub(super) fn rebased_below(&self, to: Workload) -> Self {
+        self.rebased_item(to, None)
+    }
+
+    /// Returns what [`Template::rebased_below`] does, for the pattern at `item` of a list of patterns.
+    pub(super) fn rebased_item(&self, to: Workload, item: Option<usize>) -> Self {
         let mut below = item.map_or_else(String::new, |item| format!("/{item}"));
         below.extend(to.keys().iter().flat_map(|key| ["/", key]));
         Self { root: self.root.rebased(to, &below) }

@@ -162,13 +162,9 @@ impl BodyParts {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
             check: match &self.check {
-                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, None)),
+                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload)),
                 CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
-                    patterns: patterns
-                        .iter()
-                        .enumerate()
-                        .map(|(item, pattern)| pattern.build(workload, Some(item)))
-                        .collect(),
+                    patterns: patterns.iter().map(|pattern| pattern.build(workload)).collect(),
                 }),
                 CheckParts::Deny(conditions) => {
                     Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
@@ -189,10 +185,10 @@ impl Rooted<Conditions> {
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload, item: Option<usize>) -> OnePattern {
+    fn build(&self, workload: Workload) -> OnePattern {
         let source = match &self.constant {
             Some(pattern) => Source::Constant(Arc::clone(pattern).under(workload)),
-            None => Source::Variable(self.template.rebased_below(workload, item), workload),
+            None => Source::Variable(self.template.rebased_below(workload), workload),
         };
         OnePattern { source, path: self.path.clone() }
     }
