@@ -186,6 +186,12 @@ impl<'a> Context<'a> {
 
     /// Evaluates an expression on everything that it names.
     pub(super) fn search(&mut self, compiled: &Compiled, is_deletion: bool) -> Result<Sourced, Unresolved> {
+        if let Some(choice) = compiled.on_object()
+            && !self.is_deletion()
+            && !self.given().has("request")
+        {
+            return searched(choice, &self.object, true, self.budget);
+        }
         let view = self.view();
         let mut root = self.root(view.scope);
         let mut is_foreign = compiled.roots.takes_all;
@@ -205,9 +211,7 @@ impl<'a> Context<'a> {
         if let (Some(parts), Some(path)) = (parts, choice.whole.plain_path()) {
             return self.search_parts(&choice.whole, &path, &root, &parts);
         }
-        let (value, is_default) = choose(choice, &root, is_foreign, self.budget)
-            .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
-        Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
+        searched(choice, &root, is_foreign, self.budget)
     }
 
     /// Follows a path into a value of which it is known who wrote what.
@@ -309,6 +313,18 @@ pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> 
     let mut root = Value::from(Map::from([("request", Map::from([(key, object.clone())]).into())]));
     Given::new(given).put_into(&mut root);
     root.at(&["request", key]).cloned().unwrap_or_default()
+}
+
+/// Evaluates `choice` on `root`, from which it reads what is foreign or not.
+fn searched(
+    choice: &Choice,
+    root: &Value,
+    is_foreign: bool,
+    budget: &mut Budget,
+) -> Result<Sourced, Unresolved> {
+    let (value, is_default) = choose(choice, root, is_foreign, budget)
+        .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
+    Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
 }
 
 /// Evaluates `choice`, and tells whether the result is one of its constants.

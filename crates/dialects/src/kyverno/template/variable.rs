@@ -5,6 +5,7 @@
 //! author of the policy wrote elsewhere is put in as it is.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
@@ -40,6 +41,8 @@ pub(in super::super) struct Compiled {
     usual: Choice,
     /// What it is on a deletion, where that is not the same: `request.object` is `request.oldObject`.
     on_deletion: Option<Choice>,
+    /// What it is on the object itself, if it reads nothing else than `request.object`.
+    on_object: Option<Choice>,
     pub(in super::super) roots: Roots,
 }
 
@@ -236,8 +239,14 @@ impl Compiled {
         Self {
             roots: expression.roots(),
             on_deletion: on_deletion.map(Choice::new),
+            on_object: on_object(&expression).map(Choice::new),
             usual: Choice::new(expression),
         }
+    }
+
+    /// Returns the same on the object itself, if it reads nothing else.
+    pub(in super::super) fn on_object(&self) -> Option<&Choice> {
+        self.on_object.as_ref()
     }
 
     /// Returns the expression for the request at hand.
@@ -249,6 +258,19 @@ impl Compiled {
         let expression = Expression::parse_as(text, functions, Language::Forgiving)?;
         Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))
     }
+}
+
+/// Returns the expression on the object itself, if it reads nothing else.
+fn on_object(expression: &Expression) -> Option<Expression> {
+    let reads_more = Cell::new(expression.roots().takes_all);
+    let stripped = expression.rewritten(&|keys| match keys {
+        ["request", "object", ..] => Some((2, Vec::new())),
+        _ => {
+            reads_more.set(true);
+            None
+        }
+    });
+    stripped.filter(|_| !reads_more.get())
 }
 
 impl Choice {
