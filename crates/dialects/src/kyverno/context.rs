@@ -117,11 +117,6 @@ impl<'a> Context<'a> {
     }
 
     /// Sets the element of a loop that is `nesting` loops deep.
-    pub(super) fn enter(&mut self, element: &Value, index: usize, nesting: usize) {
-        self.enter_sourced(&Sourced::foreign(element.clone()), index, nesting);
-    }
-
-    /// Sets the element of a loop over a list of which it is known who wrote it.
     pub(super) fn enter_sourced(&mut self, element: &Sourced, index: usize, nesting: usize) {
         let last = self.scopes.len().saturating_sub(1);
         let outer = last.checked_sub(1).and_then(|outer| self.scopes.get(outer));
@@ -149,11 +144,6 @@ impl<'a> Context<'a> {
     /// Returns what may be spent.
     pub(super) fn budget(&mut self) -> &mut Budget {
         self.budget
-    }
-
-    /// Returns what is asked.
-    pub(super) fn request(&self) -> &'a Request {
-        self.request
     }
 
     /// Returns whether the object is about to be deleted.

@@ -362,7 +362,7 @@ fn elements_of_loops_are_seen_by_what_is_declared_in_the_loop() {
         let mut found = Vec::new();
         for (i, item) in ["p", "q"].iter().enumerate() {
             context.checkpoint();
-            context.enter(&Value::from(*item), i, 0);
+            context.enter_sourced(&Sourced::foreign(Value::from(*item)), i, 0);
             context.declare(inner);
             found.push(shown("{{ e }}", context));
             context.checkpoint();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
-use kubewright_lang::jmespath::{Expression, Functions, ParseError, ParseErrorKind, Roots};
+use kubewright_lang::jmespath::{Functions, ParseError, ParseErrorKind, Roots};
 use kubewright_value::{Position, Text};
 
 use super::super::context::{Context, Sourced, Unresolved};
@@ -105,14 +105,6 @@ impl Variable {
             Body::Fixed(compiled) => Some(&compiled.roots),
             Body::Composed(composed) => Some(&composed.roots),
             Body::Broken(_) => None,
-        }
-    }
-
-    /// Returns the compiled expression, unless variables stand in it.
-    pub(in super::super) fn expression(&self) -> Option<&Expression> {
-        match &self.body {
-            Body::Fixed(compiled) => Some(&compiled.usual.whole),
-            Body::Composed(_) | Body::Broken(_) => None,
         }
     }
 
