@@ -47,7 +47,7 @@ impl Compiler {
             return Made { node: Node::TooDeep, has_anchors: false };
         };
         if let Some(entries) = entries(source) {
-            return self.map(entries, role, depth);
+            return self.map(&entries, role, depth);
         }
         if let Some(items) = items(source) {
             return self.list(&items, depth);
@@ -91,10 +91,10 @@ impl Compiler {
         Made { node: Node::Each(Box::new(made.node)), has_anchors }
     }
 
-    fn map(self, entries: Vec<(Key<'_>, Cow<'_, Mixed>)>, role: Role, depth: u32) -> Made {
+    fn map(self, entries: &[(Key<'_>, Cow<'_, Mixed>)], role: Role, depth: u32) -> Made {
         let mut compiled: Vec<(Entry, bool)> = Vec::with_capacity(entries.len());
         // Of labels and annotations only texts are looked at.
-        for (key, value) in &entries {
+        for (key, value) in entries {
             if role != Role::Tags || matches!(self.leaf(value), Some(Leaf::Some | Leaf::Text(_))) {
                 compiled.push(self.entry(&Written::of_parts(key), value, role, depth));
             }

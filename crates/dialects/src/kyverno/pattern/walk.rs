@@ -28,6 +28,8 @@ pub(super) struct Walk<'w> {
     pub(super) source: &'w Value,
     /// Whether stops say what happened.
     pub(super) tells: bool,
+    /// How many conditions this is in; there a stop becomes a skip, of which only the message is kept.
+    pub(super) conditions: u32,
     /// The keys of `( )` and `^( )` that were looked for, and whether the object has them somewhere.
     pub(super) sought: Vec<(Text, bool)>,
 }
@@ -204,14 +206,13 @@ impl Walk<'_> {
     }
 
     fn too_short(&mut self, wanted: usize, found: usize, place: &Place<'_>) -> Result<Halt, Halt> {
-        self.stop(StopKind::Mismatch, || Told {
-            message: format!(
+        self.stop(StopKind::Mismatch, place, |told| {
+            told.message = format!(
                 "validate Array failed, array length mismatch, resource Array len is {found} and pattern Array len is {wanted}"
-            ),
-            wanted: format!("{wanted} elements"),
-            found: format!("{found} elements"),
-            text_path: None,
-            ..Told::at(place)
+            );
+            told.text_path = None;
+            told.wanted = format!("{wanted} elements");
+            told.found = format!("{found} elements");
         })
     }
 
@@ -223,19 +224,27 @@ impl Walk<'_> {
         message: impl FnOnce() -> String,
     ) -> Result<Halt, Halt> {
         let source = self.source;
-        self.stop(StopKind::Mismatch, || {
-            let told = Told::at(place);
-            let wanted = source.follow(&told.at).map(TraceNode::show).unwrap_or_default();
-            Told { message: message(), wanted, found: show(object), ..told }
+        self.stop(StopKind::Mismatch, place, |told| {
+            told.message = message();
+            if !told.is_brief {
+                told.wanted = source.follow(&told.at).map(TraceNode::show).unwrap_or_default();
+                told.found = show(object);
+            }
         })
     }
 
     /// Returns a stop; what it tells is made only when somebody wants to know.
-    fn stop(&mut self, kind: StopKind, told: impl FnOnce() -> Told) -> Result<Halt, Halt> {
+    fn stop(
+        &mut self,
+        kind: StopKind,
+        place: &Place<'_>,
+        tell: impl FnOnce(&mut Told),
+    ) -> Result<Halt, Halt> {
         if !self.tells {
             return Ok(silent(kind));
         }
-        let told = told();
+        let mut told = if self.conditions > 0 { Told::brief() } else { Told::at(place) };
+        tell(&mut told);
         self.budget.produce(told.message.len())?;
         Ok(Halt::Stop(Stop { kind, told: Some(Box::new(told)) }))
     }

@@ -5,7 +5,7 @@ use kubewright_value::{Budget, Step};
 
 use super::{Mixed, Notes, Pattern, Verdict, value};
 use crate::kyverno::notes::Note;
-use crate::kyverno::pattern::LintKind::{
+use crate::kyverno::pattern::lint::LintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
 
