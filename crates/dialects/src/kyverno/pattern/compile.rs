@@ -64,9 +64,9 @@ impl Compiler {
             Mixed::Own(Value::Bool(boolean)) | Mixed::Foreign(Value::Bool(boolean)) => {
                 Some(Leaf::Bool(*boolean))
             }
-            Mixed::Own(Value::Number(number)) | Mixed::Foreign(Value::Number(number)) => {
-                Some(Leaf::number(*number, self.has_doubles))
-            }
+            Mixed::Own(Value::Number(number)) => Some(Leaf::number(*number, self.has_doubles)),
+            // Numbers that were looked up or computed are doubles.
+            Mixed::Foreign(Value::Number(number)) => Some(Leaf::number(*number, true)),
             _ => None,
         }
     }

@@ -172,14 +172,6 @@ impl Walk<'_> {
         if !self.tells {
             return Ok(silent(StopKind::Mismatch));
         }
-        self.notes.say(|| Note {
-            what: place.text(),
-            found: show(object),
-            wanted: leaf.go_text(),
-            verdict: Verdict::No,
-            at: place.in_pattern(),
-            children: Vec::new(),
-        });
         let found = gotext::value(object, self.budget)?;
         self.mismatch(object, place, || {
             format!("resource value '{found}' does not match '{}' at path {}", leaf.go_text(), place.text())
@@ -243,9 +235,21 @@ impl Walk<'_> {
         if !self.tells {
             return Ok(silent(kind));
         }
-        let mut told = if self.conditions > 0 { Told::brief() } else { Told::at(place) };
+        let is_brief = self.conditions > 0 && !self.notes.is_on();
+        let mut told = if is_brief { Told::brief() } else { Told::at(place) };
         tell(&mut told);
         self.budget.produce(told.message.len())?;
+        // Other stops are told by their anchors.
+        if kind == StopKind::Mismatch {
+            self.notes.say(|| Note {
+                what: place.text(),
+                found: told.found.clone(),
+                wanted: told.wanted.clone(),
+                verdict: Verdict::No,
+                at: told.at.clone(),
+                children: Vec::new(),
+            });
+        }
         Ok(Halt::Stop(Stop { kind, told: Some(Box::new(told)) }))
     }
 }

@@ -25,6 +25,8 @@ fn wildcards_and_operators_from_elsewhere_are_text() {
     }
     assert!(against(Mixed::Foreign(value("null")), "null"));
     assert!(against(Mixed::Foreign(value("5")), "5"));
+    assert!(against(Mixed::Foreign(value("5")), "'5.0'"));
+    assert!(!against(Mixed::Own(value("5")), "'5.0'"));
     assert!(against(Mixed::Foreign(value("5000m")), "5"));
 }
 

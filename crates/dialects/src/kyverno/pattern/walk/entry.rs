@@ -172,19 +172,14 @@ impl Walk<'_> {
         place: &Place<'_>,
         below: &Place<'_>,
     ) -> Result<Halt, Halt> {
-        self.notes.say(|| Note {
-            what: below.text(),
-            found: show(value),
-            wanted: "*".to_owned(),
-            verdict: Verdict::No,
-            at: below.in_pattern(),
-            children: Vec::new(),
-        });
-        self.stop(StopKind::Mismatch, place, |told| {
+        self.stop(StopKind::Mismatch, below, |told| {
             told.message = format!("{}/{key} not found", place.text());
-            told.at = below.in_pattern();
-            told.wanted = "*".to_owned();
-            told.found = show(value);
+            if !told.is_brief {
+                told.text_path = Some(place.text());
+                told.path = place.in_object();
+                told.wanted = "\"*\"".to_owned();
+                told.found = show(value);
+            }
         })
     }
 
