@@ -51,6 +51,15 @@ fn in_a_mixed_text_only_the_authors_parts_count() {
 }
 
 #[test]
+fn neighbouring_and_empty_parts_do_not_hide_an_operator() {
+    assert!(against(text(&[(">", true), ("=5", true)]), "5"));
+    assert!(against(text(&[("", false), (">3", true)]), "5"));
+    assert!(against(text(&[("", false), ("*", true)]), "{}"));
+    assert!(against(text(&[("", false)]), "''"));
+    assert!(!against(text(&[]), "x"));
+}
+
+#[test]
 fn objects_and_lists_from_elsewhere_keep_their_shape_but_have_no_anchors() {
     let pattern = Mixed::Foreign(value("{b: x, l: [{c: '*'}]}"));
     assert!(against(pattern.clone(), "{b: x, l: [{c: '*'}], more: 1}"));
