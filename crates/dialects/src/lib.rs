@@ -11,7 +11,7 @@ pub mod modrule;
 pub use load::{Loaded, codes, load};
 
 use kubewright_engine::Dialect;
-use kubewright_value::Text;
+use kubewright_value::{Document, Text};
 
 /// What the caller decides for every dialect.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct Options {
     pub now: Option<i128>,
     /// The randomness that an allowed function sees.
     pub random_seed: Option<u64>,
+    /// Documents that make exceptions from rules.
+    pub exceptions: Vec<Document>,
 }
 
 impl Default for Options {
@@ -36,6 +38,7 @@ impl Default for Options {
             allowed_functions: Vec::new(),
             now: None,
             random_seed: None,
+            exceptions: Vec::new(),
         }
     }
 }
@@ -43,5 +46,5 @@ impl Default for Options {
 /// Returns every dialect.
 #[must_use]
 pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
-    vec![Box::new(modrule::ModRule::new(options))]
+    vec![Box::new(modrule::ModRule::new(options)), Box::new(kyverno::Kyverno::new(options))]
 }

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use kubewright_engine::nearest;
 use kubewright_lang::gotemplate::Functions;
 
+use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
 
 const EXAMPLES: &str = "\
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run rules on manifests and show what they say and change
     Apply(Apply),
-    /// Run the cases of kubewright-test.yaml files
+    /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(Test),
     /// Check rules without running them
     Lint(Lint),
@@ -69,6 +70,10 @@ pub(crate) struct RuleArguments {
     /// Rule files, folders or patterns; `-` is standard input
     #[arg(required = true, value_name = "RULES")]
     pub(crate) rules: Vec<String>,
+
+    /// Exceptions from rules, such as a PolicyException: a file, folder or pattern; may be repeated
+    #[arg(short, long, alias = "exception", value_name = "PATH")]
+    pub(crate) exceptions: Vec<String>,
 
     #[command(flatten)]
     pub(crate) options: RuleOptions,
@@ -106,7 +111,19 @@ pub(crate) struct ObjectArguments {
     #[arg(long = "group", value_name = "NAME")]
     pub(crate) groups: Vec<String>,
 
-    /// Objects that rules may look up: files, folders or patterns; may be repeated
+    /// Who asks, with roles: a UserInfo file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) userinfo: Option<String>,
+
+    /// Values of variables by policy, rule and object: a Values file
+    #[arg(short = 'f', long, alias = "values-file", value_name = "FILE")]
+    pub(crate) values: Option<String>,
+
+    /// A variable and its value; may be repeated. `request.operation` also selects the operation
+    #[arg(short, long, value_name = "NAME=VALUE[,…]")]
+    pub(crate) set: Vec<Setting>,
+
+    /// Objects and answers that rules may look up: files, folders or patterns; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) world: Vec<String>,
 
@@ -126,6 +143,7 @@ Examples:
   kubewright apply rules/ -r manifests/ --diff
   helm template shop ./chart | kubewright apply rules/ -r - -o github
   kubewright apply rules/ -r manifests/ -o table -o sarif=kubewright.sarif
+  kubewright apply policies/ -r pod.yaml --set request.operation=UPDATE --audit-warn
 
 Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Apply {
@@ -142,6 +160,18 @@ pub(crate) struct Apply {
     /// table, json, yaml, junit, sarif, github, markdown or policyreport, into FILE when one is named; may be repeated
     #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
     pub(crate) outputs: Vec<Output>,
+
+    /// The same as `-o policyreport`
+    #[arg(short, long)]
+    pub(crate) policy_report: bool,
+
+    /// Show and count a failure as a warning where the rule does not refuse the object for it
+    #[arg(long)]
+    pub(crate) audit_warn: bool,
+
+    /// The exit code when there are warnings and nothing worse
+    #[arg(long, value_name = "CODE", default_value_t = 0)]
+    pub(crate) warn_exit_code: u8,
 
     /// Write every resulting object into this folder
     #[arg(long, value_name = "DIR")]
@@ -162,15 +192,19 @@ Examples:
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct Test {
-    /// Test files, folders that hold kubewright-test.yaml files, or patterns
+    /// Test files, folders that hold kubewright-test.yaml or kyverno-test.yaml files, or patterns
     #[arg(required_unless_present = "schema", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
+
+    /// Look for test files of this name instead
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) file_name: Option<String>,
 
     /// How to show the results
     #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
     pub(crate) output: TestFormat,
 
-    /// List the rules that no case exercised
+    /// List the rules, and the branches of rules, that no case exercised
     #[arg(long)]
     pub(crate) coverage: bool,
 

@@ -14,6 +14,8 @@ use crate::output::{Paint, tell, visible, window};
 pub(crate) enum Exit {
     /// Nothing is wrong.
     Clean,
+    /// There are warnings, and the user has chosen a code for them.
+    Warned(u8),
     /// A rule refuses an object or cannot answer, or a test fails.
     Violations,
     /// Something could not be read; everything else was done.
@@ -24,6 +26,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         match exit {
             Exit::Clean => Self::SUCCESS,
+            Exit::Warned(code) => Self::from(code),
             Exit::Violations => Self::from(1),
             Exit::BadInput => Self::from(2),
         }

@@ -4,6 +4,8 @@ mod arguments;
 mod codes;
 mod commands;
 mod failure;
+mod fields;
+mod given;
 mod load;
 mod output;
 mod progress;
@@ -11,6 +13,7 @@ mod review;
 mod rules;
 mod session;
 mod words;
+mod workers;
 
 use std::process::ExitCode;
 

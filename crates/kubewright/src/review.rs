@@ -4,11 +4,12 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, World,
+    About, Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode,
 };
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Map, Position, Step, Text, Value};
 
+use crate::given::{GivenWorld, UserInfo};
 use crate::output::{Needs, json_object};
 use crate::words::plural;
 
@@ -17,13 +18,15 @@ pub(crate) struct Question<'a> {
     /// The rules.
     pub(crate) engine: &'a Engine,
     /// What else exists.
-    pub(crate) world: &'a dyn World,
-    /// What is about to happen.
+    pub(crate) world: &'a GivenWorld,
+    /// What is about to happen, unless the values of variables say otherwise.
     pub(crate) operation: Operation,
     /// The namespace of objects that name none.
     pub(crate) namespace: &'a str,
     /// Who asks.
-    pub(crate) user: Value,
+    pub(crate) user: &'a UserInfo,
+    /// Whether a failure that does not refuse the object is a warning.
+    pub(crate) is_lenient: bool,
     /// What the outputs want to know.
     pub(crate) needs: Needs,
 }
@@ -80,6 +83,14 @@ pub(crate) struct OutcomeRow {
     pub(crate) patch: Vec<patch::Operation>,
     /// What the requester is told.
     pub(crate) denial: Option<String>,
+    /// Whether the request is refused because of it.
+    pub(crate) is_refusal: bool,
+    /// Whether it counts for a score.
+    pub(crate) is_scored: bool,
+    /// The exceptions that made the rule skip the object.
+    pub(crate) exceptions: Vec<Text>,
+    /// What the author of the rule says about it.
+    pub(crate) about: Arc<About>,
     /// What was looked at, when an output wants it.
     pub(crate) trace: Option<Box<TraceNode>>,
 }
@@ -113,7 +124,14 @@ pub(crate) struct Counts {
 impl Question<'_> {
     /// Returns the request that `document` stands for.
     pub(crate) fn request(&self, document: &Document) -> Request {
-        request(&document.value, self.operation, self.namespace, self.user.clone())
+        let mut request = request(&document.value, self.operation, self.namespace, self.user);
+        let values = self.world.values();
+        if let Some(operation) = values.operation(None, &request.name) {
+            change_operation(&mut request, operation);
+        }
+        values.place(&mut request);
+        place_namespace(&mut request);
+        request
     }
 
     fn decide(&self, request: &Request) -> Decision {
@@ -124,13 +142,25 @@ impl Question<'_> {
     /// Asks the rules about `document` and keeps what the outputs need.
     pub(crate) fn review(&self, document: &Document) -> ObjectReport {
         let request = self.request(document);
-        let decision = self.decide(&request);
+        let mut decision = self.decide(&request);
+        // A rule that warns by itself does not count for a score; one whose failure is taken for a warning does.
+        let unscored = |outcome: &Outcome| outcome.status == Status::Warn;
+        let unscored: Vec<bool> = decision.outcomes.iter().map(unscored).collect();
+        if self.is_lenient {
+            decision.outcomes.iter_mut().for_each(soften);
+        }
         let mut counts = Counts::default();
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
-        let patch = if self.needs.patch && counts.patched > 0 { decision.patch(before) } else { Vec::new() };
-        let objects = self.needs.objects.then(|| (before.clone(), decision.object));
-        let outcomes = decision.outcomes.into_iter();
+        let after = if counts.patched > 0 {
+            unplaced(decision.object, before, &request.namespace)
+        } else {
+            before.clone()
+        };
+        let patch =
+            if self.needs.patch && counts.patched > 0 { patch::diff(before, &after) } else { Vec::new() };
+        let objects = self.needs.objects.then(|| (before.clone(), after));
+        let outcomes = decision.outcomes.into_iter().zip(unscored);
         let mut report = ObjectReport {
             location: Place {
                 file: Text::new(&document.source.name),
@@ -143,8 +173,8 @@ impl Question<'_> {
             name: request.name,
             is_allowed: decision.is_allowed,
             outcomes: outcomes
-                .filter(|outcome| self.needs.all_outcomes || is_remarkable(outcome))
-                .map(|outcome| OutcomeRow::new(outcome, document))
+                .filter(|(outcome, _)| self.needs.all_outcomes || is_remarkable(outcome))
+                .map(|(outcome, is_unscored)| OutcomeRow::new(outcome, document, !is_unscored))
                 .collect(),
             counts,
             patch,
@@ -166,12 +196,19 @@ fn is_remarkable(outcome: &Outcome) -> bool {
     match outcome.status {
         Status::Fail | Status::Error | Status::Warn => true,
         Status::Pass => !outcome.patch.is_empty(),
-        Status::Skip => false,
+        Status::Skip => !outcome.exceptions.is_empty(),
+    }
+}
+
+/// Turns a failure that does not refuse the object into a warning.
+fn soften(outcome: &mut Outcome) {
+    if outcome.status == Status::Fail && !outcome.is_refusal {
+        outcome.status = Status::Warn;
     }
 }
 
 impl OutcomeRow {
-    fn new(outcome: Outcome, document: &Document) -> Self {
+    fn new(outcome: Outcome, document: &Document, is_scored: bool) -> Self {
         Self {
             position: document.locate(&outcome.path).position,
             item: item_name(&outcome.path, &document.value),
@@ -183,6 +220,10 @@ impl OutcomeRow {
             changes: outcome.patch.len(),
             patch: outcome.patch,
             denial: outcome.denial,
+            is_refusal: outcome.is_refusal,
+            is_scored,
+            exceptions: outcome.exceptions,
+            about: outcome.about,
             trace: outcome.trace,
         }
     }
@@ -198,6 +239,7 @@ impl OutcomeRow {
             ("", Some(denial), _) => denial.clone(),
             ("", None, Status::Fail) => "refused".to_owned(),
             ("", None, _) if self.is_patched() => plural(self.changes, "change"),
+            ("", None, Status::Skip) if !self.exceptions.is_empty() => "an exception was made".to_owned(),
             (message, ..) => message.to_owned(),
         }
     }
@@ -239,25 +281,85 @@ impl AddAssign for Counts {
 }
 
 /// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
-pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, user: Value) -> Request {
-    let mut request = Request::for_object(object.clone(), operation, namespace);
-    if operation != Operation::Create {
-        request.old_object = object.clone();
-    }
-    request.user = user;
+pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> Request {
+    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+    change_operation(&mut request, operation);
+    user.place(&mut request);
     request
 }
 
-/// Returns the user that `--user` and `--group` describe.
-pub(crate) fn user(name: Option<&str>, groups: &[String]) -> Value {
-    let mut user = Map::new();
-    if let Some(name) = name {
-        user.insert("username".into(), name.into());
+/// Returns the request to create `object` as a cluster would see it: the object names its namespace, and a map that was
+/// written without anything in it is empty.
+pub(crate) fn stored_request(object: &Value, namespace: &str) -> Request {
+    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+    place_namespace(&mut request);
+    if has_null_map(&request.object) {
+        fill_maps(&mut request.object);
     }
-    if !groups.is_empty() {
-        user.insert("groups".into(), groups.iter().map(String::as_str).collect::<Vec<_>>().into());
+    request
+}
+
+/// Lets the objects of a request name their namespace, as they do in a cluster.
+fn place_namespace(request: &mut Request) {
+    if request.namespace.is_empty() {
+        return;
     }
-    user.into()
+    for object in [&mut request.object, &mut request.old_object] {
+        if object
+            .get("metadata")
+            .is_none_or(|metadata| metadata.get("namespace").is_some_and(|name| !name.is_null()))
+        {
+            continue;
+        }
+        let metadata = object.as_object_mut().and_then(|object| object.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            metadata.insert("namespace".into(), request.namespace.clone().into());
+        }
+    }
+}
+
+/// Returns `after` without the namespace that `before` did not name.
+fn unplaced(mut after: Value, before: &Value, namespace: &str) -> Value {
+    let path = ["metadata", "namespace"];
+    if before.at(&path).is_none() && after.at(&path).and_then(Value::as_str) == Some(namespace) {
+        let metadata = after.as_object_mut().and_then(|object| object.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            metadata.remove("namespace");
+        }
+    }
+    after
+}
+
+/// Fields that are maps in every object that has them.
+const MAPS: [&str; 6] = ["annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"];
+
+fn has_null_map(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| has_null_map(value) || (value.is_null() && MAPS.contains(&key.as_str()))),
+        Value::Array(items) => items.iter().any(has_null_map),
+        _ => false,
+    }
+}
+
+fn fill_maps(value: &mut Value) {
+    if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(fill_maps);
+    }
+    let Some(map) = value.as_object_mut() else { return };
+    for (key, value) in map.iter_mut() {
+        if value.is_null() && MAPS.contains(&key.as_str()) {
+            *value = Value::object(Map::new());
+        }
+        fill_maps(value);
+    }
+}
+
+/// Lets a request to create an object be one to do `operation` to it.
+pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
+    request.operation = operation;
+    request.old_object = if operation == Operation::Create { Value::Null } else { request.object.clone() };
 }
 
 /// Returns the name of the last list item on the way along `path`.

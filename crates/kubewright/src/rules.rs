@@ -3,9 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::Options;
-use kubewright_engine::{Diagnostic, Rule, RuleId, nearest};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
 
-use crate::arguments::RuleOptions;
+use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::load;
@@ -22,12 +22,17 @@ pub(crate) struct Rules {
     pub(crate) files: usize,
 }
 
-/// Reads and compiles the rules that `paths` name. `namespace` is where rules belong that name none.
-pub(crate) fn load(paths: &[String], options: &RuleOptions, namespace: Option<&str>) -> Rules {
+/// Reads and compiles the rules that `arguments` name. `namespace` is where rules belong that name none.
+pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules {
+    let paths = &arguments.rules;
     let found = load::find(paths);
     let mut diagnostics = found.problems;
+    let exceptions = load::find(&arguments.exceptions);
+    diagnostics.extend(exceptions.problems);
     let documents = load::documents(&found.inputs, &mut diagnostics);
-    let dialects = kubewright_dialects::all(&dialect_options(options, namespace));
+    let mut options = dialect_options(&arguments.options, namespace);
+    options.exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
+    let dialects = kubewright_dialects::all(&options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
@@ -73,6 +78,36 @@ pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>
     nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// Returns why the scope of `rule` leaves out `request`.
+pub(crate) fn outside(rule: &Rule, request: &Request) -> String {
+    let scope = &rule.scope;
+    if let KindScope::Named(kinds) = &scope.kinds
+        && !kinds.contains(&request.kind.kind)
+    {
+        let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+        return format!("it is about kind {} only", kinds.join(", "));
+    }
+    if !scope.operations.contains(request.operation) {
+        return format!("it is not about the operation {}", request.operation);
+    }
+    match &scope.namespaces {
+        NamespaceScope::Named(names) => {
+            let names: Vec<String> = names
+                .iter()
+                .map(|name| {
+                    if name.is_empty() {
+                        "objects without a namespace".to_owned()
+                    } else {
+                        format!("namespace `{name}`")
+                    }
+                })
+                .collect();
+            format!("it is about {} only", names.join(" and "))
+        }
+        NamespaceScope::Any => "it is about other objects".to_owned(),
+    }
+}
+
 fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Failure {
     let failure = Failure::usage(format!("there is no rule `{name}`"));
     match nearest_name(name, ids.clone()) {
@@ -88,9 +123,8 @@ fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Fai
     }
 }
 
-/// Returns the options of the dialects. Clock and randomness are given only to rules that may use them.
+/// Returns the options of the dialects.
 pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) -> Options {
-    let is_pure = options.allowed_functions.is_empty();
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .ok()
@@ -102,8 +136,9 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
             .map_or_else(|| Options::default().cluster_rules_namespace, Into::into),
         default_namespace: namespace.map(Into::into),
         allowed_functions: options.allowed_functions.clone(),
-        now: if is_pure { None } else { now },
-        random_seed: if is_pure { None } else { Some(seed()) },
+        now,
+        random_seed: Some(seed()),
+        exceptions: Vec::new(),
     }
 }
 

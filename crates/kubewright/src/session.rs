@@ -1,14 +1,14 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{ClosedWorld, Diagnostic, Engine, Operation};
-use kubewright_value::Value;
+use kubewright_engine::{Diagnostic, Engine, Operation};
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
+use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
 use crate::load::{self, Input};
 use crate::output::{Needs, Paint, Tally, snippet, tell};
-use crate::review::{self, Question};
+use crate::review::Question;
 use crate::rules;
 use crate::words::listed;
 
@@ -23,10 +23,10 @@ pub(crate) struct Session {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The manifests.
     pub(crate) inputs: Vec<Input>,
-    world: ClosedWorld,
+    world: GivenWorld,
     operation: Operation,
     namespace: String,
-    user: Value,
+    user: UserInfo,
 }
 
 impl Session {
@@ -35,18 +35,23 @@ impl Session {
     /// # Errors
     /// When what was asked for makes no sense.
     pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, Failure> {
-        let paths = rules.rules.iter().chain(&objects.resources).chain(&objects.world);
+        let files = objects.values.iter().chain(&objects.userinfo);
+        let paths = rules.rules.iter().chain(&rules.exceptions).chain(&objects.resources);
+        let paths = paths.chain(&objects.world).chain(files);
         if paths.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
         }
-        let loaded = rules::load(&rules.rules, &rules.options, objects.namespace.as_deref());
+        let loaded = rules::load(rules, objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
         let chosen = rules::only(loaded.rules, &objects.only).inspect_err(|_| {
             // The rule that is missed may be among those that did not compile.
             complain(&diagnostics, Paint::OFF);
         })?;
         let engine = Engine::new(chosen);
-        let world = world(&objects.world, &mut diagnostics);
+        let mut values = values(objects, &mut diagnostics);
+        values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
+        let world = world(&objects.world, values, &mut diagnostics);
+        let user = given::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
         let found = load::find(&objects.resources);
         diagnostics.extend(found.problems);
         Ok(Self {
@@ -56,7 +61,7 @@ impl Session {
             world,
             operation: Operation::named(&objects.operation.to_uppercase()).unwrap_or(Operation::Create),
             namespace: objects.namespace.clone().unwrap_or_else(|| "default".to_owned()),
-            user: review::user(objects.user.as_deref(), &objects.groups),
+            user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
         })
     }
 
@@ -67,19 +72,25 @@ impl Session {
             world: &self.world,
             operation: self.operation,
             namespace: &self.namespace,
-            user: self.user.clone(),
+            user: &self.user,
+            is_lenient: false,
             needs,
         }
     }
 }
 
-/// Reads the objects that rules may look up.
-pub(crate) fn world(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> ClosedWorld {
+/// Reads what rules may look up.
+pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diagnostic>) -> GivenWorld {
     let found = load::find(paths);
     diagnostics.extend(found.problems);
     let documents = load::documents(&found.inputs, diagnostics);
-    let objects = load::objects_of(documents, diagnostics);
-    ClosedWorld::new(objects.into_iter().map(|document| document.value))
+    let mut answers = Answers::default();
+    let objects = given::objects(documents, &mut answers, diagnostics);
+    GivenWorld::new(objects, answers, values)
+}
+
+fn values(objects: &ObjectArguments, diagnostics: &mut Vec<Diagnostic>) -> Values {
+    given::file(objects.values.as_deref(), Values::read, diagnostics).unwrap_or_default()
 }
 
 /// Says that there were manifests without any object in them.

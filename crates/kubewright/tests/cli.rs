@@ -5,6 +5,9 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
 
+#[path = "cli/kyverno.rs"]
+mod kyverno;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, Diff, Ending, Folder, Manner, Needs, Output, Show, standard_output};
 use crate::progress::Bar;
-use crate::review::Counts;
+use crate::review::{Counts, Question};
 use crate::session::{Session, complain, no_objects};
 
 /// Runs the command.
@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     keep_inputs(&outputs, &session.inputs)?;
     let mut shows = open(arguments, &outputs, color)?;
     let question = session.question(needs(arguments, &outputs));
+    let question = Question { is_lenient: arguments.audit_warn, ..question };
     let mut bar = Bar::new();
     let (mut objects, mut counts) = (0, Counts::default());
     let problems = load::stream(
@@ -55,16 +56,22 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     Ok(match (is_incomplete, counts.has_violations()) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
+        (false, false) if counts.warn > 0 && arguments.warn_exit_code > 0 => {
+            Exit::Warned(arguments.warn_exit_code)
+        }
         (false, false) => Exit::Clean,
     })
 }
 
 /// Returns the outputs that were asked for, of which one at most goes to standard output.
 fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
-    let outputs = match arguments.outputs.as_slice() {
-        [] => vec![Output::table()],
-        outputs => outputs.to_vec(),
-    };
+    let mut outputs = arguments.outputs.clone();
+    if arguments.policy_report {
+        outputs.push(Output::policy_report());
+    }
+    if outputs.is_empty() {
+        outputs.push(Output::table());
+    }
     if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
         return Err(Failure::usage("two outputs would go to standard output")
             .help("name a file for one, as in `-o json=report.json`"));

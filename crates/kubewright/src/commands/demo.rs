@@ -5,14 +5,15 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use kubewright_engine::{ClosedWorld, Engine, Operation};
+use kubewright_engine::{Engine, Operation};
 use kubewright_value::{Document, Source, yaml};
 
 use super::trace::Writer;
 use crate::arguments::{Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
+use crate::given::{GivenWorld, UserInfo};
 use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output};
-use crate::review::{self, Counts, Question};
+use crate::review::{Counts, Question};
 use crate::rules;
 
 /// An example: where it is saved, and what it holds.
@@ -47,10 +48,11 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     let needs = Needs { all_outcomes: true, objects: true, trace: true, ..Needs::default() };
     let question = Question {
         engine: &engine,
-        world: &ClosedWorld::default(),
+        world: &GivenWorld::default(),
         operation: Operation::Create,
         namespace: "default",
-        user: review::user(None, &[]),
+        user: &UserInfo::default(),
+        is_lenient: false,
         needs,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;

@@ -17,8 +17,7 @@ use crate::words::plural;
 /// # Errors
 /// When output cannot be written.
 pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure> {
-    let paths = &arguments.rules.rules;
-    let loaded = rules::load(paths, &arguments.rules.options, arguments.namespace.as_deref());
+    let loaded = rules::load(&arguments.rules, arguments.namespace.as_deref());
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = loaded.diagnostics.into_iter().partition(is_unreadable);
     let tally = Tally::of(&diagnostics);
     match arguments.output {

@@ -3,22 +3,28 @@
 mod coverage;
 mod file;
 mod judge;
+mod kyverno;
+mod library;
 mod run;
 mod show;
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use kubewright_engine::Diagnostic;
+use kubewright_value::Document;
 
 use crate::arguments::{Test, TestFormat};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output};
 use crate::session::complain;
+use crate::workers;
 use coverage::Coverage;
 use file::TestFile;
+use library::Library;
 use run::Bench;
 use show::FileResult;
 
@@ -37,14 +43,19 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         return Ok(Exit::Clean);
     }
     let started = Instant::now();
-    let found = load::find_tests(&arguments.paths);
+    let found = load::find_tests(&arguments.paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
+    let library = Library::default();
+    let ran = workers::each(&found.inputs, |input| test(input, arguments, &library))?;
     let mut coverage = Coverage::default();
     let mut files = Vec::new();
-    for input in &found.inputs {
-        files.extend(test(input, arguments, &mut coverage, &mut problems));
+    for part in ran {
+        files.extend(part.files);
+        coverage.merge(part.coverage);
+        problems.extend(part.problems);
     }
-    problems.retain(Diagnostic::is_error);
+    let mut told = HashSet::new();
+    problems.retain(|problem| problem.is_error() && told.insert(problem.to_string()));
     let coverage = arguments.coverage.then_some(&coverage);
     let elapsed = started.elapsed();
     match arguments.output {
@@ -60,37 +71,70 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     })
 }
 
-/// Runs one test file; nothing when it cannot be read.
-fn test(
-    input: &Input,
-    arguments: &Test,
-    coverage: &mut Coverage,
-    problems: &mut Vec<Diagnostic>,
-) -> Vec<FileResult> {
-    let folder = match input {
+/// What came of one input.
+#[derive(Default)]
+struct Ran {
+    /// One for each document that could be read.
+    files: Vec<FileResult>,
+    coverage: Coverage,
+    problems: Vec<Diagnostic>,
+}
+
+/// Runs the tests of one file.
+fn test(input: &Input, arguments: &Test, library: &Library) -> Ran {
+    let mut ran = Ran::default();
+    let documents = load::documents(std::slice::from_ref(input), &mut ran.problems);
+    for document in documents.iter().filter(|document| !document.value.is_null()) {
+        if kyverno::is_meant(document) {
+            theirs(document, input, arguments, library, &mut ran);
+        } else {
+            ours(document, input, arguments, &mut ran);
+        }
+    }
+    ran
+}
+
+/// Runs a test in our own format.
+fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
+    let file = match file::read(document) {
+        Ok(file) => file,
+        Err(wrong) => return ran.problems.extend(wrong),
+    };
+    let folder = folder(input);
+    let mut bench = Bench::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
+    let results = file.cases.iter().map(|case| bench.run(case)).collect();
+    ran.coverage.add(bench.rules(), &bench.exercised);
+    let trace = trace_words(&file, &folder);
+    ran.files.push(FileResult { file: title(input, file.name.as_deref()), trace, results });
+}
+
+/// Runs a test in Kyverno's format.
+fn theirs(document: &Document, input: &Input, arguments: &Test, library: &Library, ran: &mut Ran) {
+    let manner = kyverno::Manner {
+        folder: &folder(input),
+        library,
+        options: &arguments.options,
+        has_coverage: arguments.coverage,
+    };
+    let Some(outcome) = kyverno::run(document, &manner, &mut ran.problems) else { return };
+    ran.coverage.merge(outcome.coverage);
+    let file = title(input, outcome.name.as_deref());
+    ran.files.push(FileResult { file, trace: outcome.trace, results: outcome.results });
+}
+
+/// Returns where the paths of a test file start.
+fn folder(input: &Input) -> PathBuf {
+    match input {
         Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
         Input::Standard => PathBuf::new(),
-    };
-    let mut results = Vec::new();
-    for document in load::documents(std::slice::from_ref(input), problems) {
-        let file = match file::read(&document) {
-            Ok(file) => file,
-            Err(wrong) => {
-                problems.extend(wrong);
-                continue;
-            }
-        };
-        let mut bench = Bench::new(&file, &folder, &arguments.options, problems);
-        let cases = file.cases.iter().map(|case| bench.run(case)).collect();
-        coverage.add(bench.rules(), &bench.exercised);
-        let trace = trace_words(&file, &folder);
-        let name = match &file.name {
-            Some(name) if input.name() == "-" => format!("- ({name})"),
-            _ => input.name(),
-        };
-        results.push(FileResult { file: name, trace, results: cases });
     }
-    results
+}
+
+fn title(input: &Input, name: Option<&str>) -> String {
+    match name {
+        Some(name) if input.name() == "-" => format!("- ({name})"),
+        _ => input.name(),
+    }
 }
 
 /// Returns the words that make `trace` look at what the file names.

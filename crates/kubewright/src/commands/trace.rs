@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, Status, TraceNode};
+use kubewright_engine::{Diagnostic, Status, TraceNode};
 use kubewright_value::{Document, Map, Value, json};
 
 use crate::arguments::{Trace, TraceFormat};
@@ -10,6 +10,7 @@ use crate::failure::{Exit, Failure};
 use crate::load;
 use crate::output::{ColorChoice, Needs, Paint, Target, json_place, standard_output, tree, visible};
 use crate::review::{ObjectReport, OutcomeRow, Question};
+use crate::rules;
 use crate::session::{Session, complain, no_objects};
 
 /// Runs the command.
@@ -52,36 +53,7 @@ pub(super) struct Outside {
 pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outside> {
     let request = question.request(document);
     let rules = question.engine.rules().iter().filter(|rule| !rule.scope.admits(&request));
-    rules.map(|rule| Outside { rule: rule.id.to_string(), reason: reason(rule, &request) }).collect()
-}
-
-fn reason(rule: &Rule, request: &Request) -> String {
-    let scope = &rule.scope;
-    if let KindScope::Named(kinds) = &scope.kinds
-        && !kinds.contains(&request.kind.kind)
-    {
-        let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
-        return format!("it is about kind {} only", kinds.join(", "));
-    }
-    if !scope.operations.contains(request.operation) {
-        return format!("it is not about the operation {}", request.operation);
-    }
-    match &scope.namespaces {
-        NamespaceScope::Named(names) => {
-            let names: Vec<String> = names
-                .iter()
-                .map(|name| {
-                    if name.is_empty() {
-                        "objects without a namespace".to_owned()
-                    } else {
-                        format!("namespace `{name}`")
-                    }
-                })
-                .collect();
-            format!("it is about {} only", names.join(" and "))
-        }
-        NamespaceScope::Any => "it is about other objects".to_owned(),
-    }
+    rules.map(|rule| Outside { rule: rule.id.to_string(), reason: rules::outside(rule, &request) }).collect()
 }
 
 /// Writes traces in the chosen format.
@@ -142,9 +114,23 @@ impl Writer {
         let is_told = matches!(row.status, Status::Pass) || row.message.is_empty();
         if !is_told && (children.is_empty() || row.status != Status::Skip) {
             writeln!(self.out, "  → {}", visible(&row.message))?;
-            if let (Status::Error, Some(location)) = (row.status, &row.rule_location) {
-                writeln!(self.out, "      {}", paint.cyan(&visible(&location.to_string())))?;
-            }
+        }
+        self.places(row, report)
+    }
+
+    /// Writes where the object is not as it should be, and where the rule says so.
+    fn places(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
+        let paint = self.paint;
+        if !matches!(row.status, Status::Fail | Status::Warn | Status::Error) {
+            return Ok(());
+        }
+        if !row.path.is_empty() {
+            let place = paint.cyan(&visible(&format!("{}:{}", report.location.file, row.position)));
+            let item = row.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+            writeln!(self.out, "      {place}  {}{}", visible(&row.path), visible(&item))?;
+        }
+        if let Some(location) = &row.rule_location {
+            writeln!(self.out, "      {}", paint.cyan(&visible(&location.to_string())))?;
         }
         Ok(())
     }
@@ -169,6 +155,12 @@ fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {
     item.insert("inScope".into(), true.into());
     item.insert("status".into(), row.status.name().into());
     item.insert("message".into(), row.message.as_str().into());
+    item.insert("path".into(), row.path.as_str().into());
+    item.insert("pathLine".into(), u64::from(row.position.line).into());
+    let (file, line, column) = json_place(row.rule_location.as_ref());
+    item.insert("ruleFile".into(), file);
+    item.insert("ruleLine".into(), line);
+    item.insert("ruleColumn".into(), column);
     item.insert("trace".into(), children.iter().map(node).collect::<Vec<_>>().into());
     item.into()
 }

@@ -9,8 +9,8 @@ use kubewright_engine::Diagnostic;
 use super::glob;
 use crate::codes::{self, NOTHING_FOUND, UNREADABLE};
 
-/// The name of test files, which are neither rules nor manifests.
-pub(crate) const TEST_FILE: &str = "kubewright-test.yaml";
+/// The names of test files, which are neither rules nor manifests.
+pub(crate) const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
 
 /// How deep folders are searched.
 const MAX_FOLDERS: usize = 64;
@@ -48,28 +48,39 @@ pub(crate) struct Found {
 
 /// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
 pub(crate) fn find(paths: &[String]) -> Found {
-    search(paths, "*.yaml, *.yml and *.json files", &|path: &Path| {
+    search(paths, "*.yaml, *.yml and *.json files", Hidden::LeftOut, &|path: &Path| {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        ["yaml", "yml", "json"].contains(&extension) && path.file_name().is_none_or(|name| name != TEST_FILE)
+        ["yaml", "yml", "json"].contains(&extension) && !is_called(path, &TEST_FILES)
     })
 }
 
-/// Finds the test files that `paths` name.
-pub(crate) fn find_tests(paths: &[String]) -> Found {
-    search(paths, "files named kubewright-test.yaml", &|path: &Path| {
-        path.file_name().is_some_and(|name| name == TEST_FILE)
-    })
+/// Finds the test files that `paths` name, in hidden folders too: those called `name`, or by one of the usual names.
+pub(crate) fn find_tests(paths: &[String], name: Option<&str>) -> Found {
+    let names = name.map_or_else(|| TEST_FILES.to_vec(), |name| vec![name]);
+    let looked_for = format!("files named {}", names.join(" or "));
+    search(paths, &looked_for, Hidden::Searched, &|path: &Path| is_called(path, &names))
+}
+
+fn is_called(path: &Path, names: &[&str]) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
+}
+
+/// Whether folders whose names start with a dot are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hidden {
+    Searched,
+    LeftOut,
 }
 
 type Wanted<'a> = &'a dyn Fn(&Path) -> bool;
 
-fn search(paths: &[String], looked_for: &str, wanted: Wanted<'_>) -> Found {
+fn search(paths: &[String], looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Found {
     let mut found = Found::default();
     let mut seen = HashSet::new();
     for path in paths {
         let inputs = match path.as_str() {
             "-" => Ok((vec![Input::Standard], Vec::new())),
-            text => one(text, looked_for, wanted),
+            text => one(text, looked_for, hidden, wanted),
         };
         match inputs {
             Ok((inputs, problems)) => {
@@ -85,12 +96,12 @@ fn search(paths: &[String], looked_for: &str, wanted: Wanted<'_>) -> Found {
 /// What was found for one argument, and which folders below it could not be read.
 type Part = (Vec<Input>, Vec<Diagnostic>);
 
-fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
+fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
     let path = Path::new(text);
     let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => {
-            let (files, problems) = Walk::below(path).files(wanted);
+            let (files, problems) = Walk::below(path, hidden).files(wanted);
             if files.is_empty() && problems.is_empty() {
                 return Err(missing(format!(
                     "no files found: looked for {looked_for} in `{text}` and below"
@@ -101,7 +112,7 @@ fn one(text: &str, looked_for: &str, wanted: Wanted<'_>) -> Result<Part, Box<Dia
         Ok(_) => Ok((vec![Input::File(path.to_owned())], Vec::new())),
         Err(_) if glob::is_pattern(text) => {
             let (folder, segments) = glob::split(text);
-            let (files, problems) = Walk::below(Path::new(folder)).files(&|file: &Path| {
+            let (files, problems) = Walk::below(Path::new(folder), hidden).files(&|file: &Path| {
                 let names = file.strip_prefix(folder).unwrap_or(file);
                 let names: Vec<_> =
                     names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
@@ -147,9 +158,10 @@ fn neighbour(path: &Path) -> Option<String> {
     Some(path.with_file_name(near).to_string_lossy().into_owned())
 }
 
-/// A walk through a folder. Links that lead out of it are not followed; hidden entries are not looked at.
+/// A walk through a folder. Links that lead out of it are not followed.
 struct Walk {
     root: PathBuf,
+    hidden: Hidden,
     real_root: Option<PathBuf>,
     // Folders and files by their real path, so that links make neither circles nor doubles.
     seen: HashSet<PathBuf>,
@@ -158,9 +170,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn below(root: &Path) -> Self {
+    fn below(root: &Path, hidden: Hidden) -> Self {
         let real_root = fs::canonicalize(root).ok();
-        Self { root: root.to_owned(), real_root, seen: HashSet::new(), problems: Vec::new() }
+        Self { root: root.to_owned(), hidden, real_root, seen: HashSet::new(), problems: Vec::new() }
     }
 
     fn files(mut self, wanted: Wanted<'_>) -> (Vec<PathBuf>, Vec<Diagnostic>) {
@@ -186,7 +198,11 @@ impl Walk {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
-            if entry.file_name().to_string_lossy().starts_with('.') {
+            let is_left_out = match self.hidden {
+                Hidden::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
+                Hidden::Searched => entry.file_name() == ".git",
+            };
+            if is_left_out {
                 continue;
             }
             match fs::metadata(&path) {

@@ -14,6 +14,7 @@ use kubewright_value::{Document, Source};
 use super::read::{Part, parts, read_part};
 use super::{Input, each_object, text_of};
 use crate::failure::Failure;
+use crate::workers;
 
 /// How many parts of a text a worker takes at a time.
 const BATCH: usize = 32;
@@ -21,9 +22,6 @@ const BATCH: usize = 32;
 const HANDED_OVER: usize = 256;
 /// How many finished batches may wait.
 const WAITING: usize = 64;
-
-/// Room for objects and rules that nest as deep as the readers allow.
-const STACK: usize = 16 << 20;
 
 /// How far the work has come.
 #[derive(Debug, Clone, Copy)]
@@ -46,12 +44,12 @@ pub(crate) fn stream<T: Send>(
     mut take: impl FnMut(T, Progress) -> Result<(), Failure>,
 ) -> Result<Vec<Diagnostic>, Failure> {
     let queue = Mutex::new(Queue::new(inputs));
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(16);
+    let workers = workers::count();
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(WAITING);
         for _ in 0..workers {
             let (queue, work, sender) = (&queue, &work, sender.clone());
-            let builder = thread::Builder::new().stack_size(STACK);
+            let builder = thread::Builder::new().stack_size(workers::STACK);
             builder.spawn_scoped(scope, move || serve(queue, work, &sender))?;
         }
         drop(sender);

@@ -78,6 +78,18 @@ fn outcome(row: &OutcomeRow, report: &ObjectReport) -> Value {
         ("line", u64::from(row.position.line).into()),
         ("patch", operations(&row.patch)),
     ]);
+    let about = &row.about;
+    for (key, text) in [("severity", &about.severity), ("category", &about.category)] {
+        if !text.is_empty() {
+            outcome.insert(key.into(), text.clone().into());
+        }
+    }
+    if row.is_refusal {
+        outcome.insert("refuses".into(), true.into());
+    }
+    if !row.exceptions.is_empty() {
+        outcome.insert("exceptions".into(), row.exceptions.clone().into());
+    }
     if let Some(denial) = &row.denial {
         outcome.insert("denial".into(), denial.as_str().into());
     }

@@ -1,6 +1,6 @@
 //! `wgpolicyk8s.io/v1alpha2` reports: one for each namespace, one for objects without any.
 //!
-//! Rules that are not about an object are counted and have no row.
+//! A skip of a rule language in which that says no more than that the rule is not about the object is counted and has no row.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -10,6 +10,9 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{Ending, Show, Target, yaml};
 use crate::review::{Counts, ObjectReport, OutcomeRow};
+
+/// The rule languages in which a rule that is not about an object has an outcome.
+const SILENT: [&str; 1] = ["modrule"];
 
 /// Shows reports as objects that a cluster's dashboards read.
 pub(crate) struct PolicyReport {
@@ -29,7 +32,8 @@ impl Show for PolicyReport {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let (counts, results) = self.by_namespace.entry(report.namespace.clone()).or_default();
         *counts += report.counts;
-        for row in report.outcomes.iter().filter(|row| row.status != Status::Skip) {
+        let is_told = |row: &&OutcomeRow| row.status != Status::Skip || !SILENT.contains(&row.rule.dialect);
+        for row in report.outcomes.iter().filter(is_told) {
             // As text at once, because that is a fraction of the value's size.
             results.push_str(&yaml::text(&Value::array(vec![result(row, report)])));
         }
@@ -89,6 +93,12 @@ fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
     resource.insert("name".into(), report.name.clone().into());
     let policy = if row.rule.policy.is_empty() { &row.rule.rule } else { &row.rule.policy };
     let mut properties = Map::from([("dialect", Value::from(row.rule.dialect))]);
+    for (name, value) in &row.about.properties {
+        properties.insert(name.clone(), value.clone().into());
+    }
+    if !row.exceptions.is_empty() {
+        properties.insert("exceptions".into(), row.exceptions.join(",").into());
+    }
     if !row.path.is_empty() {
         properties.insert("path".into(), row.path.as_str().into());
     }
@@ -102,7 +112,12 @@ fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
     if !text.is_empty() {
         result.insert("message".into(), text.into());
     }
-    result.insert("scored".into(), true.into());
+    for (key, text) in [("category", &row.about.category), ("severity", &row.about.severity)] {
+        if !text.is_empty() {
+            result.insert(key.into(), text.clone().into());
+        }
+    }
+    result.insert("scored".into(), row.is_scored.into());
     result.insert("resources".into(), vec![resource].into());
     result.insert("properties".into(), properties.into());
     result.into()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Code, Diagnostic, Rule, Severity, Status};
+use kubewright_engine::{About, Code, Diagnostic, Rule, Severity, Status};
 use kubewright_value::{Map, Position, Value, json};
 
 use super::{Ending, Show, Target};
@@ -41,7 +41,7 @@ impl Sarif {
 impl Show for Sarif {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         for row in &report.outcomes {
-            if let Some(level) = level(row.status) {
+            if let Some(level) = level(row.status, &row.about) {
                 self.result(&of_outcome(row, level, report))?;
             }
         }
@@ -62,11 +62,22 @@ fn head() -> String {
     format!("{{\"$schema\":{},\"version\":\"2.1.0\",\"runs\":[{{\"results\":[\n", json::quote(SCHEMA))
 }
 
-fn level(status: Status) -> Option<&'static str> {
+fn level(status: Status, about: &About) -> Option<&'static str> {
     match status {
-        Status::Fail | Status::Error => Some("error"),
+        Status::Error => Some("error"),
+        Status::Fail => Some(failure_level(about)),
+        Status::Warn if failure_level(about) == "note" => Some("note"),
         Status::Warn => Some("warning"),
         Status::Pass | Status::Skip => None,
+    }
+}
+
+/// Returns the level of a failure, which follows from the severity where that is said.
+fn failure_level(about: &About) -> &'static str {
+    match about.severity.as_str() {
+        "medium" => "warning",
+        "low" | "info" => "note",
+        _ => "error",
     }
 }
 
@@ -161,13 +172,24 @@ fn tool(rules: &[Rule], diagnostics: &[Diagnostic]) -> Value {
 fn rule_descriptor(rule: &Rule) -> Value {
     let id = rule.id.to_string();
     let text = format!("{} rule {}/{}", rule.id.dialect, rule.id.policy, rule.id.rule);
-    Map::from([
+    let level = failure_level(&rule.about);
+    let mut descriptor = Map::from([
         ("id", Value::from(id)),
         ("name", rule.id.rule.clone().into()),
         ("shortDescription", message(&text)),
-        ("defaultConfiguration", Map::from([("level", Value::from("error"))]).into()),
-    ])
-    .into()
+        ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
+    ]);
+    let mut properties = Map::new();
+    if !rule.about.category.is_empty() {
+        properties.insert("tags".into(), vec![rule.about.category.clone()].into());
+    }
+    if !rule.about.severity.is_empty() {
+        properties.insert("problem.severity".into(), rule.about.severity.clone().into());
+    }
+    if !properties.is_empty() {
+        descriptor.insert("properties".into(), properties.into());
+    }
+    descriptor.into()
 }
 
 fn code_descriptor(code: &Code) -> Value {

@@ -39,13 +39,17 @@ impl Table {
             Status::Fail => (paint.red("✗"), visible(first).into_owned()),
             Status::Error => (paint.red("✗"), format!("{} {}", paint.red("error:"), visible(first))),
             Status::Warn => (paint.yellow("!"), visible(first).into_owned()),
-            Status::Pass | Status::Skip => (paint.yellow("~"), visible(first).into_owned()),
+            Status::Pass => (paint.yellow("~"), visible(first).into_owned()),
+            Status::Skip => (paint.dim("·"), visible(first).into_owned()),
         };
         writeln!(self.out, "    {mark} {:width$}  {first}", visible(&row.rule.to_string()))?;
         for line in lines {
             writeln!(self.out, "      {:width$}  {}", "", visible(line))?;
         }
-        if row.status == Status::Pass {
+        if !row.exceptions.is_empty() {
+            writeln!(self.out, "        exception {}", visible(&row.exceptions.join(", ")))?;
+        }
+        if matches!(row.status, Status::Pass | Status::Skip) {
             return Ok(());
         }
         let place = format!("{}:{}", report.location.file, row.position.line);
@@ -86,6 +90,7 @@ impl Table {
 impl Show for Table {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let is_wrong = |row: &&OutcomeRow| matches!(row.status, Status::Fail | Status::Error | Status::Warn);
+        let is_news = |row: &OutcomeRow| row.is_patched() || !row.exceptions.is_empty();
         if let Some(differences) = &mut self.differences
             && let Some(difference) = difference(report, self.paint)
         {
@@ -100,11 +105,8 @@ impl Show for Table {
             self.file = Some(report.location.file.clone());
         }
         writeln!(self.out, "  {}", visible(&report.subject))?;
-        let mut rows: Vec<&OutcomeRow> = report
-            .outcomes
-            .iter()
-            .filter(|row| is_wrong(row) || (row.is_patched() && !self.is_quiet))
-            .collect();
+        let mut rows: Vec<&OutcomeRow> =
+            report.outcomes.iter().filter(|row| is_wrong(row) || (is_news(row) && !self.is_quiet)).collect();
         rows.sort_by_key(|row| match row.status {
             Status::Fail => 0,
             Status::Error => 1,
@@ -116,7 +118,9 @@ impl Show for Table {
         for row in &rows {
             self.row(row, report, width)?;
         }
-        if self.is_quiet { Ok(()) } else { self.rest(report.counts, !rows.is_empty()) }
+        let shown = rows.iter().filter(|row| row.status == Status::Skip).count();
+        let rest = Counts { skip: report.counts.skip - shown, ..report.counts };
+        if self.is_quiet { Ok(()) } else { self.rest(rest, !rows.is_empty()) }
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {

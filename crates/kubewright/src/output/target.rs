@@ -25,7 +25,7 @@ struct Format {
     open: fn(Target, Manner) -> Box<dyn Show>,
 }
 
-/// The first one is the default.
+/// The first one is the default; the last one has an option of its own.
 static FORMATS: [Format; 8] = [
     Format { name: "table", needs: Needs::NOTHING, open: |out, manner| Box::new(Table::new(out, manner)) },
     Format { name: "json", needs: Needs::EVERYTHING_AS_JSON, open: |out, _| Box::new(Json::new(out)) },
@@ -65,6 +65,12 @@ impl Output {
     pub(crate) fn table() -> Self {
         let [table, ..] = &FORMATS;
         Self { format: table, file: None }
+    }
+
+    /// Returns reports on standard output.
+    pub(crate) fn policy_report() -> Self {
+        let [.., report] = &FORMATS;
+        Self { format: report, file: None }
     }
 
     /// Returns whether this is the table.

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    ClosedWorld, Decision, Diagnostic, Engine, Operation, Request, Rule, RuleId, Settings, Status, nearest,
+    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
 use kubewright_value::{Document, Text};
 
+use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
+use crate::given::{GivenWorld, UserInfo, Values};
 use crate::load;
 use crate::review;
 use crate::rules;
@@ -25,7 +27,7 @@ pub(super) struct CaseResult {
     pub(super) case: String,
     /// Whether its author gave it a name.
     pub(super) is_named: bool,
-    pub(super) rule: Option<(Arc<RuleId>, &'static str)>,
+    pub(super) rule: Option<RuleName>,
     pub(super) rule_text: String,
     pub(super) kind: Text,
     pub(super) namespace: Text,
@@ -41,18 +43,33 @@ pub(super) struct CaseResult {
     pub(super) operation: Option<Operation>,
 }
 
+/// A rule as results name it.
+#[derive(Debug, Clone)]
+pub(super) struct RuleName {
+    pub(super) dialect: &'static str,
+    pub(super) policy: Text,
+    /// Nothing for all rules of the policy.
+    pub(super) rule: Option<Text>,
+    /// What sort of rule it is, where that is known.
+    pub(super) sort: Option<Text>,
+    /// How it judges, where the rule language has a word for it.
+    pub(super) method: Option<&'static str>,
+    /// What `trace --rule` takes.
+    pub(super) traced: String,
+}
+
 /// A test file, loaded.
 pub(super) struct Bench<'a> {
     file: &'a TestFile,
     folder: &'a Path,
     engine: Engine,
-    world: ClosedWorld,
+    world: GivenWorld,
     objects: Vec<Document>,
     rule_documents: Vec<Document>,
     options: Options,
     alone: HashMap<String, OnceCell<Engine>>,
-    /// Rules that a case was about.
-    pub(super) exercised: Vec<Arc<RuleId>>,
+    pub(super) exercised: Exercised,
+    has_coverage: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -61,6 +78,7 @@ impl<'a> Bench<'a> {
         file: &'a TestFile,
         folder: &'a Path,
         options: &RuleOptions,
+        has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let here =
@@ -75,10 +93,11 @@ impl<'a> Bench<'a> {
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
         let objects = load::objects_of(documents, problems);
-        let world = session::world(&here(&file.world), problems);
+        let world = session::world(&here(&file.world), Values::default(), problems);
         let engine = Engine::new(loaded.rules);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
-        Self { file, folder, engine, world, objects, rule_documents, options, alone, exercised: Vec::new() }
+        let exercised = Exercised::default();
+        Self { file, folder, engine, world, objects, rule_documents, options, alone, exercised, has_coverage }
     }
 
     /// Returns all rules.
@@ -97,7 +116,9 @@ impl<'a> Bench<'a> {
         };
         let (document, request) = match self.object(case) {
             Ok(found) => found,
-            Err(message) => return CaseResult { rule, ..failed(case, message) },
+            Err(message) => {
+                return CaseResult { rule: rule.as_ref().map(RuleName::new), ..failed(case, message) };
+            }
         };
         let decision = self.engine.decide(&request, &self.world, &Settings::default());
         let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
@@ -113,17 +134,25 @@ impl<'a> Bench<'a> {
         let place = document.locate(&[]);
         let place = format!("{}:{}", place.source.name, place.position.line);
         match &rule {
-            Some((id, _)) => self.exercised.push(id.clone()),
+            Some((id, _)) => {
+                self.exercised.rules.insert(id.clone());
+            }
             None => {
                 let looked = decision.outcomes.iter().filter(|outcome| outcome.status != Status::Skip);
-                self.exercised.extend(looked.map(|outcome| outcome.rule.clone()));
+                self.exercised.rules.extend(looked.map(|outcome| outcome.rule.clone()));
             }
+        }
+        if self.has_coverage {
+            let settings = Settings { is_traced: true, ..Settings::default() };
+            let traced = self.engine.decide(&request, &self.world, &settings);
+            let is_meant = |outcome: &&Outcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
+            self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
         }
         CaseResult {
             case: name(case),
             is_named: case.name.is_some(),
             rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
-            rule,
+            rule: rule.as_ref().map(RuleName::new),
             kind: request.kind.kind,
             namespace: request.namespace,
             resource: request.name,
@@ -213,8 +242,21 @@ impl<'a> Bench<'a> {
 
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let user = review::user(self.file.user.as_deref(), &self.file.groups);
-        review::request(&document.value, operation, namespace, user)
+        let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
+        review::request(&document.value, operation, namespace, &user)
+    }
+}
+
+impl RuleName {
+    fn new((id, sort): &(Arc<RuleId>, &'static str)) -> Self {
+        Self {
+            dialect: id.dialect,
+            policy: id.policy.clone(),
+            rule: Some(id.rule.clone()),
+            sort: Some((*sort).into()),
+            method: None,
+            traced: id.to_string(),
+        }
     }
 }
 

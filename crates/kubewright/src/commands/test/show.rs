@@ -6,13 +6,15 @@ use std::time::Duration;
 use kubewright_engine::Operation;
 use kubewright_value::{Map, Value, json};
 
-use super::coverage::Coverage;
+use super::coverage::{Coverage, Missing};
 use super::run::CaseResult;
 use crate::output::{Paint, standard_output, visible, xml};
 use crate::words::{grouped, plural, time};
 
 /// Above this many files, those without failures are only counted.
 const LISTED: usize = 20;
+/// The widest column of rules and branches.
+const WIDEST: usize = 70;
 
 /// The results of one test file.
 pub(super) struct FileResult {
@@ -30,8 +32,9 @@ impl FileResult {
 
     /// Returns the folder, or the file where it has a name of its own.
     fn title(&self) -> &str {
-        self.file.strip_suffix(crate::load::TEST_FILE).map_or(&self.file, |folder| {
-            let folder = folder.trim_end_matches('/');
+        let folder = crate::load::TEST_FILES.iter().find_map(|name| self.file.strip_suffix(name));
+        folder.map_or(&self.file, |folder| {
+            let folder = folder.trim_end_matches('/').trim_end_matches(".kyverno-test").trim_end_matches('/');
             if folder.is_empty() { "." } else { folder }
         })
     }
@@ -77,23 +80,7 @@ pub(super) fn table(
         writeln!(out, "{} {}", paint.green("✓"), plural(unlisted, more))?;
     }
     if let Some(coverage) = coverage {
-        let missing = coverage.missing();
-        writeln!(
-            out,
-            "\n{} of {} exercised",
-            coverage.rules() - missing.len(),
-            plural(coverage.rules(), "rule")
-        )?;
-        let width = missing.iter().map(|(_, rule)| rule.chars().count()).max().unwrap_or(0);
-        for (place, rule) in missing {
-            writeln!(
-                out,
-                "  {} {:width$}  {}",
-                paint.yellow("·"),
-                visible(rule),
-                paint.cyan(&visible(place))
-            )?;
-        }
+        covered(&mut out, coverage, paint)?;
     }
     let (passed, failed) = count(files);
     if !is_quiet || failed > 0 {
@@ -109,6 +96,27 @@ pub(super) fn table(
         writeln!(out, "{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
     }
     out.flush()
+}
+
+/// Lists what no case was about.
+fn covered(out: &mut impl io::Write, coverage: &Coverage, paint: Paint) -> io::Result<()> {
+    let ((rules, exercised), (branches, looked_at)) = (coverage.rules(), coverage.branches());
+    let mut summary = format!("{exercised} of {} exercised", plural(rules, "rule"));
+    if branches > 0 {
+        summary.push_str(&format!(", {looked_at} of {branches} branches"));
+    }
+    writeln!(out, "\n{summary}")?;
+    let missing = coverage.missing();
+    let text = |missing: &Missing<'_>| match missing.branch {
+        Some(branch) => format!("{}  {branch}", missing.rule),
+        None => missing.rule.to_owned(),
+    };
+    let width = missing.iter().map(|missing| text(missing).chars().count()).max().unwrap_or(0).min(WIDEST);
+    for missing in &missing {
+        let place = paint.cyan(&visible(&missing.place));
+        writeln!(out, "  {} {:width$}  {place}", paint.yellow("·"), visible(&text(missing)))?;
+    }
+    Ok(())
 }
 
 fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint: Paint) -> io::Result<()> {
@@ -127,8 +135,8 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }
-    if let Some((rule, _)) = result.rule.as_ref().filter(|_| !result.actual.is_empty()) {
-        let mut hint = format!("try: kubewright trace {} --rule {rule}", file.trace);
+    if let Some(rule) = result.rule.as_ref().filter(|_| !result.actual.is_empty()) {
+        let mut hint = format!("try: kubewright trace {} --rule {}", file.trace, rule.traced);
         if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {
             hint.push_str(&format!(" --operation {operation}"));
         }
@@ -154,22 +162,30 @@ pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io:
 
 fn item(result: &CaseResult, file: &str) -> Value {
     let rule = result.rule.as_ref();
-    Map::from([
+    let mut item = Map::from([
         ("file", Value::from(file)),
         ("case", result.case.as_str().into()),
-        ("dialect", rule.map(|(id, _)| id.dialect).into()),
-        ("policy", rule.map(|(id, _)| id.policy.clone()).into()),
-        ("rule", rule.map(|(id, _)| id.rule.clone()).into()),
-        ("ruleType", rule.map(|(_, sort)| *sort).into()),
-        ("kind", result.kind.clone().into()),
+        ("dialect", rule.map(|rule| rule.dialect).into()),
+        ("policy", rule.map(|rule| rule.policy.clone()).into()),
+        ("rule", rule.and_then(|rule| rule.rule.clone()).into()),
+        ("ruleType", rule.and_then(|rule| rule.sort.clone()).into()),
+    ]);
+    if let Some(method) = rule.and_then(|rule| rule.method) {
+        item.insert("method".into(), method.into());
+    }
+    let rest = [
+        ("kind", Value::from(result.kind.clone())),
         ("namespace", result.namespace.clone().into()),
         ("resource", result.resource.clone().into()),
         ("expected", result.expected.as_str().into()),
         ("actual", result.actual.as_str().into()),
         ("ok", result.is_ok.into()),
         ("message", result.message.as_str().into()),
-    ])
-    .into()
+    ];
+    for (key, value) in rest {
+        item.insert(key.into(), value);
+    }
+    item.into()
 }
 
 /// Writes the results as JUnit XML.

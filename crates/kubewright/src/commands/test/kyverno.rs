@@ -1,0 +1,102 @@
+//! Runs a `kyverno-test.yaml`: policies and resources once, then row by row.
+
+mod file;
+mod objects;
+mod policies;
+mod rows;
+mod world;
+
+use std::path::Path;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::Document;
+
+use super::coverage::Coverage;
+use super::library::Library;
+use super::run::{CaseResult, relative};
+use crate::arguments::RuleOptions;
+use crate::rules;
+use file::Wanted;
+use objects::Objects;
+use rows::Bench;
+
+/// What came of a test file.
+pub(super) struct Outcome {
+    pub(super) name: Option<String>,
+    /// The words that run `trace` on its policies and resources.
+    pub(super) trace: String,
+    pub(super) results: Vec<CaseResult>,
+    pub(super) coverage: Coverage,
+}
+
+/// What a test file is run with.
+pub(super) struct Manner<'a> {
+    /// Where the test file is; what it names is relative to it.
+    pub(super) folder: &'a Path,
+    pub(super) library: &'a Library,
+    pub(super) options: &'a RuleOptions,
+    /// Whether to find out which parts of rules are exercised.
+    pub(super) has_coverage: bool,
+}
+
+/// Returns whether this is a test file of Kyverno's, well written or not.
+pub(super) fn is_meant(document: &Document) -> bool {
+    file::is_meant(document)
+}
+
+/// Runs the test that `document` holds; nothing when it cannot be read.
+pub(super) fn run(
+    document: &Document,
+    manner: &Manner<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Outcome> {
+    let mut file = match file::read(document) {
+        Ok(file) => file,
+        Err(wrong) => {
+            problems.extend(wrong);
+            return None;
+        }
+    };
+    let (folder, library) = (manner.folder, manner.library);
+    let books = library.borrow(folder, &file.policies, problems);
+    let exceptions = library.borrow(folder, &file.exceptions, problems);
+    let mut options = rules::dialect_options(manner.options, None);
+    let exceptions = exceptions.iter().filter_map(|loan| loan.get());
+    options.exceptions = exceptions.flat_map(|book| book.documents.iter().cloned()).collect();
+    let dialects = kubewright_dialects::all(&options);
+    let policies = policies::load(books.iter().filter_map(|loan| loan.get()), &dialects, problems);
+    let resources = library.borrow(folder, &file.resources, problems);
+    let others = library.borrow(folder, &file.others, problems);
+    let mut objects = Objects::new(&resources, &others, problems);
+    objects.payloads = file.payloads.iter().map(|path| Wanted::named(path)).collect();
+    let (world, user) = world::build(&mut file, manner, &objects, problems);
+    let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), manner.has_coverage);
+    let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
+    let mut coverage = Coverage::default();
+    for policy in &policies {
+        coverage.add(policy.engine.rules(), &bench.exercised);
+    }
+    Some(Outcome { trace: trace_words(&file, folder), name: file.name, results, coverage })
+}
+
+/// Returns the words that make `trace` look at what the file names.
+fn trace_words(file: &file::TestFile, folder: &Path) -> String {
+    let here = |paths: &[String]| -> String {
+        paths.iter().map(|path| relative(folder, path)).collect::<Vec<_>>().join(" ")
+    };
+    let mut words = format!("{} -r {}", here(&file.policies), here(&file.resources));
+    let others = file.others.iter().chain(&file.cluster_resources).chain(&file.context);
+    for world in others {
+        words.push_str(&format!(" --world {}", relative(folder, world)));
+    }
+    let options = [("--values", &file.variables), ("--userinfo", &file.user)];
+    for (option, path) in options {
+        if let Some(path) = path {
+            words.push_str(&format!(" {option} {}", relative(folder, path)));
+        }
+    }
+    for path in &file.exceptions {
+        words.push_str(&format!(" --exceptions {}", relative(folder, path)));
+    }
+    words
+}

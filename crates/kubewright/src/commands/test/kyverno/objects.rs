@@ -1,0 +1,115 @@
+//! The objects of a test.
+
+use std::collections::HashSet;
+
+use kubewright_engine::{Diagnostic, ObjectName, Request, nearest};
+use kubewright_value::{Document, Value};
+
+use super::super::library::{Book, Loan};
+use super::file::Wanted;
+use crate::review;
+
+/// The objects of a test.
+pub(super) struct Objects<'b> {
+    /// Those that are judged; of two with one name the first.
+    pub(super) judged: Vec<Object<'b>>,
+    /// What is judged and is no object, by the name of its file.
+    pub(super) payloads: Vec<Wanted>,
+    /// Those that rules may look up besides.
+    pub(super) others: Vec<Value>,
+}
+
+/// An object of a test.
+pub(super) struct Object<'b> {
+    /// As it is written.
+    pub(super) document: &'b Document,
+    /// The creation of it, as a cluster would see it.
+    pub(super) request: Request,
+}
+
+impl<'b> Objects<'b> {
+    /// Takes the objects from files.
+    pub(super) fn new(judged: &'b [Loan], others: &'b [Loan], problems: &mut Vec<Diagnostic>) -> Self {
+        let mut seen = HashSet::new();
+        let documents: Vec<&Document> = documents(judged, problems);
+        let judged = documents.into_iter().map(Object::new);
+        Self {
+            judged: judged.filter(|object| seen.insert(ObjectName::of(&object.request.object))).collect(),
+            payloads: Vec::new(),
+            others: documents_of(others, problems),
+        }
+    }
+
+    /// Returns the judged objects that `wanted` means.
+    ///
+    /// # Errors
+    /// When there is none, with what there is instead.
+    pub(super) fn find(&self, wanted: &Wanted, kind: Option<&str>) -> Result<Vec<&Object<'b>>, String> {
+        let kind = wanted.kind.as_deref().or(kind);
+        let named: Vec<&Object<'b>> = self.judged.iter().filter(|object| object.is_called(wanted)).collect();
+        if named.is_empty() {
+            return Err(self.missing(wanted));
+        }
+        let is_of_kind = |object: &&&Object<'b>| kind.is_none_or(|kind| object.kind() == kind);
+        let found: Vec<&Object<'b>> = named.iter().filter(is_of_kind).copied().collect();
+        match (found.is_empty(), kind) {
+            (true, Some(kind)) => {
+                let there: Vec<String> = named.iter().map(|object| format!("`{}`", object.kind())).collect();
+                Err(format!("there is no {kind} `{}`; it is of kind {}", wanted.text, there.join(", ")))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn missing(&self, wanted: &Wanted) -> String {
+        let has_namespace = wanted.namespace.is_some();
+        let names: Vec<String> = self.judged.iter().map(|object| object.name(has_namespace)).collect();
+        match nearest(&wanted.text, names.iter().map(String::as_str)) {
+            Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", wanted.text),
+            None if names.is_empty() => format!("there is no resource `{}`; the test has none", wanted.text),
+            None => {
+                let mut there: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
+                if names.len() > there.len() {
+                    there.push("…".to_owned());
+                }
+                format!("there is no resource `{}`; the resources are {}", wanted.text, there.join(", "))
+            }
+        }
+    }
+}
+
+impl<'b> Object<'b> {
+    fn new(document: &'b Document) -> Self {
+        Self { document, request: review::stored_request(&document.value, "default") }
+    }
+
+    /// Returns the kind as it is written.
+    pub(super) fn kind(&self) -> &str {
+        self.document.value.get("kind").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn is_called(&self, wanted: &Wanted) -> bool {
+        let version = self.document.value.get("apiVersion").and_then(Value::as_str);
+        self.request.name == wanted.name
+            && wanted.namespace.as_ref().is_none_or(|namespace| self.request.namespace == *namespace)
+            && wanted.api_version.as_deref().is_none_or(|wanted| version == Some(wanted))
+    }
+
+    fn name(&self, has_namespace: bool) -> String {
+        match self.request.namespace.as_str() {
+            namespace if has_namespace && !namespace.is_empty() => {
+                format!("{namespace}/{}", self.request.name)
+            }
+            _ => self.request.name.to_string(),
+        }
+    }
+}
+
+fn documents<'b>(loans: &'b [Loan], problems: &mut Vec<Diagnostic>) -> Vec<&'b Document> {
+    let books = loans.iter().filter_map(|loan| loan.get());
+    books.flat_map(|book: &Book| book.objects(problems)).collect()
+}
+
+fn documents_of(loans: &[Loan], problems: &mut Vec<Diagnostic>) -> Vec<Value> {
+    documents(loans, problems).into_iter().map(|document| document.value.clone()).collect()
+}

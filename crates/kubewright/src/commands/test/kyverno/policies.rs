@@ -1,0 +1,177 @@
+//! The policies of a test: what each document says it is, and its rules, compiled.
+
+use kubewright_engine::{Diagnostic, Dialect, Engine, nearest};
+use kubewright_value::{Document, Text, Value};
+
+use super::super::library::Book;
+
+/// Methods of validate rules that nobody can run yet.
+const UNSUPPORTED_METHODS: &[&str] = &["cel", "podSecurity", "manifests"];
+/// Types of rules that nobody can run yet.
+const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
+/// The methods of validate rules.
+const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
+
+/// A policy.
+pub(super) struct Policy {
+    pub(super) name: Text,
+    /// Empty for a policy about the whole cluster.
+    pub(super) namespace: Text,
+    kind: Text,
+    parts: Vec<Part>,
+    pub(super) engine: Engine,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A rule as the document has it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Part {
+    /// Empty for a policy that is one rule.
+    pub(super) name: Text,
+    /// `validate`, `mutate`, … or the kind of a policy that is one rule.
+    pub(super) sort: Text,
+    /// How a validate rule judges.
+    pub(super) method: Option<&'static str>,
+    /// What nobody can run yet.
+    pub(super) unsupported: Option<String>,
+    /// The lines it stands on, from and up to.
+    lines: (u32, u32),
+}
+
+/// Returns the policies of `books`, in the order in which they stand.
+pub(super) fn load<'b>(
+    books: impl Iterator<Item = &'b Book>,
+    dialects: &[Box<dyn Dialect>],
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Policy> {
+    let mut policies = Vec::new();
+    for document in books.flat_map(|book| &book.documents).filter(|document| is_policy(document)) {
+        let policy = Policy::new(document, dialects);
+        problems.extend(policy.untold());
+        policies.push(policy);
+    }
+    policies
+}
+
+impl Policy {
+    fn new(document: &Document, dialects: &[Box<dyn Dialect>]) -> Self {
+        let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
+        let kind = text(&["kind"]);
+        let parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
+        let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
+        let loaded = match has_rules(kind) && is_supported {
+            true => kubewright_dialects::load(dialects, std::slice::from_ref(document)),
+            false => kubewright_dialects::Loaded::default(),
+        };
+        Self {
+            name: text(&["metadata", "name"]).into(),
+            namespace: text(&["metadata", "namespace"]).into(),
+            kind: kind.into(),
+            parts,
+            engine: Engine::new(loaded.rules),
+            diagnostics: loaded.diagnostics.into_iter().filter(Diagnostic::is_error).collect(),
+        }
+    }
+
+    /// Returns whether a row calls the policy `name`, which may have a namespace before it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        match name.split_once('/') {
+            None => self.name == name,
+            Some((namespace, name)) => {
+                self.name == name
+                    && (self.namespace == namespace || (self.namespace.is_empty() && namespace == "default"))
+            }
+        }
+    }
+
+    /// Returns the rules that a row means by `rule`.
+    ///
+    /// # Errors
+    /// When there is none, with what there is instead.
+    pub(super) fn parts(&self, rule: Option<&str>) -> Result<Vec<&Part>, String> {
+        let Some(rule) = rule.filter(|_| has_rules(&self.kind)) else {
+            return Ok(self.parts.iter().collect());
+        };
+        let found: Vec<&Part> = self.parts.iter().filter(|part| is_of(&part.name, rule)).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let names = || self.parts.iter().map(|part| part.name.as_str());
+        Err(match nearest(rule, names()) {
+            Some(near) => format!("policy `{}` has no rule `{rule}`; did you mean `{near}`?", self.name),
+            None => {
+                let names: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+                format!("policy `{}` has no rule `{rule}`; its rules are {}", self.name, names.join(", "))
+            }
+        })
+    }
+
+    /// Returns why the rules `parts` cannot run, if one cannot.
+    pub(super) fn mistake(&self, parts: &[&Part]) -> Option<String> {
+        let is_in = |problem: &&Diagnostic, part: &Part| {
+            (part.lines.0..part.lines.1).contains(&problem.location.position.line)
+        };
+        let is_loaded = |part: &Part| self.engine.rules().iter().any(|rule| is_of(&part.name, &rule.id.rule));
+        let broken = parts.iter().find(|part| !is_loaded(part))?;
+        let problem = self.diagnostics.iter().find(|problem| is_in(problem, broken));
+        let problem = problem.or_else(|| self.diagnostics.first());
+        Some(match problem {
+            Some(problem) => format!("the rule cannot run: {} ({})", problem.message, problem.location),
+            None => "the rule cannot run".to_owned(),
+        })
+    }
+
+    /// Returns the mistakes that are not about what is not supported yet, which the rows say.
+    fn untold(&self) -> impl Iterator<Item = Diagnostic> {
+        let unsupported = self.parts.iter().filter(|part| part.unsupported.is_some());
+        let lines: Vec<(u32, u32)> = unsupported.map(|part| part.lines).collect();
+        let is_told = move |problem: &&Diagnostic| {
+            lines.iter().any(|(from, to)| (*from..*to).contains(&problem.location.position.line))
+        };
+        self.diagnostics.iter().filter(move |problem| !is_told(problem)).cloned()
+    }
+}
+
+/// Returns whether the rule called `part` is the one called `rule`, or was made automatically from it.
+fn is_of(part: &str, rule: &str) -> bool {
+    crate::given::is_rule(rule, part)
+}
+
+fn is_policy(document: &Document) -> bool {
+    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    text("kind").ends_with("Policy")
+        && ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io"].contains(&group)
+}
+
+fn has_rules(kind: &str) -> bool {
+    ["ClusterPolicy", "Policy"].contains(&kind)
+}
+
+/// Returns a policy of another kind, which is one rule.
+fn whole(kind: &str) -> Part {
+    let sort = if kind.ends_with("CleanupPolicy") { "cleanup" } else { kind };
+    Part { sort: sort.into(), unsupported: Some(kind.to_owned()), lines: (0, u32::MAX), ..Part::default() }
+}
+
+fn parts(document: &Document) -> Vec<Part> {
+    let rules = document.value.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
+    let line = |index: usize| document.locate(&["spec".into(), "rules".into(), index.into()]).position.line;
+    let last = rules.len().saturating_sub(1);
+    let lines = |index: usize| (line(index), if index == last { u32::MAX } else { line(index + 1) });
+    rules.iter().enumerate().map(|(index, rule)| part(rule, lines(index))).collect()
+}
+
+fn part(rule: &Value, lines: (u32, u32)) -> Part {
+    let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
+    let name = rule.get("name").and_then(Value::as_str).unwrap_or_default().into();
+    if let Some(sort) = UNSUPPORTED_TYPES.iter().find(|sort| has(rule, sort)) {
+        let unsupported = Some((*sort).to_owned());
+        return Part { name, sort: (*sort).into(), unsupported, lines, ..Part::default() };
+    }
+    let validate = rule.get("validate").unwrap_or(&Value::Null);
+    let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
+    let unsupported = method.filter(|method| UNSUPPORTED_METHODS.contains(method));
+    let unsupported = unsupported.map(|method| format!("validate.{method}"));
+    Part { name, sort: "validate".into(), method, unsupported, lines }
+}

@@ -1,0 +1,69 @@
+//! What the policies of a test may look up, and who asks.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Value};
+
+use super::Manner;
+use super::file::TestFile;
+use super::objects::Objects;
+use crate::codes::TEST_VALUE;
+use crate::given::{self, GivenWorld, UserInfo, Values};
+
+/// Takes what `file` gives in place of a cluster out of it.
+pub(super) fn build(
+    file: &mut TestFile,
+    manner: &Manner<'_>,
+    objects: &Objects<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> (GivenWorld, Option<UserInfo>) {
+    let mut read = Read { manner, problems };
+    let values = match (file.values.take(), &file.variables) {
+        (Some(values), _) => values,
+        (None, Some(path)) => read.one(path, Values::read).unwrap_or_default(),
+        (None, None) => Values::default(),
+    };
+    let user = file.user.as_ref().and_then(|path| read.one(path, UserInfo::read));
+    let mut answers = std::mem::take(&mut file.answers);
+    let mut found: Vec<Value> = objects.judged.iter().map(|object| object.request.object.clone()).collect();
+    found.extend(objects.others.iter().cloned());
+    for path in file.cluster_resources.iter().chain(&file.context) {
+        for document in read.documents(std::slice::from_ref(path)) {
+            found.extend(given::objects(vec![document], &mut answers, read.problems));
+        }
+    }
+    for entry in std::mem::take(&mut file.shared) {
+        let resources = read.documents(&entry.files).into_iter().map(|document| document.value).collect();
+        let location = entry.location.clone();
+        if let Err(message) = answers.share(entry, resources) {
+            read.problems.push(Diagnostic::new(&TEST_VALUE, message, location));
+        }
+    }
+    (GivenWorld::new(found, answers, values), user)
+}
+
+/// Reads files that the test names.
+struct Read<'a> {
+    manner: &'a Manner<'a>,
+    problems: &'a mut Vec<Diagnostic>,
+}
+
+impl Read<'_> {
+    fn documents(&mut self, paths: &[String]) -> Vec<Document> {
+        let books = self.manner.library.borrow(self.manner.folder, paths, self.problems);
+        let books = books.iter().filter_map(|loan| loan.get());
+        books
+            .flat_map(|book| book.documents.iter().cloned())
+            .filter(|document| !document.value.is_null())
+            .collect()
+    }
+
+    /// Reads the first document of a file.
+    fn one<T>(
+        &mut self,
+        path: &str,
+        read: impl FnOnce(&Document) -> Result<T, Vec<Diagnostic>>,
+    ) -> Option<T> {
+        let document = self.documents(&[path.to_owned()]).into_iter().next()?;
+        read(&document).map_err(|wrong| self.problems.extend(wrong)).ok()
+    }
+}

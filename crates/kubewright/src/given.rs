@@ -1,0 +1,53 @@
+//! What a person gives to rules in place of a cluster: values of variables, who asks, and what is looked up.
+//!
+//! The files are those that Kyverno's users have: `Values`, `UserInfo`, `Context` and `ClusterResource` of
+//! `cli.kyverno.io/v1alpha1`.
+
+mod answers;
+mod cluster;
+mod set;
+mod user;
+mod values;
+mod world;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Value};
+
+use crate::load;
+use cluster::Cluster;
+
+pub(crate) use answers::{Answers, Shared, read_shared};
+pub(crate) use set::Setting;
+pub(crate) use user::UserInfo;
+pub(crate) use values::{FIELDS as VALUE_FIELDS, Values, is_rule};
+pub(crate) use world::GivenWorld;
+
+/// Reads the first document of a file, if one is named.
+pub(crate) fn file<T>(
+    path: Option<&str>,
+    read: impl FnOnce(&Document) -> Result<T, Vec<Diagnostic>>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<T> {
+    let found = load::find(&[path?.to_owned()]);
+    problems.extend(found.problems);
+    let document = load::documents(&found.inputs, problems).into_iter().next()?;
+    read(&document).map_err(|wrong| problems.extend(wrong)).ok()
+}
+
+/// Returns the objects that `documents` are or describe, and adds what else they say to `answers`.
+pub(crate) fn objects(
+    documents: Vec<Document>,
+    answers: &mut Answers,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Value> {
+    let (described, plain): (Vec<_>, Vec<_>) = documents.into_iter().partition(Cluster::is_meant);
+    let plain = load::objects_of(plain, problems).into_iter().map(|document| document.value);
+    let mut objects: Vec<Value> = plain.collect();
+    for document in &described {
+        match Cluster::read(document, answers, problems) {
+            Ok(found) => objects.extend(found),
+            Err(wrong) => problems.extend(wrong),
+        }
+    }
+    objects
+}

@@ -1,0 +1,76 @@
+//! What users of Kyverno type.
+
+use super::{check, check_with};
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: piped, namespace: prod-eu}\nspec: {containers: [{name: c, image: c:1}]}\n";
+
+#[test]
+fn test_files_of_kyverno_are_run_as_they_are() {
+    check("kyverno-test", "test kyverno/labels kyverno/older");
+    check("kyverno-test-json", "test kyverno/labels -o json");
+    check("kyverno-test-file-name", "test kyverno -f other-test.yaml");
+}
+
+#[test]
+fn a_row_about_what_does_not_exist_fails_and_says_what_does() {
+    check("kyverno-test-mistakes", "test kyverno/mistakes");
+}
+
+#[test]
+fn a_field_that_means_nothing_is_an_error() {
+    check("kyverno-test-unknown", "test kyverno/unknown");
+}
+
+#[test]
+fn coverage_lists_rules_and_branches() {
+    check("kyverno-coverage", "test kyverno/labels --coverage");
+    check("kyverno-coverage-json", "test kyverno/labels --coverage -o json");
+}
+
+#[test]
+fn apply_takes_what_kyverno_takes() {
+    let apply = "apply kyverno/labels/policy.yaml -r kyverno/labels/resources.yaml";
+    check("kyverno-apply", apply);
+    check("kyverno-apply-values", &format!("{apply} --values kyverno/labels/values.yaml"));
+    check("kyverno-apply-set", &format!("{apply} --set request.operation=DELETE"));
+    check(
+        "kyverno-apply-exceptions",
+        &format!("{apply} -e kyverno/labels/exception.yaml -f kyverno/labels/values.yaml"),
+    );
+    for format in ["json", "sarif", "policyreport"] {
+        let values = "-f kyverno/labels/values.yaml -e kyverno/labels/exception.yaml";
+        check(&format!("kyverno-apply-{format}"), &format!("{apply} {values} -o {format}"));
+    }
+}
+
+#[test]
+fn failures_that_refuse_nothing_can_be_warnings() {
+    let pod = POD.replace("c:1", "c:latest");
+    check_with("kyverno-audit", "apply kyverno/labels/policy.yaml -r - --rule check-team", POD);
+    let warn = "--audit-warn --warn-exit-code 3";
+    check_with(
+        "kyverno-audit-warn",
+        &format!("apply kyverno/labels/policy.yaml -r - --rule check-team {warn}"),
+        POD,
+    );
+    check_with("kyverno-audit-enforce", &format!("apply kyverno/labels/policy.yaml -r - {warn}"), &pod);
+}
+
+#[test]
+fn what_rules_look_up_can_be_given() {
+    check_with(
+        "kyverno-world",
+        "apply kyverno/lookups/policy.yaml -r - --world kyverno/lookups/world.yaml",
+        POD,
+    );
+    check_with("kyverno-world-missing", "apply kyverno/lookups/policy.yaml -r -", POD);
+    check_with("kyverno-world-set", "apply kyverno/lookups/policy.yaml -r - --set limit=9,count=1", POD);
+}
+
+#[test]
+fn trace_shows_what_a_rule_looked_at() {
+    let trace =
+        "trace kyverno/labels/policy.yaml -r kyverno/labels/resources.yaml -f kyverno/labels/values.yaml";
+    check("kyverno-trace", trace);
+    check("kyverno-trace-json", &format!("{trace} --rule check-team -o json"));
+}
