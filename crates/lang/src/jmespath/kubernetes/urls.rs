@@ -1,6 +1,6 @@
 //! Where a URL leads. Names are not looked up here, so it is told from the text alone.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use kubewright_value::{Budget, Value};
 
