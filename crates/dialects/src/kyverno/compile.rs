@@ -15,7 +15,7 @@ use super::message::Message;
 use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
 use super::template::Template;
 use super::{Kyverno, autogen, check};
-use body::Parts;
+use body::{Parts, PatternPlace};
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
 pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
@@ -80,6 +80,10 @@ impl Compiler<'_> {
             }
         }
         for broken in &policy.broken {
+            if let Some(rule) = &broken.rule {
+                let parts = self.parts(rule);
+                self.lint(rule, &parts);
+            }
             let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
             rules.extend(self.broken(broken, position));
         }
@@ -94,7 +98,7 @@ impl Compiler<'_> {
         position: u32,
     ) -> kubewright_engine::Rule {
         let Variant { rule, workload, .. } = *variant;
-        let mut body = parts.body.build(workload);
+        let mut body = parts.body.build(workload, PatternPlace::Object);
         if let Some(reason) = broken {
             body.check = Check::Impossible(format!("the rule is not valid: {reason}").into());
             body.preconditions = None;
