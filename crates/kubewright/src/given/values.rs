@@ -31,7 +31,7 @@ const RESOURCE_TYPE_FIELDS: &[&str] = &[
     "storageVersionHash",
 ];
 /// The variable that also selects the operation.
-const OPERATION: &str = "request.operation";
+pub(super) const OPERATION: &str = "request.operation";
 
 /// Values of variables.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,9 @@
 //! A world made of files: objects, answers to calls, and values of variables.
 
-use kubewright_engine::{Answer, ClosedWorld, Query, Request, RuleId, World};
+use kubewright_engine::{Answer, ClosedWorld, Operation, Query, Request, RuleId, World};
 use kubewright_value::{Text, Value};
 
+use super::values::OPERATION;
 use super::{Answers, Values};
 
 /// A world that is known completely, with values of variables.
@@ -33,6 +34,12 @@ impl World for GivenWorld {
     }
 
     fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.values.given(rule, request)
+        let mut given = self.values.given(rule, request);
+        // The request says it itself, and may have it from elsewhere; only what no manifest can be about is a mere value.
+        let is_selected = |value: &Value| {
+            value.as_str().and_then(Operation::named).is_some_and(|o| o != Operation::Connect)
+        };
+        given.retain(|(name, value)| name != OPERATION || !is_selected(value));
+        given
     }
 }
