@@ -2,5 +2,6 @@
 
 pub mod clock;
 pub mod instructions;
+pub mod process;
 pub mod rules;
 pub mod texts;

@@ -5,6 +5,7 @@ mod gotemplate;
 mod jmespath;
 mod json;
 mod jsonpath;
+mod kyverno;
 mod modrule;
 mod patch;
 mod yaml;
@@ -33,4 +34,5 @@ pub(crate) const TARGETS: &[Target] = &[
     goregex::TARGET,
     patch::TARGET,
     modrule::TARGET,
+    kyverno::TARGET,
 ];

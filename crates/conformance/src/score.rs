@@ -66,13 +66,13 @@ impl Score {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "{:<34}{:>7}{:>8}{:>9}{:>8}{:>11}",
+            "{:<40}{:>7}{:>8}{:>9}{:>8}{:>11}",
             "suite", "total", "passed", "differs", "failed", "uncounted"
         );
         for suite in &self.suites {
             let _ = writeln!(
                 out,
-                "{:<34}{:>7}{:>8}{:>9}{:>8}{:>11}",
+                "{:<40}{:>7}{:>8}{:>9}{:>8}{:>11}",
                 suite.name,
                 suite.total,
                 suite.passed,
@@ -91,7 +91,7 @@ impl Score {
         }
         let (total, passed) = (self.sum(|suite| suite.total), self.sum(|suite| suite.passed));
         let (differs, failed) = (self.sum(|suite| suite.differs), self.sum(|suite| suite.failed.len()));
-        let _ = writeln!(out, "{:<34}{total:>7}{passed:>8}{differs:>9}{failed:>8}", "all");
+        let _ = writeln!(out, "{:<40}{total:>7}{passed:>8}{differs:>9}{failed:>8}", "all");
         out
     }
 }

@@ -4,6 +4,7 @@
 
 mod jmespath;
 mod jsonpatch;
+mod kyverno;
 mod modrule;
 
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
             }
         }
     }
+    results.extend(kyverno::run(&corpus.join("kyverno"), prefix)?);
     Ok(results)
 }
 

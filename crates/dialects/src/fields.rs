@@ -134,6 +134,19 @@ impl<'d> Reader<'d> {
         Some(texts.filter_map(|(i, value)| self.text(Placed { value, path: place(i) }, key)).collect())
     }
 
+    /// Returns the texts of an object with free keys, as in `matchLabels`; a value that is no text is reported.
+    pub(crate) fn texts(&mut self, fields: &Fields<'d>, key: &str) -> Option<Vec<(Text, Placed<Text>)>> {
+        let object = self.object(fields, key)?;
+        let mut texts = Vec::with_capacity(object.map.len());
+        for (name, value) in object.map.iter() {
+            let found = Placed { value, path: child(&object.path, name.as_str()) };
+            if let Some(text) = self.text(found, name) {
+                texts.push((name.clone(), text));
+            }
+        }
+        Some(texts)
+    }
+
     /// Returns a value as text. A number or boolean is read as it would be written, with a warning.
     fn text(&mut self, found: Placed<&'d Value>, key: &str) -> Option<Placed<Text>> {
         let text = match found.value {
@@ -212,7 +225,8 @@ impl IntoStep for usize {
     }
 }
 
-fn article(kind: Kind) -> String {
+/// Returns the name of a kind with its article.
+pub(crate) fn article(kind: Kind) -> String {
     match kind {
         Kind::Null => "null".to_owned(),
         Kind::Array | Kind::Object => format!("an {kind}"),

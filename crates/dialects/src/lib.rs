@@ -26,7 +26,7 @@ pub struct Options {
     pub now: Option<i128>,
     /// The randomness that an allowed function sees.
     pub random_seed: Option<u64>,
-    /// Documents that make exceptions from rules; nothing else makes any.
+    /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
 }
 
@@ -46,5 +46,5 @@ impl Default for Options {
 /// Returns every dialect.
 #[must_use]
 pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
-    vec![Box::new(modrule::ModRule::new(options))]
+    vec![Box::new(modrule::ModRule::new(options)), Box::new(kyverno::Kyverno::new(options))]
 }

@@ -188,9 +188,9 @@ impl Walk<'_> {
                 let failed = outcome(rule, Status::Fail, message.into());
                 Outcome { path, denial, is_refusal, location: location.or(failed.location.clone()), ..failed }
             }
-            Ok(Effect::Warn { message, path, location }) => {
+            Ok(Effect::Warn { message, path, is_refusal, location }) => {
                 let warned = outcome(rule, Status::Warn, message.into());
-                Outcome { path, location: location.or(warned.location.clone()), ..warned }
+                Outcome { path, is_refusal, location: location.or(warned.location.clone()), ..warned }
             }
             Err(error) => self.failed(rule, error),
         }

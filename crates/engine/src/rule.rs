@@ -238,6 +238,8 @@ pub enum Effect {
     },
     /// The object is objected to, and passes.
     Warn {
+        /// Whether the request is refused all the same.
+        is_refusal: bool,
         /// Why.
         message: String,
         /// The part of the object this is about.

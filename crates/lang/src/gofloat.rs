@@ -4,7 +4,8 @@
 const MAX_DIGITS: usize = 1100;
 
 /// Formats `value` with one of Go's verbs `e`, `E`, `f`, `g`, `G`; no precision means the shortest exact text.
-pub(crate) fn format(value: f64, verb: char, precision: Option<usize>) -> String {
+#[must_use]
+pub fn format(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }

@@ -27,6 +27,7 @@ use kubewright_value::{Budget, Text};
 pub use context::{Context, Inputs};
 pub use error::{ErrorKind, TemplateError};
 pub use functions::Functions;
+pub(crate) use literal::lossy;
 pub use reads::RootReads;
 
 use ast::{Names, Node, Trees};

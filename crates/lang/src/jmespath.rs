@@ -14,13 +14,17 @@ mod function;
 mod kubernetes;
 mod lex;
 mod parser;
+mod rewrite;
 mod standard;
 
 use std::borrow::Cow;
 use std::fmt;
 
 pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
+
+pub use super::gotemplate::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
+pub use rewrite::{Change, Roots};
 use thiserror::Error;
 
 /// What an expression forgives.

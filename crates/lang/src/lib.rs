@@ -4,9 +4,10 @@
 //! knows no dialect: what a language should do differently for one is an option.
 
 pub mod glob;
-mod gofloat;
+pub mod gofloat;
 pub mod goregex;
 pub mod gotemplate;
+mod gourl;
 pub mod jmespath;
 pub mod jsonpath;
 pub mod patch;

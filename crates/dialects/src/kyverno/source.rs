@@ -1,19 +1,47 @@
-//! A ClusterPolicy or Policy as it is written, field by field.
+//! A ClusterPolicy, Policy or PolicyException as it is written, field by field.
+//!
+//! A rule that cannot be read is left out and remembered as [`Broken`]; its neighbours stay.
 
-use kubewright_engine::Operation;
+mod context;
+mod exception;
+mod filter;
+mod policy;
+mod rule;
+
+pub(super) use exception::read as read_exception;
+pub(super) use policy::read;
+
+use kubewright_engine::{Diagnostic, Operation, nearest};
 use kubewright_value::{Step, Text, Value};
 
-use crate::fields::Placed;
+use super::diagnostics as code;
+use crate::fields::{FieldCodes, Placed, Reader};
 
 /// A policy.
 #[derive(Debug, Clone)]
 pub(super) struct Policy {
     pub(super) name: Placed<Text>,
-    /// Of a `Policy`; a `ClusterPolicy` has none.
+    /// Of a `Policy`, which is in `default` when it does not say where; a `ClusterPolicy` has none.
     pub(super) namespace: Option<Text>,
     pub(super) settings: Settings,
     pub(super) annotations: Annotations,
     pub(super) rules: Vec<Rule>,
+    /// The rules that have an error, in the order in which they stand.
+    pub(super) broken: Vec<Broken>,
+}
+
+/// A rule that cannot run.
+#[derive(Debug, Clone)]
+pub(super) struct Broken {
+    /// May be empty: a rule without a name cannot run either.
+    pub(super) name: Text,
+    /// Where the rule stands in the document.
+    pub(super) path: Vec<Step>,
+    /// What it is about, where that could be read.
+    pub(super) matching: Option<Match>,
+    pub(super) exclude: Option<Match>,
+    /// The first error, as in its diagnostic.
+    pub(super) message: String,
 }
 
 /// What the annotations of a policy say.
@@ -42,6 +70,7 @@ pub(super) struct Settings {
     pub(super) is_background: bool,
     /// `admission`
     pub(super) is_admission: bool,
+    /// `emitWarning`
     pub(super) emits_warning: bool,
     /// `applyRules` is `One`.
     pub(super) applies_one_rule: bool,
@@ -60,6 +89,7 @@ pub(super) enum Action {
 /// Another action for some namespaces.
 #[derive(Debug, Clone)]
 pub(super) struct ActionOverride {
+    pub(super) path: Vec<Step>,
     pub(super) action: Action,
     /// Wildcards; none means any namespace.
     pub(super) namespaces: Vec<Text>,
@@ -79,7 +109,22 @@ pub(super) struct Rule {
     pub(super) preconditions: Option<Placed<Value>>,
     pub(super) report_properties: Vec<(Text, Text)>,
     pub(super) skips_background_requests: bool,
+    /// What in it keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
+    pub(super) stops_autogen: Option<&'static str>,
     pub(super) validate: Validate,
+}
+
+impl Rule {
+    /// Returns what stays of a rule that has an error.
+    pub(super) fn broken(self, message: String) -> Broken {
+        Broken {
+            name: self.name.value,
+            path: self.path,
+            matching: Some(self.matching),
+            exclude: self.exclude,
+            message,
+        }
+    }
 }
 
 /// What a rule checks.
@@ -270,3 +315,45 @@ impl Workload {
         }
     }
 }
+
+/// What can be wrong with any field.
+const FIELD_CODES: FieldCodes = FieldCodes {
+    unknown: &code::UNKNOWN_FIELD,
+    wrong_type: &code::WRONG_TYPE,
+    missing: &code::MISSING_FIELD,
+    unquoted: &code::UNQUOTED_TEXT,
+};
+
+/// Returns a value that outlives its document.
+fn owned(found: Placed<&Value>) -> Placed<Value> {
+    Placed { value: found.value.clone(), path: found.path }
+}
+
+/// Returns what `words` has for the text at `found`; a text that it does not have is reported as an unknown `what`.
+fn one_of<T: Copy>(
+    reader: &mut Reader<'_>,
+    found: &Placed<Text>,
+    what: &str,
+    words: &[(&str, T)],
+) -> Option<T> {
+    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == found.value) {
+        return Some(*meaning);
+    }
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let help = match nearest(&found.value, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            format!(
+                "use one of {}",
+                known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+            )
+        }
+    };
+    let location = reader.place(&found.path);
+    let message = format!("unknown {what} `{}`", found.value);
+    reader.report(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+    None
+}
+
+#[cfg(test)]
+mod tests;

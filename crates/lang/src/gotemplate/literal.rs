@@ -100,7 +100,7 @@ pub(super) fn unquote(text: &str) -> Option<String> {
 }
 
 /// Returns `bytes` as text; every byte that is not UTF-8 becomes one replacement character, as in Go.
-pub(super) fn lossy(bytes: &[u8]) -> String {
+pub(crate) fn lossy(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     let mut rest = bytes;
     loop {

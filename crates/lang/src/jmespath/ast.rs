@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kubewright_value::{Text, Value};
 
-use super::function::Function;
+use super::function;
 
 /// How high expressions may be, and how many levels they may add to a value.
 pub(super) const MAX_HEIGHT: u32 = 128;
@@ -46,7 +46,7 @@ pub(super) enum Node {
     List(Vec<Expr>),
     /// `{a: b}`
     Object(Vec<(Text, Expr)>),
-    Call(Arc<Function>, Vec<Expr>),
+    Call(Arc<function::Call>, Vec<Expr>),
     /// `&a`, only as an argument.
     Reference(Box<Expr>),
 }

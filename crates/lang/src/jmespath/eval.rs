@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use kubewright_value::{Budget, Map, Text, Value};
 
-use super::ast::{Comparison, Expr, Node, Step};
-use super::function::{Argument, Failure, Function, Reference};
+use super::ast::{Comparison, Expr, Node};
+use super::function::{Argument, Call, Failure, Reference};
 
 mod compare;
-mod find;
+mod path;
 mod project;
 
 pub(super) use compare::{equal, weigh};
-pub(super) use find::find;
+pub(super) use path::find;
 
 type Evaluated<'a> = Result<Cow<'a, Value>, Failure>;
 
@@ -54,7 +54,7 @@ fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> E
     match &expr.node {
         Node::Current => Ok(Cow::Borrowed(current)),
         Node::Literal(value) => Ok(Cow::Borrowed(value)),
-        Node::Path(first, steps) => path(budget, first, steps, current),
+        Node::Path(first, steps) => path::value(budget, first, steps, current),
         Node::Projection(projection) => project::project(budget, projection, current),
         Node::Pipe(parts) => {
             parts.iter().try_fold(Cow::Borrowed(current), |value, part| on(budget, part, value))
@@ -94,37 +94,6 @@ pub(super) fn is_true(value: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
         Value::Object(map) => !map.is_empty(),
-    }
-}
-
-fn path<'a>(budget: &mut Budget, first: &'a Expr, steps: &'a [Step], current: &'a Value) -> Evaluated<'a> {
-    let mut value = eval(budget, first, current)?;
-    for step in steps {
-        budget.step(1)?;
-        value = match step {
-            Step::Expr(expr) => on(budget, expr, value)?,
-            Step::NeededKey(key) if value.as_object().is_some_and(|map| !map.contains_key(key)) => {
-                return Ok(Cow::Borrowed(&NULL));
-            }
-            step => match value {
-                Cow::Borrowed(value) => Cow::Borrowed(part(value, step).unwrap_or(&NULL)),
-                Cow::Owned(value) => Cow::Owned(part(&value, step).cloned().unwrap_or_default()),
-            },
-        };
-    }
-    Ok(value)
-}
-
-fn part<'v>(value: &'v Value, step: &Step) -> Option<&'v Value> {
-    match step {
-        Step::Key(key) | Step::NeededKey(key) => value.get(key),
-        Step::Index(index) => {
-            let items = value.as_array()?;
-            let back = || items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?);
-            let index = if *index < 0 { back()? } else { usize::try_from(*index).ok()? };
-            items.get(index)
-        }
-        Step::Expr(_) => None,
     }
 }
 
@@ -170,13 +139,23 @@ fn list<'a>(budget: &mut Budget, members: &'a [Expr], current: &'a Value) -> Eva
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
+    let items = list_members(budget, members, current)?;
+    Ok(Cow::Owned(Value::array(items.into_iter().map(Cow::into_owned).collect())))
+}
+
+/// Returns the members of `[a, b]` before they are put into a list.
+fn list_members<'a>(
+    budget: &mut Budget,
+    members: &'a [Expr],
+    current: &'a Value,
+) -> Result<Vec<Cow<'a, Value>>, Failure> {
+    budget.step(members.len() as u64)?;
     budget.produce(members.len().saturating_mul(size_of::<Value>()))?;
     let mut items = Vec::with_capacity(members.len());
     for member in members {
-        budget.step(1)?;
-        items.push(eval(budget, member, current)?.into_owned());
+        items.push(eval(budget, member, current)?);
     }
-    Ok(Cow::Owned(Value::array(items)))
+    Ok(items)
 }
 
 fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Value) -> Evaluated<'a> {
@@ -194,18 +173,32 @@ fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Val
 
 fn call<'a>(
     budget: &mut Budget,
-    function: &'a Function,
+    called: &'a Call,
     arguments: &'a [Expr],
     current: &'a Value,
 ) -> Evaluated<'a> {
-    let mut evaluated = Vec::with_capacity(arguments.len());
-    for argument in arguments {
-        evaluated.push(match &argument.node {
+    let mut evaluate = |argument: &'a Expr| {
+        Ok(match &argument.node {
             Node::Reference(expr) => Argument::Reference(Reference(expr)),
             _ => Argument::Value(eval(budget, argument, current)?),
-        });
-    }
-    function.call(&evaluated, budget).map(Cow::Owned).map_err(|failure| {
+        })
+    };
+    // Most calls have one argument or two, which need no list.
+    let result = match arguments {
+        [one] => {
+            let evaluated = [evaluate(one)?];
+            called.call(&evaluated, budget)
+        }
+        [one, two] => {
+            let evaluated = [evaluate(one)?, evaluate(two)?];
+            called.call(&evaluated, budget)
+        }
+        many => {
+            let evaluated = many.iter().map(evaluate).collect::<Result<Vec<_>, Failure>>()?;
+            called.call(&evaluated, budget)
+        }
+    };
+    result.map(Cow::Owned).map_err(|failure| {
         match failure.argument().and_then(|index| arguments.get(index)) {
             Some(argument) => failure.at(argument.at),
             None => failure,

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use kubewright_value::{Budget, Number, Value};
 
 use super::ast::Expr;
-use super::{eval, kubernetes, standard};
+use super::{Inputs, eval, kubernetes, standard};
 
 mod failure;
 mod signature;
@@ -16,12 +16,16 @@ mod signature;
 pub use failure::Failure;
 pub use signature::{Accepts, Signature};
 
-type Body = dyn Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync;
+pub(super) type Body = dyn Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync;
 
-/// The functions that can be called.
+/// Makes a body for a call of which some arguments are literals. They are checked as all others
+/// when it is called.
+type Prepare = fn(&[Option<&Value>]) -> Option<Box<Body>>;
+
+/// The functions that can be called. A copy is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct Functions {
-    known: BTreeMap<Cow<'static, str>, Arc<Function>>,
+    known: Arc<BTreeMap<Cow<'static, str>, Arc<Function>>>,
 }
 
 /// A function of a [`Functions`] table.
@@ -29,6 +33,46 @@ pub(super) struct Function {
     name: Cow<'static, str>,
     signature: Signature,
     body: Box<Body>,
+    prepare: Option<Prepare>,
+}
+
+/// A function that needs nothing from a caller, as the tables of this crate list it.
+pub(super) struct Builtin {
+    name: &'static str,
+    signature: Signature,
+    body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
+    prepare: Option<Prepare>,
+}
+
+/// A call in an expression.
+pub(super) struct Call {
+    function: Arc<Function>,
+    /// Made when the expression was parsed; does what the function does, and faster.
+    prepared: Option<Box<Body>>,
+}
+
+/// Returns an entry of a table.
+pub(super) const fn builtin(
+    name: &'static str,
+    takes: &'static [Accepts],
+    returns: &'static str,
+    help: &'static str,
+    body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
+) -> Builtin {
+    Builtin { name, signature: Signature::fixed(takes, returns, help), body, prepare: None }
+}
+
+impl Builtin {
+    pub(super) const fn variadic(mut self) -> Self {
+        self.signature.repeat_last();
+        self
+    }
+
+    /// Lets `prepare` look at the literals of a call when an expression is parsed.
+    pub(super) const fn preparing(mut self, prepare: Prepare) -> Self {
+        self.prepare = Some(prepare);
+        self
+    }
 }
 
 /// An argument after evaluation.
@@ -54,16 +98,28 @@ impl Functions {
     /// Returns the functions of the specification.
     #[must_use]
     pub fn standard() -> Self {
-        standard::add_to(Self::none())
+        static STANDARD: LazyLock<Functions> = LazyLock::new(|| Functions::of(standard::TABLES));
+        STANDARD.clone()
     }
 
     /// Returns the functions of the specification and those that policy engines add for Kubernetes
     /// objects, such as `regex_match`, `add` for quantities and `semver_compare`.
     ///
-    /// `sum` is another one here: it takes quantities and durations, and refuses an empty array.
+    /// Some of the specification are others here, as policies were written against them: `sum` takes
+    /// quantities and durations, and refuses an empty array; `to_number` and `to_string` read and write
+    /// as Go does. What needs a clock or chance fails until [`Functions::with_inputs`] gives it.
     #[must_use]
     pub fn kubernetes() -> Self {
-        kubernetes::add_to(Self::standard())
+        static KUBERNETES: LazyLock<Functions> =
+            LazyLock::new(|| Functions::of(&[standard::TABLES, kubernetes::TABLES].concat()));
+        KUBERNETES.clone()
+    }
+
+    /// Gives the functions of [`Functions::kubernetes`] what no function can know by itself: the present
+    /// moment for `time_now`, `time_now_utc` and `time_since`, and a seed for `random`.
+    #[must_use]
+    pub fn with_inputs(self, inputs: Inputs) -> Self {
+        kubernetes::with_inputs(self, inputs)
     }
 
     /// Adds the function `name`, or replaces it.
@@ -78,14 +134,43 @@ impl Functions {
         body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
     ) -> Self {
         let name = name.into();
-        let function = Function { name: name.clone(), signature, body: Box::new(body) };
-        self.known.insert(name, Arc::new(function));
+        let function = Function { name: name.clone(), signature, body: Box::new(body), prepare: None };
+        Arc::make_mut(&mut self.known).insert(name, Arc::new(function));
         self
+    }
+
+    /// Replaces the body of the function `name`, if there is one.
+    pub(super) fn instead(
+        self,
+        name: &'static str,
+        body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
+    ) -> Self {
+        match self.signature(name).cloned() {
+            Some(signature) => self.with(name, signature, body),
+            None => self,
+        }
+    }
+
+    /// Of two functions of one name the later one counts.
+    fn of(tables: &[&[Builtin]]) -> Self {
+        let functions = tables.iter().copied().flatten().map(|builtin| {
+            let name = Cow::Borrowed(builtin.name);
+            let (signature, prepare) = (builtin.signature.clone(), builtin.prepare);
+            let function = Function { name: name.clone(), signature, body: Box::new(builtin.body), prepare };
+            (name, Arc::new(function))
+        });
+        Self { known: Arc::new(functions.collect()) }
     }
 
     /// Returns the names of all functions, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.known.keys().map(AsRef::as_ref)
+    }
+
+    /// Returns what the function `name` takes and returns.
+    #[must_use]
+    pub fn signature(&self, name: &str) -> Option<&Signature> {
+        self.get(name).map(|function| &function.signature)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Arc<Function>> {
@@ -104,18 +189,27 @@ impl Function {
     pub(super) fn signature(&self) -> &Signature {
         &self.signature
     }
+}
+
+impl Call {
+    /// Returns a call of `function` with these arguments, of which the literals are known.
+    pub(super) fn new(function: Arc<Function>, literals: &[Option<&Value>]) -> Self {
+        let prepared = function.prepare.and_then(|prepare| prepare(literals));
+        Self { function, prepared }
+    }
 
     /// Checks the types of `arguments` and calls the function.
     pub(super) fn call(&self, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+        let Function { name, signature, body, .. } = &*self.function;
         for (i, argument) in arguments.iter().enumerate() {
-            let accepts = self.signature.accepts(i);
+            let accepts = signature.accepts(i);
             if !accepts.admits(argument, budget)? {
-                let (number, name) = (i + 1, &self.name);
+                let number = i + 1;
                 let message = format!("argument {number} of `{name}` must be {accepts}, not {argument}");
                 return Err(Failure::wrong_type(message).about(i));
             }
         }
-        (self.body)(arguments, budget)
+        self.prepared.as_ref().unwrap_or(body)(arguments, budget)
     }
 }
 
@@ -177,6 +271,12 @@ impl Reference<'_> {
     /// As the expression.
     pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, Failure> {
         eval::eval(budget, self.0, value).map(Cow::into_owned)
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({})", self.function.name)
     }
 }
 

@@ -3,35 +3,74 @@
 //! Texts follow Go: case by single characters, regular expressions as RE2. A number where a text is
 //! allowed is written as a double of 32 bits, because policies were written against that.
 
+use std::borrow::Cow;
+
 use kubewright_value::Value;
 
-use super::function::{Argument, Failure, Functions};
+use super::Inputs;
+use super::function::{Argument, Builtin, Failure, Functions};
+use crate::gofloat;
 
 mod arithmetic;
 mod encoding;
 mod images;
+mod md5;
 mod objects;
 mod operand;
 mod patterns;
+mod random;
 mod text;
 mod times;
+mod types;
+mod urls;
+mod x509;
 
-/// Returns `functions` with all of them added.
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let functions = text::add_to(patterns::add_to(functions));
-    let functions = encoding::add_to(objects::add_to(functions));
-    images::add_to(times::add_to(arithmetic::add_to(functions)))
+/// All of them. Those that the specification has too are to be used instead of its.
+pub(super) const TABLES: &[&[Builtin]] = &[
+    arithmetic::TABLE,
+    encoding::TABLE,
+    images::TABLE,
+    objects::TABLE,
+    patterns::TABLE,
+    random::TABLE,
+    text::TABLE,
+    times::TABLE,
+    types::TABLE,
+    urls::TABLE,
+    x509::TABLE,
+];
+
+/// Returns `functions` where those that need `inputs` have them.
+pub(super) fn with_inputs(functions: Functions, inputs: Inputs) -> Functions {
+    let functions = match inputs.now {
+        Some(now) => times::with_now(functions, now),
+        None => functions,
+    };
+    match inputs.random_seed {
+        Some(seed) => random::with_seed(functions, seed),
+        None => functions,
+    }
 }
 
 /// Returns a string, number or boolean as text.
-fn plain_text(value: &Value) -> Option<String> {
+fn plain_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
-        Value::String(text) => Some(text.to_string()),
+        Value::String(text) => Some(Cow::Borrowed(text)),
         #[expect(clippy::cast_possible_truncation, reason = "32 bits are what is wanted")]
-        Value::Number(number) => Some((number.as_f64() as f32).to_string()),
-        Value::Bool(is_true) => Some(is_true.to_string()),
+        Value::Number(number) => Some(Cow::Owned(shown(number.as_f64() as f32))),
+        Value::Bool(is_true) => Some(Cow::Borrowed(if *is_true { "true" } else { "false" })),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// Returns the argument at `index` as text; empty if it has none.
+fn text<'a>(arguments: &'a [Argument<'_>], index: usize) -> Cow<'a, str> {
+    arguments.get(index).and_then(|argument| plain_text(argument.value())).unwrap_or_default()
+}
+
+/// Returns a number without an exponent, as Go writes it.
+fn shown(number: f32) -> String {
+    if number.is_finite() { number.to_string() } else { gofloat::format(number.into(), 'f', None) }
 }
 
 /// Returns the argument as an integer.

@@ -1,12 +1,18 @@
 //! Projections: the elements they go over, and what is made of each.
+//!
+//! A projection of a projection, or of `[a, b]`, goes over the elements as they are found: no list is
+//! made of them in between.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use kubewright_value::{Budget, Value};
 
-use super::super::ast::{Expr, Over, Projection, Slice};
+use super::super::ast::{Expr, Node, Over, Projection, Slice, Step};
 use super::super::function::Failure;
-use super::{Evaluated, NULL, eval, is_true};
+use super::{Evaluated, NULL, eval, is_true, list_members, path};
+
+type Elements<'a> = Vec<Cow<'a, Value>>;
 
 /// Evaluates `projection`; null when its source is not of the type it goes over.
 pub(super) fn project<'a>(
@@ -14,68 +20,176 @@ pub(super) fn project<'a>(
     projection: &'a Projection,
     current: &'a Value,
 ) -> Evaluated<'a> {
-    let source = match eval(budget, &projection.source, current) {
-        Err(failure) if projection.is_forgiving && !failure.is_limit() => Cow::Borrowed(&NULL),
-        evaluated => evaluated?,
+    Ok(match collect(budget, projection, current)? {
+        Some(found) => Cow::Owned(Value::array(found.into_iter().map(Cow::into_owned).collect())),
+        None => Cow::Borrowed(&NULL),
+    })
+}
+
+/// What a projection goes over.
+enum Source<'a> {
+    Found(&'a [Value]),
+    Made(Arc<Vec<Value>>),
+    Listed(Elements<'a>),
+}
+
+fn collect<'a>(
+    budget: &mut Budget,
+    projection: &'a Projection,
+    current: &'a Value,
+) -> Result<Option<Elements<'a>>, Failure> {
+    let source = match source(budget, projection, current) {
+        Err(failure) if projection.is_forgiving && !failure.is_limit() => None,
+        source => source?,
     };
-    let mut collector = Collector { budget, each: projection.each.as_ref(), found: Vec::new() };
-    match (&projection.over, &*source) {
-        (Over::Values, Value::Object(map)) => {
-            map.values().try_for_each(|value| collector.add(value))?;
+    let mut collector = Collector { budget, projection, found: Vec::new() };
+    match source {
+        None => return Ok(None),
+        Some(Source::Found(items)) => {
+            collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?
         }
-        (Over::Items, Value::Array(items)) => items.iter().try_for_each(|item| collector.add(item))?,
-        (Over::Flattened, Value::Array(items)) => {
-            for item in items.iter() {
-                match item {
-                    Value::Array(inner) => {
-                        collector.budget.step(1)?;
-                        inner.iter().try_for_each(|item| collector.add(item))?;
-                    }
-                    item => collector.add(item)?,
-                }
-            }
+        Some(Source::Made(items)) => {
+            collector.go_over(items.len(), |at| items.get(at).cloned().map(Cow::Owned))?;
         }
-        (Over::Filtered(condition), Value::Array(items)) => {
-            for item in items.iter() {
-                collector.budget.step(1)?;
-                if is_true(&*eval(collector.budget, condition, item)?) {
-                    collector.add(item)?;
-                }
-            }
-        }
-        (Over::Slice(slice), Value::Array(items)) => collector.slice(*slice, items)?,
-        _ => return Ok(Cow::Borrowed(&NULL)),
+        Some(Source::Listed(mut items)) => collector.go_over(items.len(), |at| {
+            items.get_mut(at).map(|item| std::mem::replace(item, Cow::Borrowed(&NULL)))
+        })?,
     }
-    Ok(Cow::Owned(Value::array(collector.found)))
+    Ok(Some(collector.found))
 }
 
-struct Collector<'b, 'e> {
+/// Returns what `projection` goes over; nothing when it is not of the right type.
+fn source<'a>(
+    budget: &mut Budget,
+    projection: &'a Projection,
+    current: &'a Value,
+) -> Result<Option<Source<'a>>, Failure> {
+    let expr = &projection.source;
+    if !matches!(projection.over, Over::Values) {
+        match &expr.node {
+            Node::Projection(inner) => {
+                return nested(budget, expr, |budget| {
+                    Ok(collect(budget, inner, current)?.map(Source::Listed))
+                });
+            }
+            Node::Path(first, steps) => {
+                if let Some((Step::Expr(Expr { node: Node::List(members), .. }), before)) = steps.split_last()
+                {
+                    return nested(budget, expr, |budget| {
+                        match path::value(budget, first, before, current)? {
+                            Cow::Borrowed(Value::Null) | Cow::Owned(Value::Null) => Ok(None),
+                            Cow::Borrowed(value) => {
+                                Ok(Some(Source::Listed(list_members(budget, members, value)?)))
+                            }
+                            Cow::Owned(value) => {
+                                let items = list_members(budget, members, &value)?;
+                                let items = items.into_iter().map(|item| Cow::Owned(item.into_owned()));
+                                Ok(Some(Source::Listed(items.collect())))
+                            }
+                        }
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    let value = eval(budget, expr, current)?;
+    Ok(match (&projection.over, value) {
+        (Over::Values, value) => value.as_object().map(|map| match &value {
+            Cow::Borrowed(Value::Object(map)) => Source::Listed(map.values().map(Cow::Borrowed).collect()),
+            _ => Source::Listed(map.values().cloned().map(Cow::Owned).collect()),
+        }),
+        (_, Cow::Borrowed(Value::Array(items))) => Some(Source::Found(items)),
+        (_, Cow::Owned(Value::Array(items))) => Some(Source::Made(items)),
+        _ => None,
+    })
+}
+
+/// Charges for evaluating `expr` in another way than by [`eval`].
+fn nested<T>(
+    budget: &mut Budget,
+    expr: &Expr,
+    evaluate: impl FnOnce(&mut Budget) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let at = |exhausted| Failure::from(exhausted).at(expr.at);
+    budget.step(1).map_err(at)?;
+    budget.enter().map_err(at)?;
+    let evaluated = evaluate(budget);
+    budget.leave();
+    evaluated.map_err(|failure| failure.at(expr.at))
+}
+
+struct Collector<'b, 'a> {
     budget: &'b mut Budget,
-    each: Option<&'e Expr>,
-    found: Vec<Value>,
+    projection: &'a Projection,
+    found: Elements<'a>,
 }
 
-impl Collector<'_, '_> {
-    /// Adds what is made of `value`, unless that is null.
-    fn add(&mut self, value: &Value) -> Result<(), Failure> {
-        self.budget.step(1)?;
-        let made = match self.each {
-            Some(each) => eval(self.budget, each, value)?,
-            None => Cow::Borrowed(value),
-        };
-        if !made.is_null() {
-            self.budget.produce(size_of::<Value>())?;
-            self.found.push(made.into_owned());
+impl<'a> Collector<'_, 'a> {
+    /// Goes over `count` items, each of which `take` hands out once.
+    fn go_over(
+        &mut self,
+        count: usize,
+        mut take: impl FnMut(usize) -> Option<Cow<'a, Value>>,
+    ) -> Result<(), Failure> {
+        self.found.reserve(count.min(16));
+        if let Over::Slice(slice) = self.projection.over {
+            return self.slice(slice, count, take);
+        }
+        for item in (0..count).filter_map(&mut take) {
+            match &self.projection.over {
+                Over::Flattened => self.flatten(item)?,
+                Over::Filtered(condition) => {
+                    self.budget.step(1)?;
+                    if is_true(&*eval(self.budget, condition, &item)?) {
+                        self.add(item)?;
+                    }
+                }
+                Over::Items | Over::Values | Over::Slice(_) => self.add(item)?,
+            }
         }
         Ok(())
     }
 
-    fn slice(&mut self, slice: Slice, items: &[Value]) -> Result<(), Failure> {
+    fn flatten(&mut self, item: Cow<'a, Value>) -> Result<(), Failure> {
+        match item {
+            Cow::Borrowed(Value::Array(inner)) => {
+                self.budget.step(1)?;
+                inner.iter().try_for_each(|item| self.add(Cow::Borrowed(item)))
+            }
+            Cow::Owned(Value::Array(inner)) => {
+                self.budget.step(1)?;
+                inner.iter().try_for_each(|item| self.add(Cow::Owned(item.clone())))
+            }
+            item => self.add(item),
+        }
+    }
+
+    /// Adds what is made of `value`, unless that is null.
+    fn add(&mut self, value: Cow<'a, Value>) -> Result<(), Failure> {
+        self.budget.step(1)?;
+        let made = match &self.projection.each {
+            Some(each) => super::on(self.budget, each, value)?,
+            None => value,
+        };
+        if !made.is_null() {
+            self.budget.produce(size_of::<Value>())?;
+            self.found.push(made);
+        }
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        slice: Slice,
+        count: usize,
+        mut take: impl FnMut(usize) -> Option<Cow<'a, Value>>,
+    ) -> Result<(), Failure> {
         let step = slice.step.unwrap_or(1);
         if step == 0 {
             return Err(Failure::wrong_value("the step of a slice must not be 0"));
         }
-        let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let length = i64::try_from(count).unwrap_or(i64::MAX);
         // Going back, the place before the first item is an end as well.
         let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
         let place = |given: Option<i64>, default: i64| match given {
@@ -90,7 +204,7 @@ impl Collector<'_, '_> {
         };
         let mut at = start;
         while (step > 0 && at < stop) || (step < 0 && at > stop) {
-            if let Some(item) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
+            if let Some(item) = usize::try_from(at).ok().and_then(&mut take) {
                 self.add(item)?;
             }
             at = at.saturating_add(step);

@@ -1,5 +1,6 @@
 //! Which arguments a function takes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::BitOr;
 
@@ -11,14 +12,16 @@ use super::Argument;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepts(u16);
 
-/// How many arguments a function takes, and of which types.
+/// How many arguments a function takes, and of which types; and what it is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    parameters: Vec<Accepts>,
+    parameters: Cow<'static, [Accepts]>,
     /// How many must be there.
     required: usize,
     /// Whether the last one may be given again and again.
     is_variadic: bool,
+    returns: &'static str,
+    help: &'static str,
 }
 
 impl Accepts {
@@ -43,17 +46,24 @@ impl Accepts {
     /// Any value.
     pub const ANY: Self = Self(1 | 2 | 4 | 8 | 16 | 32);
 
-    const NAMES: [(Self, &'static str); 9] = [
-        (Self::NULL, "null"),
-        (Self::BOOLEAN, "a boolean"),
-        (Self::NUMBER, "a number"),
-        (Self::STRING, "a string"),
-        (Self::ARRAY, "an array"),
-        (Self::OBJECT, "an object"),
-        (Self::NUMBERS, "an array of numbers"),
-        (Self::STRINGS, "an array of strings"),
-        (Self::REFERENCE, "an expression such as `&name`"),
+    /// Each type as an error names it, and as a signature does.
+    const NAMES: [(Self, &'static str, &'static str); 9] = [
+        (Self::NULL, "null", "null"),
+        (Self::BOOLEAN, "a boolean", "boolean"),
+        (Self::NUMBER, "a number", "number"),
+        (Self::STRING, "a string", "string"),
+        (Self::ARRAY, "an array", "array"),
+        (Self::OBJECT, "an object", "object"),
+        (Self::NUMBERS, "an array of numbers", "array[number]"),
+        (Self::STRINGS, "an array of strings", "array[string]"),
+        (Self::REFERENCE, "an expression such as `&name`", "&expression"),
     ];
+
+    /// Returns what has a type of either.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
 
     /// Returns whether `argument` has one of the types.
     pub(super) fn admits(self, argument: &Argument<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
@@ -87,7 +97,7 @@ impl BitOr for Accepts {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.or(other)
     }
 }
 
@@ -97,8 +107,8 @@ impl fmt::Display for Accepts {
         if self.0 & Self::ANY.0 == Self::ANY.0 {
             return f.write_str("a value");
         }
-        let names = Self::NAMES.iter().filter(|(accepts, _)| self.has(*accepts));
-        for (i, (_, name)) in names.enumerate() {
+        let names = Self::NAMES.iter().filter(|(accepts, ..)| self.has(*accepts));
+        for (i, (_, name, _)) in names.enumerate() {
             write!(f, "{}{name}", if i == 0 { "" } else { " or " })?;
         }
         Ok(())
@@ -109,8 +119,29 @@ impl Signature {
     /// Returns the signature of a function that takes exactly `parameters`.
     #[must_use]
     pub fn of(parameters: impl Into<Vec<Accepts>>) -> Self {
-        let parameters = parameters.into();
-        Self { required: parameters.len(), parameters, is_variadic: false }
+        let parameters: Cow<'static, [Accepts]> = Cow::Owned(parameters.into());
+        Self { required: parameters.len(), parameters, is_variadic: false, returns: "any", help: "" }
+    }
+
+    pub(super) const fn fixed(
+        parameters: &'static [Accepts],
+        returns: &'static str,
+        help: &'static str,
+    ) -> Self {
+        let required = parameters.len();
+        Self { required, parameters: Cow::Borrowed(parameters), is_variadic: false, returns, help }
+    }
+
+    /// Says the type of what is returned, and in one line what the function does.
+    #[must_use]
+    pub fn described(self, returns: &'static str, help: &'static str) -> Self {
+        Self { returns, help, ..self }
+    }
+
+    /// Returns what the function does, in one line; empty if nobody said it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        self.help
     }
 
     /// Lets the last `count` parameters be left out.
@@ -123,6 +154,10 @@ impl Signature {
     #[must_use]
     pub fn variadic(self) -> Self {
         Self { is_variadic: true, ..self }
+    }
+
+    pub(super) const fn repeat_last(&mut self) {
+        self.is_variadic = true;
     }
 
     /// Returns what the argument at `index` may be.
@@ -143,6 +178,24 @@ impl Signature {
         };
         let noun = if takes.ends_with(" 1") || takes == "1" { "argument" } else { "arguments" };
         Some(format!("`{name}` takes {takes} {noun}, not {count}"))
+    }
+}
+
+/// As in `(array[string], number...) -> string`.
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (i, accepts) in self.parameters.iter().enumerate() {
+            f.write_str(if i == 0 { "" } else { ", " })?;
+            if accepts.0 & Accepts::ANY.0 == Accepts::ANY.0 {
+                f.write_str("any")?;
+            } else {
+                let names = Accepts::NAMES.iter().filter(|(known, ..)| accepts.has(*known));
+                f.write_str(&names.map(|(_, _, name)| *name).collect::<Vec<_>>().join("|"))?;
+            }
+            f.write_str(if i >= self.required { "?" } else { "" })?;
+        }
+        write!(f, "{}) -> {}", if self.is_variadic { "..." } else { "" }, self.returns)
     }
 }
 

@@ -4,28 +4,72 @@ use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Number, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 use super::integer;
 use super::operand::Operand;
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let two = || Signature::of([Accepts::ANY, Accepts::ANY]);
-    let with = |functions: Functions, name, operate: fn(Operand, Operand) -> Result<Value, Failure>| {
-        functions.with(name, two(), move |arguments, budget| {
-            budget.step(10)?;
-            let (left, right) = Operand::two(arguments)?;
-            operate(left, right)
-        })
-    };
-    let functions = with(functions, "add", add);
-    let functions = with(functions, "subtract", subtract);
-    let functions = with(functions, "multiply", multiply);
-    let functions = with(functions, "divide", divide);
-    with(functions, "modulo", modulo).with("sum", Signature::of([Accepts::ARRAY]), sum).with(
+const TWO: &[Accepts] = &[Accepts::ANY, Accepts::ANY];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin(
+        "add",
+        TWO,
+        "number|string",
+        "the sum of two numbers, quantities or durations",
+        |arguments, budget| operate(arguments, budget, add),
+    ),
+    builtin(
+        "subtract",
+        TWO,
+        "number|string",
+        "the difference of two numbers, quantities or durations",
+        |arguments, budget| operate(arguments, budget, subtract),
+    ),
+    builtin(
+        "multiply",
+        TWO,
+        "number|string",
+        "the product of two numbers, or of a number and a quantity or duration",
+        |arguments, budget| operate(arguments, budget, multiply),
+    ),
+    builtin(
+        "divide",
+        TWO,
+        "number|string",
+        "the quotient of two of a kind, or of a quantity or duration and a number",
+        |arguments, budget| operate(arguments, budget, divide),
+    ),
+    builtin(
+        "modulo",
+        TWO,
+        "number|string",
+        "the rest of dividing two integers, whole quantities or durations",
+        |arguments, budget| operate(arguments, budget, modulo),
+    ),
+    builtin(
+        "sum",
+        &[Accepts::ARRAY],
+        "number|string",
+        "the sum of numbers, quantities or durations; one at least",
+        sum,
+    ),
+    builtin(
         "round",
-        Signature::of([Accepts::NUMBER, Accepts::NUMBER]),
+        &[Accepts::NUMBER, Accepts::NUMBER],
+        "number",
+        "the number rounded to so many decimal places",
         round,
-    )
+    ),
+];
+
+fn operate(
+    arguments: &[Argument<'_>],
+    budget: &mut Budget,
+    operation: fn(Operand, Operand) -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
+    budget.step(10)?;
+    let (left, right) = Operand::two(arguments)?;
+    operation(left, right)
 }
 
 fn sum(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {

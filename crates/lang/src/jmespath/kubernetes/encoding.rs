@@ -7,28 +7,33 @@ use kubewright_value::{Budget, Value, json, yaml};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use super::md5;
+use crate::gotemplate::lossy;
 
 /// Padded, and forgiving about the bits that the last character does not need.
-const BASE64: GeneralPurpose =
+pub(super) const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let text = || Signature::of([Accepts::STRING]);
-    functions
-        .with("base64_encode", text(), |arguments, budget| {
-            Ok(Value::from(BASE64.encode(charged(arguments, budget, 2)?)))
-        })
-        .with("base64_decode", text(), base64_decode)
-        .with("sha256", text(), |arguments, budget| {
-            Ok(Value::from(hex(&Sha256::digest(charged(arguments, budget, 1)?))))
-        })
-        .with("sha1", text(), |arguments, budget| {
-            Ok(Value::from(hex(&Sha1::digest(charged(arguments, budget, 1)?))))
-        })
-        .with("parse_json", text(), parse_json)
-        .with("parse_yaml", text(), parse_yaml)
-}
+const TEXT: &[Accepts] = &[Accepts::STRING];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin("base64_encode", TEXT, "string", "the string in base64", |arguments, budget| {
+        Ok(Value::from(BASE64.encode(charged(arguments, budget, 2)?)))
+    }),
+    builtin("base64_decode", TEXT, "string", "what the base64 says", base64_decode),
+    builtin("sha256", TEXT, "string", "the SHA-256 of the string, in hexadecimal", |arguments, budget| {
+        Ok(Value::from(hex(&Sha256::digest(charged(arguments, budget, 1)?))))
+    }),
+    builtin("sha1", TEXT, "string", "the SHA-1 of the string, in hexadecimal", |arguments, budget| {
+        Ok(Value::from(hex(&Sha1::digest(charged(arguments, budget, 1)?))))
+    }),
+    builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
+        Ok(Value::from(hex(&md5::digest(charged(arguments, budget, 1)?.as_bytes()))))
+    }),
+    builtin("parse_json", TEXT, "any", "the value that the JSON text says", parse_json),
+    builtin("parse_yaml", TEXT, "any", "the value that the YAML text says", parse_yaml),
+];
 
 /// Line breaks are skipped; what is not UTF-8 is replaced.
 fn base64_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
@@ -36,7 +41,7 @@ fn base64_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Valu
     let bytes = BASE64
         .decode(text)
         .map_err(|error| Failure::wrong_value(format!("the text is not base64: {error}")).about(0))?;
-    Ok(Value::from(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(Value::from(lossy(&bytes)))
 }
 
 fn parse_json(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {

@@ -1,8 +1,10 @@
 //! References to container images.
 
+use std::sync::LazyLock;
+
 use kubewright_value::{Budget, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 use crate::goregex::{self, Regex};
 
 const DEFAULT_REGISTRY: &str = "docker.io";
@@ -20,19 +22,18 @@ const REFERENCE: &str = concat!(
     r"(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$",
 );
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let Ok(reference) = goregex::compile(REFERENCE) else { return functions };
-    functions.with("image_normalize", Signature::of([Accepts::STRING]), move |arguments, budget| {
-        image_normalize(&reference, arguments, budget)
-    })
-}
+pub(super) const TABLE: &[Builtin] = &[builtin(
+    "image_normalize",
+    &[Accepts::STRING],
+    "string",
+    "the image with its registry, and with its tag or digest",
+    image_normalize,
+)];
 
 /// Returns the reference with a registry, and with a tag unless it has a digest.
-fn image_normalize(
-    reference: &Regex,
-    arguments: &[Argument<'_>],
-    budget: &mut Budget,
-) -> Result<Value, Failure> {
+fn image_normalize(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    static COMPILED: LazyLock<Option<Regex>> = LazyLock::new(|| goregex::compile(REFERENCE).ok());
+    let Some(reference) = COMPILED.as_ref() else { return Ok(Value::Null) };
     let image = arguments.first().map_or("", Argument::text);
     let full = with_registry(image);
     budget.step(reference.cost(&full))?;

@@ -2,16 +2,34 @@
 
 use kubewright_value::{Budget, Map, Text, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 use super::{integer, plain_text};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let container = Accepts::OBJECT | Accepts::ARRAY;
-    functions
-        .with("lookup", Signature::of([container, Accepts::STRING | Accepts::NUMBER]), lookup)
-        .with("items", Signature::of([container, Accepts::STRING, Accepts::STRING]), items)
-        .with("object_from_lists", Signature::of([Accepts::ARRAY, Accepts::ARRAY]), object_from_lists)
-}
+const CONTAINER: Accepts = Accepts::OBJECT.or(Accepts::ARRAY);
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin(
+        "lookup",
+        &[CONTAINER, Accepts::STRING.or(Accepts::NUMBER)],
+        "any",
+        "what stands under the key or at the index; null if nothing does",
+        lookup,
+    ),
+    builtin(
+        "items",
+        &[CONTAINER, Accepts::STRING, Accepts::STRING],
+        "array[object]",
+        "each entry as an object, its key and value under the two names; keys are sorted",
+        items,
+    ),
+    builtin(
+        "object_from_lists",
+        &[Accepts::ARRAY, Accepts::ARRAY],
+        "object",
+        "an object of the keys and the values; null for a key without a value",
+        object_from_lists,
+    ),
+];
 
 /// Returns what stands under a key or index, or null.
 fn lookup(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
@@ -66,7 +84,7 @@ fn object_from_lists(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<
             Failure::wrong_type(format!("a key must be a string, not {}", key.kind())).about(0)
         })?;
         budget.produce(key.len() + size_of::<(Text, Value)>())?;
-        map.insert(Text::from(key), values.items().get(i).cloned().unwrap_or_default());
+        map.insert(Text::new(&key), values.items().get(i).cloned().unwrap_or_default());
     }
     Ok(Value::object(map))
 }

@@ -66,7 +66,10 @@ impl Operand {
 impl Amount {
     fn read(text: &str) -> Option<Self> {
         let quantity = Quantity::parse(text).ok()?;
-        Some(Self { quantity, places: places(text) })
+        // More than fits is held as the most that does, which is an integer.
+        let is_capped =
+            text.ends_with("Ei") && quantity.as_i64().is_some_and(|int| int.saturating_abs() == i64::MAX);
+        Some(Self { quantity, places: if is_capped { 0 } else { places(text) } })
     }
 
     /// Returns the nearest double.

@@ -4,58 +4,138 @@ use kubewright_value::semver::{Version, VersionRange};
 use kubewright_value::{Budget, Value};
 
 use super::super::eval;
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
-use super::plain_text;
+use super::super::function::{Accepts, Argument, Body, Builtin, Failure, builtin};
+use super::text;
+use crate::glob::Glob;
 use crate::goregex::{self, Regex};
 
 /// What a pattern may take when it is compiled, and what that costs at least.
 const REGEX_SIZE: usize = 1 << 20;
 const REGEX_STEPS: u64 = 2_000;
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let plain = Accepts::STRING | Accepts::NUMBER;
-    let matching = || Signature::of([Accepts::STRING, plain]);
-    let replacing = || Signature::of([Accepts::STRING, plain, plain]);
-    functions
-        .with("regex_match", matching(), regex_match)
-        .with("regex_replace_all", replacing(), |arguments, budget| {
-            regex_replace(arguments, budget, goregex::replace_all)
-        })
-        .with("regex_replace_all_literal", replacing(), |arguments, budget| {
-            regex_replace(arguments, budget, goregex::replace_all_literal)
-        })
-        .with("pattern_match", matching(), pattern_match)
-        .with("label_match", Signature::of([Accepts::OBJECT, Accepts::OBJECT]), label_match)
-        .with("semver_compare", Signature::of([Accepts::STRING, Accepts::STRING]), semver_compare)
+/// Up to here it costs more to find out how long a result will be than to charge for the longest.
+const SMALL_RESULT: usize = 4096;
+
+const PLAIN: Accepts = Accepts::STRING.or(Accepts::NUMBER);
+const MATCHING: &[Accepts] = &[Accepts::STRING, PLAIN];
+const REPLACING: &[Accepts] = &[Accepts::STRING, PLAIN, PLAIN];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin(
+        "regex_match",
+        MATCHING,
+        "boolean",
+        "whether the regular expression matches somewhere in the text",
+        |arguments, budget| regex_match(&compiled(arguments, budget)?, arguments, budget),
+    )
+    .preparing(|literals| prepare_regex(literals, regex_match)),
+    builtin(
+        "regex_replace_all",
+        REPLACING,
+        "string",
+        "the text with each match of the expression replaced; `$1` is its first group",
+        |arguments, budget| regex_replace_all(&compiled(arguments, budget)?, arguments, budget),
+    )
+    .preparing(|literals| prepare_regex(literals, regex_replace_all)),
+    builtin(
+        "regex_replace_all_literal",
+        REPLACING,
+        "string",
+        "the text with each match of the expression replaced; `$` stands for itself",
+        |arguments, budget| regex_replace_all_literal(&compiled(arguments, budget)?, arguments, budget),
+    )
+    .preparing(|literals| prepare_regex(literals, regex_replace_all_literal)),
+    builtin(
+        "pattern_match",
+        MATCHING,
+        "boolean",
+        "whether the whole text fits the wildcards: `*` is anything, `?` one character",
+        |arguments, budget| {
+            let pattern = arguments.first().map_or("", Argument::text);
+            budget.step(pattern.len() as u64)?;
+            pattern_match(&Glob::parse(pattern), arguments, budget)
+        },
+    )
+    .preparing(|literals| {
+        let glob = Glob::parse(literals.first().copied().flatten()?.as_str()?);
+        Some(Box::new(move |arguments, budget| pattern_match(&glob, arguments, budget)))
+    }),
+    builtin(
+        "label_match",
+        &[Accepts::OBJECT, Accepts::OBJECT],
+        "boolean",
+        "whether the second object has every entry of the first",
+        label_match,
+    ),
+    builtin(
+        "semver_compare",
+        &[Accepts::STRING, Accepts::STRING],
+        "boolean",
+        "whether the version is in the range, such as `>=1.2.3 <2.0.0`",
+        |arguments, budget| semver_compare(&range(arguments, budget)?, arguments, budget),
+    )
+    .preparing(|literals| {
+        let range = VersionRange::parse(literals.get(1).copied().flatten()?.as_str()?).ok()?;
+        Some(Box::new(move |arguments, budget| semver_compare(&range, arguments, budget)))
+    }),
+];
+
+type WithRegex = fn(&Regex, &[Argument<'_>], &mut Budget) -> Result<Value, Failure>;
+
+/// A bad expression is left for the call to complain about.
+fn prepare_regex(literals: &[Option<&Value>], call: WithRegex) -> Option<Box<Body>> {
+    let pattern = literals.first().copied().flatten()?.as_str()?;
+    let regex = goregex::compile_within(pattern, REGEX_SIZE).ok()?;
+    Some(Box::new(move |arguments, budget| call(&regex, arguments, budget)))
 }
 
-fn regex_match(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let [pattern, source] = arguments else { return Ok(Value::Null) };
-    let regex = compiled(pattern, budget)?;
-    let text = plain_text(source.value()).unwrap_or_default();
+fn regex_match(regex: &Regex, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    let text = text(arguments, 1);
     budget.step(regex.cost(&text))?;
     Ok(Value::Bool(regex.is_match(&text)))
 }
 
-fn regex_replace(
+fn regex_replace_all(
+    regex: &Regex,
     arguments: &[Argument<'_>],
     budget: &mut Budget,
-    replace: fn(&Regex, &str, &str) -> String,
 ) -> Result<Value, Failure> {
-    let [pattern, source, replacement] = arguments else { return Ok(Value::Null) };
-    let regex = compiled(pattern, budget)?;
-    let text = plain_text(source.value()).unwrap_or_default();
-    let replacement = plain_text(replacement.value()).unwrap_or_default();
-    budget.step(regex.cost(&text).saturating_mul(2))?;
+    let (text, replacement) = (text(arguments, 1), text(arguments, 2));
     // All matches together are no longer than the text, and each `$` may stand for one.
     let groups = replacement.matches('$').count().saturating_mul(text.len());
-    let plain = regex.find_all(&text).count().saturating_mul(replacement.len());
-    budget.produce(text.len().saturating_add(groups).saturating_add(plain))?;
-    Ok(Value::from(replace(&regex, &text, &replacement)))
+    charge_replacing(regex, &text, &replacement, groups, budget)?;
+    Ok(Value::from(goregex::replace_all(regex, &text, &replacement)))
 }
 
-fn compiled(pattern: &Argument<'_>, budget: &mut Budget) -> Result<Regex, Failure> {
-    let pattern = pattern.text();
+fn regex_replace_all_literal(
+    regex: &Regex,
+    arguments: &[Argument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, Failure> {
+    let (text, replacement) = (text(arguments, 1), text(arguments, 2));
+    charge_replacing(regex, &text, &replacement, 0, budget)?;
+    Ok(Value::from(goregex::replace_all_literal(regex, &text, &replacement)))
+}
+
+fn charge_replacing(
+    regex: &Regex,
+    text: &str,
+    replacement: &str,
+    groups: usize,
+    budget: &mut Budget,
+) -> Result<(), Failure> {
+    budget.step(regex.cost(text).saturating_mul(2))?;
+    // An empty match can stand before each character and at the end.
+    let most = text.len().saturating_add(1).saturating_mul(replacement.len());
+    let plain = match most < SMALL_RESULT {
+        true => most,
+        false => regex.find_all(text).count().saturating_mul(replacement.len()),
+    };
+    Ok(budget.produce(text.len().saturating_add(groups).saturating_add(plain))?)
+}
+
+fn compiled(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Regex, Failure> {
+    let pattern = arguments.first().map_or("", Argument::text);
     budget.step(REGEX_STEPS.saturating_add(pattern.len() as u64 * 64))?;
     let regex = goregex::compile_within(pattern, REGEX_SIZE).map_err(|error| {
         Failure::wrong_value(format!("bad regular expression `{pattern}`: {error}")).about(0)
@@ -64,37 +144,8 @@ fn compiled(pattern: &Argument<'_>, budget: &mut Budget) -> Result<Regex, Failur
     Ok(regex)
 }
 
-/// `*` stands for any characters, `?` for one; the pattern is the whole text.
-fn pattern_match(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let [pattern, source] = arguments else { return Ok(Value::Null) };
-    let text = plain_text(source.value()).unwrap_or_default();
-    let text: Vec<char> = text.chars().collect();
-    let pattern: Vec<char> = pattern.text().chars().collect();
-    budget.step((text.len() + pattern.len()) as u64 / 8)?;
-    let (mut at, mut want) = (0, 0);
-    // Where to go on when a try fails: behind the last `*`, one character further.
-    let mut retry: Option<(usize, usize)> = None;
-    while at < text.len() {
-        budget.step(1)?;
-        match pattern.get(want) {
-            Some('*') => {
-                want += 1;
-                retry = Some((at, want));
-            }
-            Some(c) if *c == '?' || text.get(at) == Some(c) => {
-                at += 1;
-                want += 1;
-            }
-            _ => match retry {
-                Some((from, behind)) => {
-                    (at, want) = (from + 1, behind);
-                    retry = Some((at, behind));
-                }
-                None => return Ok(Value::Bool(false)),
-            },
-        }
-    }
-    Ok(Value::Bool(pattern.iter().skip(want).all(|c| *c == '*')))
+fn pattern_match(glob: &Glob, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    Ok(Value::Bool(glob.matches(&text(arguments, 1), budget)?))
 }
 
 /// Returns whether the second object has every entry of the first.
@@ -113,12 +164,20 @@ fn label_match(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value,
 }
 
 /// A text that is no version counts as 0.0.0.
-fn semver_compare(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let [version, range] = arguments else { return Ok(Value::Null) };
-    budget.step((version.text().len() + range.text().len()) as u64)?;
-    let parsed = VersionRange::parse(range.text()).map_err(|error| {
-        Failure::wrong_value(format!("bad version range `{}`: {error}", range.text())).about(1)
-    })?;
-    let version = Version::parse(version.text()).unwrap_or_else(|_| Version::new(0, 0, 0));
-    Ok(Value::Bool(parsed.contains(&version)))
+fn semver_compare(
+    range: &VersionRange,
+    arguments: &[Argument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, Failure> {
+    let version = arguments.first().map_or("", Argument::text);
+    budget.step(version.len() as u64)?;
+    let version = Version::parse(version).unwrap_or_else(|_| Version::new(0, 0, 0));
+    Ok(Value::Bool(range.contains(&version)))
+}
+
+fn range(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<VersionRange, Failure> {
+    let range = arguments.get(1).map_or("", Argument::text);
+    budget.step(range.len() as u64)?;
+    VersionRange::parse(range)
+        .map_err(|error| Failure::wrong_value(format!("bad version range `{range}`: {error}")).about(1))
 }

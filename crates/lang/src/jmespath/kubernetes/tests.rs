@@ -201,7 +201,7 @@ fn times_are_read_by_a_layout() {
     check("time_since('2006', '2023', '2024')", "\"8760h0m0s\"");
     check(
         "time_since('2006', '2023', '')",
-        "the present moment is not known here, give the time until which to count",
+        "`time_since` is not known here: the caller has to give the present moment",
     );
     check(
         "time_utc('soon')",

@@ -4,30 +4,72 @@ use std::cmp::Ordering;
 
 use kubewright_value::{Budget, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let texts = |count: usize| Signature::of(vec![Accepts::STRING; count]);
-    let with_number =
-        |count: usize| Signature::of([vec![Accepts::STRING; count], vec![Accepts::NUMBER]].concat());
-    functions
-        .with("compare", texts(2), |arguments, _| two(arguments, |a, b| ordering(a.cmp(b))))
-        .with("equal_fold", texts(2), equal_fold)
-        .with("replace", with_number(3), replace)
-        .with("replace_all", texts(3), |arguments, budget| replaced(arguments, usize::MAX, budget))
-        .with("to_upper", texts(1), |arguments, budget| mapped(arguments, budget, upper))
-        .with("to_lower", texts(1), |arguments, budget| mapped(arguments, budget, lower))
-        .with("trim", texts(2), |arguments, _| {
-            two(arguments, |text, cut| text.trim_matches(|c| cut.contains(c)).into())
-        })
-        .with("trim_prefix", texts(2), |arguments, _| {
-            two(arguments, |text, prefix| text.strip_prefix(prefix).unwrap_or(text).into())
-        })
-        .with("split", texts(2), split)
-        .with("truncate", with_number(1), truncate)
-        .with("to_boolean", texts(1), to_boolean)
-        .with("path_canonicalize", texts(1), path_canonicalize)
-}
+const ONE: &[Accepts] = &[Accepts::STRING];
+const TWO: &[Accepts] = &[Accepts::STRING, Accepts::STRING];
+const THREE: &[Accepts] = &[Accepts::STRING, Accepts::STRING, Accepts::STRING];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin(
+        "compare",
+        TWO,
+        "number",
+        "-1, 0 or 1: the first string is less, the same or greater",
+        |arguments, _| two(arguments, |a, b| ordering(a.cmp(b))),
+    ),
+    builtin("equal_fold", TWO, "boolean", "whether the strings are the same but for case", equal_fold),
+    builtin(
+        "replace",
+        &[Accepts::STRING, Accepts::STRING, Accepts::STRING, Accepts::NUMBER],
+        "string",
+        "the first string with so many of the second replaced by the third; all if negative",
+        replace,
+    ),
+    builtin(
+        "replace_all",
+        THREE,
+        "string",
+        "the first string with every second one replaced by the third",
+        |arguments, budget| replaced(arguments, usize::MAX, budget),
+    ),
+    builtin("to_upper", ONE, "string", "the string in upper case", |arguments, budget| {
+        mapped(arguments, budget, upper)
+    }),
+    builtin("to_lower", ONE, "string", "the string in lower case", |arguments, budget| {
+        mapped(arguments, budget, lower)
+    }),
+    builtin(
+        "trim",
+        TWO,
+        "string",
+        "the first string without characters of the second at its ends",
+        |arguments, _| two(arguments, |text, cut| text.trim_matches(|c| cut.contains(c)).into()),
+    ),
+    builtin(
+        "trim_prefix",
+        TWO,
+        "string",
+        "the first string without the second at its start",
+        |arguments, _| two(arguments, |text, prefix| text.strip_prefix(prefix).unwrap_or(text).into()),
+    ),
+    builtin("split", TWO, "array[string]", "the parts of the first string between the second ones", split),
+    builtin(
+        "truncate",
+        &[Accepts::STRING, Accepts::NUMBER],
+        "string",
+        "the string cut after so many characters",
+        truncate,
+    ),
+    builtin("to_boolean", ONE, "boolean", "what `true` or `false` in any case says", to_boolean),
+    builtin(
+        "path_canonicalize",
+        ONE,
+        "string",
+        "the path without `.`, `..` and double slashes",
+        path_canonicalize,
+    ),
+];
 
 fn two(arguments: &[Argument<'_>], of: impl Fn(&str, &str) -> Value) -> Result<Value, Failure> {
     let [first, second] = arguments else { return Ok(Value::Null) };
@@ -45,8 +87,12 @@ fn ordering(ordering: Ordering) -> Value {
 fn equal_fold(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let [first, second] = arguments else { return Ok(Value::Null) };
     budget.step(first.text().len().min(second.text().len()) as u64 / 8)?;
-    let folded = |text: &str| text.chars().map(|c| lower(upper(c))).collect::<Vec<_>>();
-    Ok(Value::Bool(folded(first.text()) == folded(second.text())))
+    Ok(Value::Bool(first.text().chars().map(folded).eq(second.text().chars().map(folded))))
+}
+
+/// The Turkish ones are the same as no other.
+fn folded(c: char) -> char {
+    if matches!(c, 'İ' | 'ı') { c } else { lower(upper(c)) }
 }
 
 fn replace(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {

@@ -4,7 +4,7 @@
 use kubewright_value::duration::Duration;
 use kubewright_value::{Budget, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, Functions, builtin};
 use crate::gotemplate::time::{self, Time};
 
 const RFC3339: &str = "2006-01-02T15:04:05Z07:00";
@@ -12,25 +12,70 @@ const RFC3339: &str = "2006-01-02T15:04:05Z07:00";
 /// From year 1 to 1970, where truncating starts to count.
 const YEAR_ONE: i128 = 62_135_596_800 * 1_000_000_000;
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let texts = |count: usize| Signature::of(vec![Accepts::STRING; count]);
+const ONE: &[Accepts] = &[Accepts::STRING];
+const TWO: &[Accepts] = &[Accepts::STRING, Accepts::STRING];
+const THREE: &[Accepts] = &[Accepts::STRING, Accepts::STRING, Accepts::STRING];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin("time_add", TWO, "string", "the time, later by the duration", time_add),
+    builtin(
+        "time_after",
+        TWO,
+        "boolean",
+        "whether the first time is after the second",
+        |arguments, budget| Ok(Value::Bool(moment(arguments, 0, budget)? > moment(arguments, 1, budget)?)),
+    ),
+    builtin(
+        "time_before",
+        TWO,
+        "boolean",
+        "whether the first time is before the second",
+        |arguments, budget| Ok(Value::Bool(moment(arguments, 0, budget)? < moment(arguments, 1, budget)?)),
+    ),
+    builtin("time_between", THREE, "boolean", "whether the first time is between the others", time_between),
+    builtin("time_diff", TWO, "string", "the duration from the first time to the second", time_diff),
+    builtin("time_now", &[], "string", "the present moment", |_, _| Err(no_clock("time_now"))),
+    builtin("time_now_utc", &[], "string", "the present moment, in UTC", |_, _| {
+        Err(no_clock("time_now_utc"))
+    }),
+    builtin(
+        "time_parse",
+        TWO,
+        "string",
+        "the time in the second text, read by the layout that is the first",
+        time_parse,
+    ),
+    builtin(
+        "time_since",
+        THREE,
+        "string",
+        "the duration between two times of a layout; empty is RFC 3339, and now",
+        |arguments, budget| time_since(arguments, budget, None),
+    ),
+    builtin("time_to_cron", ONE, "string", "a cron expression for the time", time_to_cron),
+    builtin(
+        "time_truncate",
+        TWO,
+        "string",
+        "the time rounded down to a multiple of the duration",
+        time_truncate,
+    ),
+    builtin("time_utc", ONE, "string", "the time in UTC", |arguments, budget| {
+        Ok(Value::from(Time::utc(moment(arguments, 0, budget)?).format(RFC3339)))
+    }),
+];
+
+/// Returns `functions` where the present moment is `now`, in nanoseconds since 1970.
+pub(super) fn with_now(functions: Functions, now: i128) -> Functions {
+    let present = move |_: &[Argument<'_>], _: &mut Budget| Ok(Value::from(Time::utc(now).format(RFC3339)));
     functions
-        .with("time_add", texts(2), time_add)
-        .with("time_after", texts(2), |arguments, budget| {
-            Ok(Value::Bool(moment(arguments, 0, budget)? > moment(arguments, 1, budget)?))
-        })
-        .with("time_before", texts(2), |arguments, budget| {
-            Ok(Value::Bool(moment(arguments, 0, budget)? < moment(arguments, 1, budget)?))
-        })
-        .with("time_between", texts(3), time_between)
-        .with("time_diff", texts(2), time_diff)
-        .with("time_parse", texts(2), time_parse)
-        .with("time_since", texts(3), time_since)
-        .with("time_to_cron", texts(1), time_to_cron)
-        .with("time_truncate", texts(2), time_truncate)
-        .with("time_utc", texts(1), |arguments, budget| {
-            Ok(Value::from(Time::utc(moment(arguments, 0, budget)?).format(RFC3339)))
-        })
+        .instead("time_now", present)
+        .instead("time_now_utc", present)
+        .instead("time_since", move |arguments, budget| time_since(arguments, budget, Some(now)))
+}
+
+fn no_clock(name: &str) -> Failure {
+    Failure::wrong_value(format!("`{name}` is not known here: the caller has to give the present moment"))
 }
 
 fn time_add(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
@@ -63,15 +108,15 @@ fn time_parse(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, 
 }
 
 /// Returns the time from the second argument to the third, both by the layout that is the first.
-fn time_since(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn time_since(arguments: &[Argument<'_>], budget: &mut Budget, now: Option<i128>) -> Result<Value, Failure> {
     let layout = arguments.first().map_or("", Argument::text);
     let layout = if layout.is_empty() { RFC3339 } else { layout };
-    if arguments.get(2).is_some_and(|until| until.text().is_empty()) {
-        let message = "the present moment is not known here, give the time until which to count";
-        return Err(Failure::wrong_value(message).about(2));
-    }
     let from = time_at(arguments, 1, layout, budget)?.nanoseconds;
-    Ok(between(from, time_at(arguments, 2, layout, budget)?.nanoseconds))
+    let until = match arguments.get(2).is_some_and(|until| until.text().is_empty()) {
+        true => now.ok_or_else(|| no_clock("time_since").about(2))?,
+        false => time_at(arguments, 2, layout, budget)?.nanoseconds,
+    };
+    Ok(between(from, until))
 }
 
 fn time_to_cron(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {

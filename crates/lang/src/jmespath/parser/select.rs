@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::ParseErrorKind;
 use super::super::ast::{Expr, Node};
+use super::super::function::Call;
 use super::super::lex::{Bad, Word};
 use super::Parser;
 
@@ -57,7 +58,14 @@ impl Parser<'_> {
         let arguments = self.arguments()?;
         match function.signature().refuses(&name, arguments.len()) {
             Some(message) => Err(Bad { message, kind: ParseErrorKind::Arity, ..place }),
-            None => Ok(Expr::new(Node::Call(function, arguments), at)),
+            None => {
+                let literals = arguments.iter().map(|argument| match &argument.node {
+                    Node::Literal(value) => Some(value),
+                    _ => None,
+                });
+                let call = Arc::new(Call::new(function, &literals.collect::<Vec<_>>()));
+                Ok(Expr::new(Node::Call(call, arguments), at))
+            }
         }
     }
 

@@ -3,23 +3,63 @@
 use kubewright_value::{Budget, Map, Value};
 
 use super::super::eval;
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let texts = || Signature::of([Accepts::STRING, Accepts::STRING]);
-    let object = || Signature::of([Accepts::OBJECT]);
-    functions
-        .with("contains", Signature::of([Accepts::ARRAY | Accepts::STRING, Accepts::ANY]), contains)
-        .with("starts_with", texts(), |arguments, _| pair(arguments, |text, part| text.starts_with(part)))
-        .with("ends_with", texts(), |arguments, _| pair(arguments, |text, part| text.ends_with(part)))
-        .with("join", Signature::of([Accepts::STRING, Accepts::STRINGS]), join)
-        .with("keys", object(), keys)
-        .with("values", object(), values)
-        .with("length", Signature::of([Accepts::STRING | Accepts::ARRAY | Accepts::OBJECT]), length)
-        .with("map", Signature::of([Accepts::REFERENCE, Accepts::ARRAY]), map)
-        .with("merge", Signature::of([Accepts::OBJECT]).variadic(), merge)
-        .with("reverse", Signature::of([Accepts::STRING | Accepts::ARRAY]), reverse)
-}
+const TEXTS: &[Accepts] = &[Accepts::STRING, Accepts::STRING];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin(
+        "contains",
+        &[Accepts::ARRAY.or(Accepts::STRING), Accepts::ANY],
+        "boolean",
+        "whether the array has the item, or the string the part",
+        contains,
+    ),
+    builtin("starts_with", TEXTS, "boolean", "whether the string starts with the prefix", |arguments, _| {
+        pair(arguments, |text, part| text.starts_with(part))
+    }),
+    builtin("ends_with", TEXTS, "boolean", "whether the string ends with the suffix", |arguments, _| {
+        pair(arguments, |text, part| text.ends_with(part))
+    }),
+    builtin(
+        "join",
+        &[Accepts::STRING, Accepts::STRINGS],
+        "string",
+        "the strings of the array with the first argument between them",
+        join,
+    ),
+    builtin("keys", &[Accepts::OBJECT], "array[string]", "the keys of the object, in its order", keys),
+    builtin("values", &[Accepts::OBJECT], "array", "the values of the object, in its order", values),
+    builtin(
+        "length",
+        &[Accepts::STRING.or(Accepts::ARRAY).or(Accepts::OBJECT)],
+        "number",
+        "how many characters, items or keys there are",
+        length,
+    ),
+    builtin(
+        "map",
+        &[Accepts::REFERENCE, Accepts::ARRAY],
+        "array",
+        "what the expression makes of each item, nulls included",
+        map,
+    ),
+    builtin(
+        "merge",
+        &[Accepts::OBJECT],
+        "object",
+        "the keys of all objects; of the same ones the last",
+        merge,
+    )
+    .variadic(),
+    builtin(
+        "reverse",
+        &[Accepts::STRING.or(Accepts::ARRAY)],
+        "string|array",
+        "the characters or items from last to first",
+        reverse,
+    ),
+];
 
 fn contains(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let [whole, part] = arguments else { return Ok(Value::Null) };

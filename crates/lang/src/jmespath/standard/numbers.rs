@@ -2,18 +2,22 @@
 
 use kubewright_value::{Budget, Number, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let one = || Signature::of([Accepts::NUMBER]);
-    let many = || Signature::of([Accepts::NUMBERS]);
-    functions
-        .with("abs", one(), abs)
-        .with("ceil", one(), |arguments, _| Ok(rounded(arguments, f64::ceil)))
-        .with("floor", one(), |arguments, _| Ok(rounded(arguments, f64::floor)))
-        .with("sum", many(), |arguments, budget| total(arguments, budget).map(Value::from))
-        .with("avg", many(), avg)
-}
+const ONE: &[Accepts] = &[Accepts::NUMBER];
+const MANY: &[Accepts] = &[Accepts::NUMBERS];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin("abs", ONE, "number", "the number without its sign", abs),
+    builtin("ceil", ONE, "number", "the next integer up", |arguments, _| Ok(rounded(arguments, f64::ceil))),
+    builtin("floor", ONE, "number", "the next integer down", |arguments, _| {
+        Ok(rounded(arguments, f64::floor))
+    }),
+    builtin("sum", MANY, "number", "the sum of the numbers; 0 for none", |arguments, budget| {
+        total(arguments, budget).map(Value::from)
+    }),
+    builtin("avg", MANY, "number", "the average of the numbers; null for none", avg),
+];
 
 fn abs(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
     Ok(match first(arguments) {

@@ -2,19 +2,27 @@
 
 use kubewright_value::{Budget, Kind, Value};
 
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let plain = || Signature::of([Accepts::NUMBERS | Accepts::STRINGS]);
-    let by = || Signature::of([Accepts::ARRAY, Accepts::REFERENCE]);
-    functions
-        .with("sort", plain(), sort)
-        .with("max", plain(), |arguments, budget| best(arguments, budget, |new, old| new > old))
-        .with("min", plain(), |arguments, budget| best(arguments, budget, |new, old| new < old))
-        .with("sort_by", by(), sort_by)
-        .with("max_by", by(), |arguments, budget| best_by(arguments, budget, |new, old| new > old))
-        .with("min_by", by(), |arguments, budget| best_by(arguments, budget, |new, old| new < old))
-}
+const PLAIN: &[Accepts] = &[Accepts::NUMBERS.or(Accepts::STRINGS)];
+const BY: &[Accepts] = &[Accepts::ARRAY, Accepts::REFERENCE];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin("sort", PLAIN, "array", "the numbers or strings in order", sort),
+    builtin("max", PLAIN, "number|string", "the greatest item; null for none", |arguments, budget| {
+        best(arguments, budget, |new, old| new > old)
+    }),
+    builtin("min", PLAIN, "number|string", "the least item; null for none", |arguments, budget| {
+        best(arguments, budget, |new, old| new < old)
+    }),
+    builtin("sort_by", BY, "array", "the items ordered by what the expression makes of each", sort_by),
+    builtin("max_by", BY, "any", "the item of which the expression makes the most", |arguments, budget| {
+        best_by(arguments, budget, |new, old| new > old)
+    }),
+    builtin("min_by", BY, "any", "the item of which the expression makes the least", |arguments, budget| {
+        best_by(arguments, budget, |new, old| new < old)
+    }),
+];
 
 fn sort(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let mut items = arguments.first().map(Argument::items).unwrap_or_default().to_vec();
@@ -41,6 +49,9 @@ fn best(
 
 /// Items with equal keys keep their order.
 fn sort_by(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+    if let Some(few) = needs_no_order(arguments) {
+        return Ok(Value::array(few.to_vec()));
+    }
     let mut keyed = keyed(arguments, budget)?;
     charge_sort(budget, keyed.iter().map(|(key, _)| key))?;
     keyed.sort_by(|a, b| a.0.cmp(&b.0));
@@ -52,6 +63,9 @@ fn best_by(
     budget: &mut Budget,
     is_better: fn(&Value, &Value) -> bool,
 ) -> Result<Value, Failure> {
+    if let Some(few) = needs_no_order(arguments) {
+        return Ok(few.first().cloned().unwrap_or_default());
+    }
     let mut best: Option<(Value, &Value)> = None;
     for (key, item) in keyed(arguments, budget)? {
         budget.step(1 + text_size(&key) / 64)?;
@@ -60,6 +74,11 @@ fn best_by(
         }
     }
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
+}
+
+/// Returns the items if there is one at most: nobody asks for its key, which may be of any type.
+fn needs_no_order<'a>(arguments: &'a [Argument<'_>]) -> Option<&'a [Value]> {
+    arguments.first().map(Argument::items).filter(|items| items.len() < 2)
 }
 
 /// Returns the items with their keys, which are all strings or all numbers.

@@ -3,17 +3,21 @@
 use kubewright_value::{Budget, Value, json};
 
 use super::super::eval;
-use super::super::function::{Accepts, Argument, Failure, Functions, Signature};
+use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
-pub(super) fn add_to(functions: Functions) -> Functions {
-    let any = || Signature::of([Accepts::ANY]);
-    functions
-        .with("type", any(), |arguments, _| Ok(Value::from(first(arguments).kind().name())))
-        .with("not_null", any().variadic(), not_null)
-        .with("to_array", any(), to_array)
-        .with("to_number", any(), |arguments, _| Ok(to_number(first(arguments))))
-        .with("to_string", any(), to_string)
-}
+const ANY: &[Accepts] = &[Accepts::ANY];
+
+pub(super) const TABLE: &[Builtin] = &[
+    builtin("type", ANY, "string", "null, boolean, number, string, array or object", |arguments, _| {
+        Ok(Value::from(first(arguments).kind().name()))
+    }),
+    builtin("not_null", ANY, "any", "the first argument that is not null", not_null).variadic(),
+    builtin("to_array", ANY, "array", "the array itself, or an array of the value", to_array),
+    builtin("to_number", ANY, "number", "the number a string says; null if it is none", |arguments, _| {
+        Ok(to_number(first(arguments)))
+    }),
+    builtin("to_string", ANY, "string", "the string itself, or the value as JSON", to_string),
+];
 
 fn not_null(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
     let found = arguments.iter().map(Argument::value).find(|value| !value.is_null());

@@ -1,0 +1,159 @@
+//! Policies that judge: one Pod in this process, thousands of Pods and whole test trees by the binary.
+//!
+//! `cargo bench -p kubewright-bench --bench judging` prints Markdown tables. The policies are those of
+//! `examples/kyverno/pod-security`. The public corpus is measured too where it is; `KUBEWRIGHT_CORPUS` says where,
+//! and `../shared/conformance` is tried otherwise.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use kubewright_bench::clock::{Subject, medians, print_ratios};
+use kubewright_bench::instructions::{self, Mode};
+use kubewright_bench::process::{binary, cost};
+use kubewright_dialects::{Options, all, load};
+use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_value::{Document, json, yaml};
+
+const POD: &str = include_str!("../inputs/pod.json");
+const ROUNDS: usize = 5;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let policies = root.join("examples/kyverno/pod-security");
+    let corpus = std::env::var_os("KUBEWRIGHT_CORPUS")
+        .map_or_else(|| root.join("../shared/conformance"), PathBuf::from);
+    one(&policies);
+    if matches!(Mode::of_arguments(), Mode::Time)
+        && let Err(error) = many(&policies, &corpus)
+    {
+        println!("not measured: {error}");
+    }
+}
+
+/// One Pod, all policies, compiled.
+fn one(policies: &Path) {
+    let mut documents = Vec::new();
+    read(policies, &mut documents);
+    let loaded = load(&all(&Options::default()), &documents);
+    let count = documents.len();
+    let engine = Engine::new(loaded.rules);
+    let world = ClosedWorld::default();
+    let settings = Settings::default();
+    let object = json::parse(POD).unwrap_or_default();
+    let request = Request::for_object(object, Operation::Create, "default");
+    let outcomes = engine.decide(&request, &world, &settings).outcomes.len();
+    let name = format!("decide, {count} policies, {outcomes} outcomes");
+    let subjects = [
+        Subject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
+        Subject::new("json::parse", || json::parse(POD).map_or(0, |_| 1)),
+        Subject::new("serde_json into its Value", || {
+            serde_json::from_str::<serde_json::Value>(POD).map_or(0, |_| 1)
+        }),
+    ];
+    let title = format!("One Pod of {} bytes", POD.len());
+    match Mode::of_arguments() {
+        Mode::Time => print_ratios(&title, &subjects, &medians(&subjects, 7)),
+        Mode::Instructions => instructions::print(&title, &subjects),
+        Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
+    }
+}
+
+/// Many Pods, and whole test trees, by the binary.
+fn many(policies: &Path, corpus: &Path) -> Result<(), String> {
+    let binary = binary()?;
+    let folder = std::env::temp_dir().join(format!("kubewright-judging-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let none = folder.join("none.yaml");
+    std::fs::write(&none, NOTHING).map_err(|error| error.to_string())?;
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let mut sets = vec![("our Pod Security policies", policies.to_owned())];
+    let public = corpus.join("kyverno/policies");
+    match public.is_dir() {
+        true => sets.push(("the public ones", public.join("pod-security"))),
+        false => println!("\nthe public corpus is not at {}: not measured", corpus.display()),
+    }
+    println!("\n`kubewright apply`, Pods in one YAML file\n");
+    println!("| policies | Pods | outcomes | CPU ms | of it reading | µs an outcome, reading apart | MB |");
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    for (name, rules) in &sets {
+        for count in [1_000, 5_000, 20_000] {
+            let pods = folder.join("pods.yaml");
+            std::fs::write(&pods, pods_text(count)).map_err(|error| error.to_string())?;
+            let (rules, pods, none) = (path(rules), path(&pods), path(&none));
+            let whole = cost(&binary, &["apply", "-q", &rules, "-r", &pods], ROUNDS, &[0, 1, 2])?;
+            let reading = cost(&binary, &["apply", "-q", &none, "-r", &pods], ROUNDS, &[0, 1, 2])?;
+            let outcomes = outcomes(&binary, &rules, &pods)?;
+            let each = whole.time.saturating_sub(reading.time).as_secs_f64() * 1e6 / (outcomes.max(1) as f64);
+            println!(
+                "| {name} | {count} | {outcomes} | {:.0} | {:.0} | {each:.2} | {} |",
+                whole.time.as_secs_f64() * 1e3,
+                reading.time.as_secs_f64() * 1e3,
+                whole.memory
+            );
+        }
+    }
+    println!("\n`kubewright test`\n\n| tests | CPU ms | MB |\n|---|---:|---:|");
+    let examples = path(&policies.join(".."));
+    let trees = [("examples/kyverno", examples), ("the public corpus", path(&public))];
+    for (name, tree) in trees.iter().filter(|(_, tree)| Path::new(tree).is_dir()) {
+        let whole = cost(&binary, &["test", "-q", tree], ROUNDS, &[0, 1, 2])?;
+        println!("| {name} | {:.0} | {} |", whole.time.as_secs_f64() * 1e3, whole.memory);
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// A policy that is about nothing in the input.
+const NOTHING: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: nothing}
+spec:
+  rules:
+    - name: nothing
+      match: {any: [{resources: {kinds: [Nothing]}}]}
+      validate: {message: nothing, pattern: {metadata: {name: x}}}
+";
+
+fn pods_text(count: usize) -> String {
+    let template = yaml::write(&json::parse(POD).unwrap_or_default());
+    let mut out = String::with_capacity(count * (template.len() + 16));
+    for i in 0..count {
+        let _ = write!(out, "---\n{}", template.replace("x2x7q", &format!("x{i}")));
+    }
+    out
+}
+
+/// Returns how many outcomes there are.
+fn outcomes(binary: &Path, rules: &str, pods: &str) -> Result<usize, String> {
+    let output = std::process::Command::new(binary)
+        .args(["apply", "-o", "json", rules, "-r", pods])
+        .output()
+        .map_err(|error| error.to_string())?;
+    let document =
+        json::parse(&String::from_utf8_lossy(&output.stdout)).map_err(|error| error.to_string())?;
+    let objects = document.get("objects").and_then(|objects| objects.as_array()).unwrap_or_default();
+    Ok(objects
+        .iter()
+        .map(|object| object.get("outcomes").and_then(|all| all.as_array()).map_or(0, <[_]>::len))
+        .sum())
+}
+
+fn read(folder: &Path, into: &mut Vec<Document>) {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            read(&path, into);
+        } else if let Ok(bytes) = std::fs::read(&path)
+            && let Ok(source) = yaml::decode(&path.to_string_lossy(), bytes)
+        {
+            let chunks = yaml::split(&source.text);
+            let all = chunks.iter().flat_map(|chunk| yaml::read_chunk(&source, chunk).documents);
+            into.extend(all.filter(|document| {
+                document.value.get("kind").and_then(|kind| kind.as_str()) == Some("ClusterPolicy")
+            }));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What other processes cost: CPU time over all cores, and the most memory they held.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Builds the binary and returns where it is.
+///
+/// # Errors
+/// When it cannot be built.
+pub fn binary() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let build = Command::new(env!("CARGO"))
+        .args(["build", "--release", "-q", "-p", "kubewright"])
+        .current_dir(&root)
+        .status();
+    if !build.is_ok_and(|status| status.success()) {
+        return Err("the binary could not be built".to_owned());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release/kubewright"))
+}
+
+/// What a process cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    /// The median of its CPU times.
+    pub time: Duration,
+    /// The most memory it held, in MB.
+    pub memory: u64,
+}
+
+/// Runs `binary` with `arguments` `rounds` times. It may end with one of `codes`.
+///
+/// # Errors
+/// When it cannot be run, or ends otherwise.
+pub fn cost(binary: &Path, arguments: &[&str], rounds: usize, codes: &[i32]) -> Result<Cost, String> {
+    let mut times = Vec::new();
+    let mut memory = 0;
+    for _ in 0..rounds {
+        let before = children();
+        let mut child = Command::new(binary)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        loop {
+            memory = memory.max(peak(child.id()));
+            match child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(Some(status)) if status.code().is_some_and(|code| codes.contains(&code)) => break,
+                other => return Err(format!("`{}` ended with {other:?}", arguments.join(" "))),
+            }
+        }
+        times.push(children().saturating_sub(before));
+    }
+    times.sort_unstable();
+    Ok(Cost { time: times.get(rounds / 2).copied().unwrap_or_default(), memory })
+}
+
+/// Returns the CPU time of all children that have ended.
+fn children() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 =
+        after_name.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// Returns the most memory that a running process has held, in MB.
+fn peak(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kilobytes| kilobytes.parse::<u64>().ok()).unwrap_or(0) / 1024
+}

@@ -1,0 +1,127 @@
+//! Small policies and what the original reports for them: the rows, their messages, and whether it exits with 0.
+
+use std::path::{Path, PathBuf};
+
+use kubewright_value::{Map, Value};
+
+use super::program::{Answer, Program};
+use super::{CaseResult, SuiteResult, list, text};
+
+pub(super) fn run(name: &str, suite: &Value, program: &Program) -> SuiteResult {
+    let cases = list(suite, "cases")
+        .iter()
+        .map(|case| CaseResult { name: text(case, "name").to_owned(), failure: check(case, program).err() });
+    SuiteResult { name: name.to_owned(), cases: cases.collect(), uncounted: 0 }
+}
+
+fn check(case: &Value, program: &Program) -> Result<(), String> {
+    let folder = Folder::with(case)?;
+    let mut words = vec!["apply", "policy.yaml", "-r", "resources.yaml"];
+    words.extend(list(case, "flags").iter().filter_map(Value::as_str));
+    let answer = program.run(&folder.path, &words)?;
+    if case.get("stderr").is_some() && list(case, "expected").is_empty() {
+        return refused(&answer);
+    }
+    let expected: Vec<Row> =
+        list(case, "expected").iter().map(|row| Row::of(row, "resource", "rule", "result")).collect();
+    compare(&expected, &rows(&answer.document))?;
+    let is_clean = |code: Option<i64>| code == Some(0);
+    let (wanted, code) = (case.get("exitCode").and_then(Value::as_i64), answer.code.map(i64::from));
+    if is_clean(wanted) == is_clean(code) {
+        Ok(())
+    } else {
+        Err(format!("exit code: expected {}, got {}", wanted.unwrap_or(0), code.unwrap_or(-1)))
+    }
+}
+
+/// A policy that the original refuses must be refused with a reason.
+fn refused(answer: &Answer) -> Result<(), String> {
+    let is_error = |diagnostic: &Value| text(diagnostic, "severity") == "error";
+    match list(&answer.document, "diagnostics").iter().any(is_error) && answer.code != Some(0) {
+        true => Ok(()),
+        false => Err("the policy is to be refused, and was not".to_owned()),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Row {
+    pub(super) resource: String,
+    pub(super) rule: String,
+    pub(super) result: String,
+    pub(super) message: String,
+}
+
+impl Row {
+    fn of(row: &Value, resource: &str, rule: &str, result: &str) -> Self {
+        let field = |key: &str| text(row, key).to_owned();
+        Self {
+            resource: field(resource),
+            rule: field(rule),
+            result: field(result),
+            message: field("message"),
+        }
+    }
+}
+
+fn rows(document: &Value) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for object in list(document, "objects") {
+        for outcome in list(object, "outcomes") {
+            let row = Row::of(outcome, "", "name", "status");
+            rows.push(Row { resource: text(object, "name").to_owned(), ..row });
+        }
+    }
+    rows
+}
+
+/// Compares rows in any order. A difference in messages alone says so, because it is the lesser one.
+pub(super) fn compare(expected: &[Row], actual: &[Row]) -> Result<(), String> {
+    let result = |row: &Row| format!("{}/{} {}", row.resource, row.rule, row.result);
+    let mut missing: Vec<&Row> = expected.iter().filter(|row| !actual.contains(row)).collect();
+    let mut surplus: Vec<&Row> = actual.iter().filter(|row| !expected.contains(row)).collect();
+    if expected.len() == actual.len() && missing.is_empty() && surplus.is_empty() {
+        return Ok(());
+    }
+    missing.sort();
+    surplus.sort();
+    let is_message_only = missing.iter().map(|row| result(row)).eq(surplus.iter().map(|row| result(row)));
+    let show = |rows: &[&Row]| -> String {
+        let texts: Vec<String> =
+            rows.iter().map(|row| format!("{} {:?}", result(row), row.message)).collect();
+        if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+    };
+    let what = if is_message_only && expected.len() == actual.len() { "message only: " } else { "" };
+    Err(format!("{what}expected {}, got {}", show(&missing), show(&surplus)))
+}
+
+/// A folder with the files of a case, removed at the end.
+struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    fn with(case: &Value) -> Result<Self, String> {
+        let name = format!("kubewright-conformance-{}", std::process::id());
+        let folder = Self { path: std::env::temp_dir().join(name) };
+        std::fs::create_dir_all(&folder.path)
+            .map_err(|error| format!("{}: {error}", folder.path.display()))?;
+        folder.write("policy.yaml", text(case, "policy"))?;
+        folder.write("resources.yaml", text(case, "resources"))?;
+        for (name, content) in case.get("files").and_then(Value::as_object).into_iter().flat_map(Map::iter) {
+            folder.write(name, content.as_str().unwrap_or_default())?;
+        }
+        Ok(folder)
+    }
+
+    fn write(&self, name: &str, content: &str) -> Result<(), String> {
+        let name = Path::new(name).file_name().unwrap_or_default();
+        let file = self.path.join(name);
+        std::fs::write(&file, content).map_err(|error| format!("{}: {error}", file.display()))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

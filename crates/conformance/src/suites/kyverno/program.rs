@@ -1,0 +1,75 @@
+//! The program under test, found beside this one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kubewright_value::{Value, json};
+
+const BUILD: &str = "build it with `cargo build --release -p kubewright`";
+
+/// The program, or why there is none.
+pub(super) struct Program {
+    path: Result<PathBuf, String>,
+}
+
+/// What the program printed.
+pub(super) struct Answer {
+    pub(super) document: Value,
+    pub(super) code: Option<i32>,
+}
+
+impl Program {
+    /// Finds the program. Under `cargo run` it is built first, so that it is never an old one.
+    pub(super) fn find() -> Self {
+        Self { path: find() }
+    }
+
+    /// Runs the program in `folder` and reads the JSON that it prints.
+    pub(super) fn run(&self, folder: &Path, words: &[&str]) -> Result<Answer, String> {
+        let path = self.path.as_ref().map_err(Clone::clone)?;
+        let output = Command::new(path)
+            .args(words)
+            .args(["-o", "json"])
+            .current_dir(folder)
+            .env("NO_COLOR", "1")
+            .output()
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        match json::parse(&printed) {
+            Ok(document) => Ok(Answer { document, code: output.status.code() }),
+            Err(_) => Err(format!("no JSON was printed: {}", complaint(&output))),
+        }
+    }
+}
+
+fn find() -> Result<PathBuf, String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let folder = this.parent().unwrap_or(Path::new("."));
+    build(folder)?;
+    let path = folder.join(format!("kubewright{}", std::env::consts::EXE_SUFFIX));
+    if path.is_file() { Ok(path) } else { Err(format!("there is no {}: {BUILD}", path.display())) }
+}
+
+/// Cargo says where it is; `folder` is the folder of a profile in a target folder.
+fn build(folder: &Path) -> Result<(), String> {
+    let (Some(cargo), Some(manifest)) = (std::env::var_os("CARGO"), std::env::var_os("CARGO_MANIFEST_DIR"))
+    else {
+        return Ok(());
+    };
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--locked", "-p", "kubewright", "--target-dir"]);
+    command.arg(folder.parent().unwrap_or(folder)).current_dir(manifest);
+    if folder.ends_with("release") {
+        command.arg("--release");
+    }
+    let output = command.output().map_err(|error| format!("cargo: {error}"))?;
+    if output.status.success() { Ok(()) } else { Err(complaint(&output)) }
+}
+
+/// Returns the end of what was said on standard error.
+fn complaint(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let start = lines.len().saturating_sub(3);
+    format!("{}; {}", output.status, lines.get(start..).unwrap_or_default().join(" / "))
+}

@@ -1,0 +1,190 @@
+//! A policy as it is written to rules that can run, with everything that is wrong with them.
+
+mod body;
+mod exceptions;
+mod lint;
+
+use std::sync::Arc;
+
+use kubewright_engine::{About, Compiled, Diagnostic, Phase, Program, RuleId};
+use kubewright_value::{Document, Step, Text};
+
+use super::evaluate::{Actions, Body, Check, Judge};
+use super::matching::{Matcher, Overrides};
+use super::message::Message;
+use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
+use super::template::Template;
+use super::{Kyverno, autogen, check};
+use body::Parts;
+
+/// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
+pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
+    let (policy, mut diagnostics) = source::read(document);
+    let Some(mut policy) = policy else { return Compiled { rules: Vec::new(), diagnostics } };
+    diagnostics.extend(check::check(document, &mut policy));
+    diagnostics.extend(autogen::warnings(document, &policy));
+    let mut compiler =
+        Compiler { dialect, document: Arc::new(document.clone()), policy: &policy, diagnostics };
+    let rules = compiler.rules();
+    let mut diagnostics = compiler.diagnostics;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+    Compiled { rules, diagnostics }
+}
+
+struct Compiler<'d> {
+    dialect: &'d Kyverno,
+    document: Arc<Document>,
+    policy: &'d Policy,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A rule that is to be made: as it was written, or for controllers.
+struct Variant<'r> {
+    rule: &'r Rule,
+    name: Text,
+    matching: Match,
+    exclude: Option<Match>,
+    workload: Workload,
+}
+
+impl Compiler<'_> {
+    fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
+        let policy = self.policy;
+        let generated = autogen::generate(policy);
+        let mut rules = Vec::new();
+        for (i, rule) in policy.rules.iter().enumerate() {
+            let before = self.diagnostics.len();
+            let parts = self.parts(rule);
+            self.lint(rule, &parts);
+            let errors = self.diagnostics.iter().skip(before).filter(|diagnostic| diagnostic.is_error());
+            let broken = errors.map(|diagnostic| diagnostic.message.clone()).next();
+            let mut variants = vec![Variant {
+                rule,
+                name: rule.name.value.clone(),
+                matching: rule.matching.clone(),
+                exclude: rule.exclude.clone(),
+                workload: Workload::Pod,
+            }];
+            variants.extend(generated.iter().filter(|generated| generated.rule == i).map(|generated| {
+                Variant {
+                    rule,
+                    name: generated.name.clone(),
+                    matching: generated.matching.clone(),
+                    exclude: generated.exclude.clone(),
+                    workload: generated.workload,
+                }
+            }));
+            for variant in variants {
+                let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+                rules.push(self.rule(&variant, &parts, broken.as_deref(), position));
+            }
+        }
+        for broken in &policy.broken {
+            let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+            rules.extend(self.broken(broken, position));
+        }
+        rules
+    }
+
+    fn rule(
+        &mut self,
+        variant: &Variant<'_>,
+        parts: &Parts,
+        broken: Option<&str>,
+        position: u32,
+    ) -> kubewright_engine::Rule {
+        let Variant { rule, workload, .. } = *variant;
+        let mut body = parts.body.build(workload);
+        if let Some(reason) = broken {
+            body.check = Check::Impossible(format!("the rule is not valid: {reason}").into());
+            body.preconditions = None;
+            body.entries = Vec::new();
+        }
+        let written = rule.validate.message.as_ref().map(|message| message.value.clone()).unwrap_or_default();
+        let id = self.id(&variant.name);
+        let matcher =
+            Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
+        let settings = &self.policy.settings;
+        let judge = Judge {
+            id: Arc::clone(&id),
+            document: Arc::clone(&self.document),
+            home: self.policy.namespace.clone(),
+            body,
+            message: Message::new(variant.name.clone(), written, parts.message.rebased(workload)),
+            exceptions: self.exceptions(&variant.name),
+            actions: Actions {
+                overrides: [
+                    Overrides::compile(&rule.validate.failure_action_overrides),
+                    Overrides::compile(&settings.failure_action_overrides),
+                ],
+                rule: rule.validate.failure_action,
+                policy: settings.failure_action,
+            },
+            allows_existing_violations: rule.validate.allows_existing_violations,
+            is_scored: self.policy.annotations.is_scored,
+            matcher,
+        };
+        self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
+    }
+
+    /// Returns the rule that stands for one that is not valid, where it is known what it is about.
+    fn broken(&self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
+        let matching = broken.matching.as_ref()?;
+        let matcher = Matcher::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
+        let reason = format!("the rule is not valid: {}", broken.message);
+        let judge = Judge {
+            id: self.id(&broken.name),
+            document: Arc::clone(&self.document),
+            home: self.policy.namespace.clone(),
+            matcher,
+            body: Body { entries: Vec::new(), preconditions: None, check: Check::Impossible(reason.into()) },
+            message: Message::new(broken.name.clone(), Text::default(), Template::empty()),
+            exceptions: Vec::new(),
+            actions: Actions { overrides: Default::default(), rule: None, policy: Action::Audit },
+            allows_existing_violations: false,
+            is_scored: true,
+        };
+        Some(self.finish(judge, position, &broken.path, Vec::new()))
+    }
+
+    fn finish(
+        &self,
+        judge: Judge,
+        position: u32,
+        path: &[Step],
+        properties: Vec<(Text, Text)>,
+    ) -> kubewright_engine::Rule {
+        let annotations = &self.policy.annotations;
+        kubewright_engine::Rule {
+            id: Arc::clone(&judge.id),
+            scope: judge.matcher.scope(),
+            phase: Phase::Judge,
+            tier: 0,
+            precedence: 0,
+            position,
+            about: Arc::new(About {
+                severity: annotations.severity.clone(),
+                category: annotations.category.clone(),
+                properties,
+            }),
+            refuses_on_error: self.policy.settings.is_fail_closed,
+            is_exclusive: self.policy.settings.applies_one_rule,
+            location: self.document.locate(path),
+            program: Program::OnRequest(Box::new(judge)),
+        }
+    }
+
+    fn id(&self, rule: &Text) -> Arc<RuleId> {
+        RuleId { dialect: super::NAME, policy: self.policy.key(), rule: rule.clone() }.into()
+    }
+}
+
+impl Policy {
+    /// Returns `name`, or `namespace/name` of a namespaced policy.
+    pub(super) fn key(&self) -> Text {
+        match &self.namespace {
+            None => self.name.value.clone(),
+            Some(namespace) => format!("{namespace}/{}", self.name.value).into(),
+        }
+    }
+}

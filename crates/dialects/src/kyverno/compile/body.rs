@@ -1,0 +1,218 @@
+//! The parts of a rule, parsed once; a rule for controllers is built from the same ones.
+
+use std::sync::Arc;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Step, Text, Value};
+
+use super::Compiler;
+use crate::fields::{Placed, child, within};
+use crate::kyverno::conditions::Conditions;
+use crate::kyverno::context::Entry;
+use crate::kyverno::diagnostics as code;
+use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source};
+use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
+use crate::kyverno::mixed::Mixed;
+use crate::kyverno::pattern::Pattern;
+use crate::kyverno::source::{ContextEntry, Foreach, Method, Rule, Workload};
+use crate::kyverno::template::{Query, Template, TemplateProblem, TemplateProblemKind};
+use kubewright_lang::jmespath::ParseErrorKind;
+
+/// Everything in a rule that had to be parsed.
+pub(super) struct Parts {
+    pub(super) message: Template,
+    pub(super) body: BodyParts,
+}
+
+pub(super) struct BodyParts {
+    pub(super) entries: Vec<(Entry, Vec<Step>)>,
+    pub(super) preconditions: Option<Rooted<Conditions>>,
+    pub(super) check: CheckParts,
+}
+
+pub(super) enum CheckParts {
+    Pattern(PatternParts),
+    AnyPattern(Vec<PatternParts>),
+    Deny(Option<Rooted<Conditions>>),
+    Foreach(Vec<LoopParts>),
+    Impossible(Text),
+}
+
+pub(super) struct PatternParts {
+    pub(super) template: Template,
+    /// Where it has no variables.
+    pub(super) constant: Option<Arc<Pattern>>,
+    pub(super) path: Vec<Step>,
+}
+
+pub(super) struct LoopParts {
+    pub(super) path: Vec<Step>,
+    pub(super) list: Query,
+    pub(super) list_path: Vec<Step>,
+    pub(super) element_scope: Option<bool>,
+    pub(super) body: BodyParts,
+}
+
+impl Compiler<'_> {
+    /// Parses everything in `rule`.
+    pub(super) fn parts(&mut self, rule: &Rule) -> Parts {
+        let message = match &rule.validate.message {
+            Some(message) => {
+                self.template(&Placed { value: message.value.clone().into(), path: message.path.clone() })
+            }
+            None => Template::parse(&Value::from(""), &self.dialect.functions).0,
+        };
+        let body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
+        Parts { message, body }
+    }
+
+    fn body(
+        &mut self,
+        context: &[ContextEntry],
+        preconditions: Option<&Placed<Value>>,
+        method: &Method,
+    ) -> BodyParts {
+        BodyParts {
+            entries: context.iter().map(|entry| self.entry(entry)).collect(),
+            preconditions: preconditions.map(|conditions| self.conditions(conditions)),
+            check: self.check(method),
+        }
+    }
+
+    fn check(&mut self, method: &Method) -> CheckParts {
+        match method {
+            Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern)),
+            Method::AnyPattern(patterns) => {
+                let items = patterns.value.as_array().unwrap_or_default().iter().enumerate();
+                let place = |i| child(&patterns.path, i);
+                let each =
+                    items.map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }));
+                CheckParts::AnyPattern(each.collect())
+            }
+            Method::Deny(conditions) => {
+                CheckParts::Deny(conditions.as_ref().map(|conditions| self.conditions(conditions)))
+            }
+            Method::Foreach(loops) => {
+                CheckParts::Foreach(loops.iter().map(|one| self.foreach(one)).collect())
+            }
+            Method::Unsupported { field, .. } => {
+                CheckParts::Impossible(format!("not supported yet: {field}").into())
+            }
+        }
+    }
+
+    fn foreach(&mut self, one: &Foreach) -> LoopParts {
+        let (list, problems) = Query::parse(&one.list.value, &self.dialect.functions);
+        self.report(&one.list.path, problems);
+        LoopParts {
+            path: one.path.clone(),
+            list,
+            list_path: one.list.path.clone(),
+            element_scope: one.element_scope,
+            body: self.body(&one.context, one.preconditions.as_ref(), &one.method),
+        }
+    }
+
+    fn entry(&mut self, entry: &ContextEntry) -> (Entry, Vec<Step>) {
+        let (compiled, problems) = Entry::compile(entry, &self.dialect.functions);
+        // Places of an entry are those of the document already.
+        self.report(&[], problems);
+        (compiled, entry.path.clone())
+    }
+
+    fn conditions(&mut self, conditions: &Placed<Value>) -> Rooted<Conditions> {
+        let (value, problems) = Conditions::compile(conditions, &self.dialect.functions);
+        self.report(&conditions.path, problems);
+        Rooted { value, path: conditions.path.clone() }
+    }
+
+    fn pattern(&mut self, pattern: &Placed<Value>) -> PatternParts {
+        let template = self.template(pattern);
+        let constant =
+            template.constant().map(|value| Arc::new(Pattern::compile(&Mixed::Own(value.clone()))));
+        PatternParts { template, constant, path: pattern.path.clone() }
+    }
+
+    fn template(&mut self, value: &Placed<Value>) -> Template {
+        let (template, problems) = Template::parse(&value.value, &self.dialect.functions);
+        self.report(&value.path, problems);
+        template
+    }
+
+    fn report(&mut self, path: &[Step], problems: Vec<TemplateProblem>) {
+        for problem in problems {
+            let place = [path, &problem.path].concat();
+            let location = match problem.is_key {
+                true => self.document.locate_key(&place),
+                false => within(&self.document, &place, problem.position, problem.length),
+            };
+            let code = match problem.kind {
+                TemplateProblemKind::Expression(ParseErrorKind::UnknownFunction) => &code::UNKNOWN_FUNCTION,
+                _ => &code::BAD_JMESPATH,
+            };
+            self.diagnostics.push(Diagnostic::new(code, problem.message, location));
+        }
+    }
+}
+
+impl BodyParts {
+    /// Returns what runs for `workload`.
+    pub(super) fn build(&self, workload: Workload) -> Body {
+        Body {
+            entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
+            preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
+            check: match &self.check {
+                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload)),
+                CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
+                    patterns: patterns.iter().map(|pattern| pattern.build(workload)).collect(),
+                }),
+                CheckParts::Deny(conditions) => {
+                    Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
+                }
+                CheckParts::Foreach(loops) => {
+                    Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
+                }
+                CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
+            },
+        }
+    }
+}
+
+impl Rooted<Conditions> {
+    fn rebased(&self, workload: Workload) -> Self {
+        Self { value: self.value.rebased(workload), path: self.path.clone() }
+    }
+}
+
+impl PatternParts {
+    fn build(&self, workload: Workload) -> OnePattern {
+        let source = match &self.constant {
+            Some(pattern) => Source::Constant(Arc::clone(pattern).under(workload)),
+            None => Source::Variable(self.template.rebased_below(workload), workload),
+        };
+        OnePattern { source, path: self.path.clone() }
+    }
+}
+
+impl LoopParts {
+    fn build(&self, workload: Workload) -> Loop {
+        Loop {
+            path: self.path.clone(),
+            keys: object_path(self.list.text(), workload),
+            list: self.list.rebased(workload),
+            element_scope: self.element_scope,
+            body: self.body.build(workload),
+        }
+    }
+}
+
+/// Returns the keys of a list that is a plain path in the object, such as `request.object.spec.containers`.
+fn object_path(list: &str, workload: Workload) -> Option<Vec<Step>> {
+    let path = list.trim().strip_prefix("request.object.")?.trim_end_matches("[]");
+    let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let keys: Vec<&str> = path.split('.').collect();
+    let prefix = if keys.first() == Some(&"spec") { workload.keys() } else { &[] };
+    keys.iter()
+        .all(|key| is_key(key))
+        .then(|| prefix.iter().chain(&keys).map(|key| Step::from(*key)).collect())
+}

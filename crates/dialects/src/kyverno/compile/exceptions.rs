@@ -1,0 +1,33 @@
+//! Which exceptions are made from a rule.
+
+use super::Compiler;
+use crate::fields::Placed;
+use crate::kyverno::conditions::Conditions;
+use crate::kyverno::evaluate::Exception;
+use crate::kyverno::matching::Matcher;
+use crate::kyverno::source;
+use kubewright_lang::glob;
+use kubewright_value::{Budget, Text};
+
+impl Compiler<'_> {
+    /// Returns the exceptions from the rule called `name`.
+    pub(super) fn exceptions(&self, name: &Text) -> Vec<Exception> {
+        let policy = self.policy.key();
+        let about = self.dialect.exceptions.iter().filter(|exception| is_about(exception, &policy, name));
+        about.map(|exception| self.exception(exception)).collect()
+    }
+
+    fn exception(&self, exception: &source::Exception) -> Exception {
+        let compile = |conditions: &Placed<_>| Conditions::compile(conditions, &self.dialect.functions).0;
+        Exception {
+            key: exception.key.clone(),
+            matcher: Matcher::of_exception(&exception.matching),
+            conditions: exception.conditions.as_ref().map(compile),
+        }
+    }
+}
+
+fn is_about(exception: &source::Exception, policy: &Text, rule: &Text) -> bool {
+    let fits = |pattern: &Text| glob::matches(pattern, rule, &mut Budget::default()).unwrap_or(false);
+    exception.policies.iter().any(|(name, rules)| name == policy && rules.iter().any(fits))
+}

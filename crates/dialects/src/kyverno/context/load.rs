@@ -1,0 +1,400 @@
+//! Loading context entries: what each source is asked, and what becomes of the answer.
+
+use kubewright_engine::{Answer, ApiCall, EvalError, ObjectName, Query as Asked};
+use kubewright_value::{Map, Text, Value};
+
+use super::super::template::{Query, Template, text_of};
+use super::entry::{Call, Entry, From};
+use super::given::merged;
+use super::{Context, MAX_LOADED, Sourced, Unresolved, View};
+
+impl Context<'_> {
+    /// Returns the value of the entry at `place`, which is looked for once.
+    pub(super) fn load(&mut self, place: usize) -> Result<Sourced, Unresolved> {
+        let Some(declared) = self.declared.get(place) else { return Ok(Sourced::own(Value::Null)) };
+        if let Some(loaded) = &declared.loaded {
+            return loaded.clone();
+        }
+        let (entry, scope) = (declared.entry, declared.scope);
+        self.budget.enter()?;
+        let outer = self.view.replace(View { scope, declared: place });
+        let loaded = self.load_entry(entry).and_then(|found| self.keep(entry, found, place));
+        self.view = outer;
+        self.budget.leave();
+        if let Some(declared) = self.declared.get_mut(place) {
+            declared.loaded = Some(loaded.clone());
+        }
+        loaded
+    }
+
+    fn load_entry(&mut self, entry: &Entry) -> Result<Sourced, Unresolved> {
+        match &entry.from {
+            From::Variable { value, query, default, shown } => {
+                let parts =
+                    Variable { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
+                self.variable(&entry.name, parts, shown)
+            }
+            From::ConfigMap { name, namespace, shown } => {
+                let prefix = format!("failed to retrieve config map for context entry {}: ", entry.name);
+                self.config_map(&entry.name, name, namespace.as_ref(), shown)
+                    .map_err(|unresolved| unresolved.within(&prefix))
+            }
+            From::ApiCall(call) => self.api_call(&entry.name, call),
+            From::Image { reference, query, shown } => {
+                self.image(&entry.name, reference, query.as_ref(), shown)
+            }
+            From::Shared { name, query } => self.shared(&entry.name, name, query.as_ref()),
+        }
+    }
+
+    /// Counts what was loaded. What is looked up is merged with what had the name before.
+    fn keep(&mut self, entry: &Entry, found: Sourced, place: usize) -> Result<Sourced, Unresolved> {
+        let size = size(&found.value);
+        self.budget.step(size as u64 / 16)?;
+        self.loaded = self.loaded.saturating_add(size);
+        if self.loaded > MAX_LOADED {
+            return Err(Unresolved::Error(EvalError::limit(format!(
+                "context size limit exceeded: {} bytes exceeds limit of {MAX_LOADED} bytes",
+                self.loaded
+            ))));
+        }
+        if !entry.is_looked_up() || found.value.as_object().is_none() {
+            return Ok(found);
+        }
+        let View { scope, .. } = self.view();
+        let Some(earlier) = self.named(&entry.name, View { scope, declared: place })? else {
+            return Ok(found);
+        };
+        Ok(Sourced {
+            value: merged(&earlier.value, &found.value),
+            is_foreign: earlier.is_foreign || found.is_foreign,
+        })
+    }
+
+    fn variable(&mut self, name: &str, parts: Variable<'_>, shown: &str) -> Result<Sourced, Unresolved> {
+        let within =
+            |shown: &str| format!("failed to substitute variables in context entry {name} {shown}: ");
+        let default = match parts.default {
+            Some(default) => {
+                let found = default.resolve(self).map_err(|unresolved| unresolved.within(&within("")))?;
+                Some(Sourced::from(found)).filter(|default| !default.value.is_null())
+            }
+            None => None,
+        };
+        let found = match (parts.value, parts.query) {
+            (Some(value), query) => {
+                let value = value.resolve(self).map_err(|unresolved| unresolved.within(&within(shown)))?;
+                let value = Sourced::from(value);
+                match query {
+                    Some(query) => or_default(query, query.find_in(&value, self), default.as_ref())?,
+                    None => Some(value),
+                }
+            }
+            (None, Some(query)) => or_default(query, query.find(self), default.as_ref())?
+                .filter(|found| !found.value.is_null())
+                .or(default),
+            (None, None) => default,
+        };
+        found.filter(|found| !found.value.is_null()).ok_or_else(|| {
+            let message =
+                format!("failed to add context entry for variable {name} since it evaluated to nil");
+            Unresolved::Error(EvalError::new(message))
+        })
+    }
+
+    fn config_map(
+        &mut self,
+        entry: &Text,
+        name: &Template,
+        namespace: Option<&Template>,
+        shown: &[Text; 2],
+    ) -> Result<Sourced, Unresolved> {
+        let [shown_name, shown_namespace] = shown;
+        let name = self.plain(entry, "configMap.name", name, shown_name)?;
+        let namespace = match namespace {
+            Some(namespace) => self.plain(entry, "configMap.namespace", namespace, shown_namespace)?,
+            None => Text::default(),
+        };
+        let namespace = match (namespace.as_str(), self.home) {
+            ("", Some(home)) => home.clone(),
+            ("", None) => "default".into(),
+            (given, Some(home)) if given != home => {
+                return Err(Unresolved::Error(EvalError::new(format!(
+                    "context entry {entry}: configMap namespace \"{given}\" is different from policy namespace \"{home}\""
+                ))));
+            }
+            _ => namespace,
+        };
+        let asked = Asked::Object(ObjectName {
+            group: Text::default(),
+            kind: "ConfigMap".into(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+        });
+        match self.world.get(&asked) {
+            Answer::Found(map) => {
+                let field = |key: &str| map.get(key).cloned().unwrap_or_default();
+                let made = Map::from([("data", field("data")), ("metadata", field("metadata"))]);
+                Ok(Sourced::own(made.into()))
+            }
+            Answer::Absent => Err(Unresolved::Error(EvalError::new(format!(
+                "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
+            )))),
+            Answer::Unknown => Err(unanswered(entry, asked, "or put the ConfigMap among the known objects")),
+        }
+    }
+
+    /// Returns a text of an entry.
+    fn plain(
+        &mut self,
+        entry: &str,
+        field: &str,
+        template: &Template,
+        shown: &str,
+    ) -> Result<Text, Unresolved> {
+        let prefix = || format!("failed to substitute variables in context {entry} {field} {shown}: ");
+        let found = template.resolve(self).map_err(|unresolved| unresolved.within(&prefix()))?;
+        match found.plain().as_ref() {
+            Value::String(text) => Ok(text.clone()),
+            other => {
+                let message = format!("{}expected string, got {}", prefix(), go_type(other));
+                Err(Unresolved::Error(EvalError::new(message)))
+            }
+        }
+    }
+
+    fn api_call(&mut self, entry: &Text, call: &Call) -> Result<Sourced, Unresolved> {
+        const FETCH: &str = "failed to fetch data for APICall: ";
+        let asked = self.asked(entry, call).map_err(|unresolved| unresolved.within(FETCH))?;
+        let answer = match self.world.get(&Asked::Api(asked.clone())) {
+            Answer::Found(answer) => answer,
+            Answer::Absent => {
+                let message = match call.path {
+                    Some(_) => format!(
+                        "{FETCH}failed to {} resource with raw url: {}: the server could not find the requested resource",
+                        asked.method, asked.url
+                    ),
+                    None => format!("{FETCH}HTTP 404 Not Found: "),
+                };
+                let failed = Unresolved::Error(EvalError::new(message));
+                return call.default.clone().map(Sourced::own).ok_or(failed);
+            }
+            Answer::Unknown => {
+                let how = "or give the answer in `apiCallResponses` of the test file";
+                return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
+            }
+        };
+        let answer = Sourced { value: answer, is_foreign: true };
+        let Some(query) = &call.query else { return Ok(answer) };
+        query.find_in(&answer, self).map_err(|unresolved| {
+            let what = format!("failed to apply JMESPath {} for context entry {entry}: ", query.text());
+            unresolved.within(&format!("failed to store data for APICall: {what}"))
+        })
+    }
+
+    /// Returns the call with its variables put in. A namespaced policy asks for its own namespace only.
+    fn asked(&mut self, entry: &str, call: &Call) -> Result<ApiCall, Unresolved> {
+        let within = format!("failed to substitute variables in context entry {entry} {}: ", call.shown);
+        let mut text = |template: &Template| -> Result<Text, Unresolved> {
+            template.resolve_text(self).map_err(|unresolved| unresolved.within(&within))
+        };
+        let path = call.path.as_ref().map(&mut text).transpose()?.unwrap_or_default();
+        let service = call.service.as_ref().map(&mut text).transpose()?.unwrap_or_default();
+        let mut data = Map::new();
+        for (key, template) in &call.data {
+            let value = template.resolve(self).map_err(|unresolved| unresolved.within(&within))?;
+            data.insert(key.clone(), value.plain().into_owned());
+        }
+        if let Some(home) = self.home {
+            stay_at_home(&path, home)?;
+        }
+        let data = if data.is_empty() { Text::default() } else { text_of(&data.into()) };
+        Ok(ApiCall { method: call.method.clone(), url: if path.is_empty() { service } else { path }, data })
+    }
+
+    fn image(
+        &mut self,
+        entry: &Text,
+        reference: &Template,
+        query: Option<&Query>,
+        shown: &str,
+    ) -> Result<Sourced, Unresolved> {
+        let reference = reference.resolve(self).map_err(|unresolved| {
+            unresolved.within(&format!("failed to substitute variables in context entry {entry} {shown}: "))
+        })?;
+        let Value::String(reference) = reference.plain().into_owned() else {
+            let message = format!(
+                "invalid image reference {}, image reference must be a string",
+                text_of(&reference.plain())
+            );
+            return Err(Unresolved::Error(EvalError::new(message)));
+        };
+        let answer = match self.world.get(&Asked::Image(reference.clone())) {
+            Answer::Found(answer) => Sourced { value: answer, is_foreign: true },
+            Answer::Absent => {
+                let message = format!("failed to fetch image descriptor: {reference}, error: not found");
+                return Err(Unresolved::Error(EvalError::new(message)));
+            }
+            Answer::Unknown => {
+                return Err(unanswered(entry, Asked::Image(reference), "since no registry is asked here"));
+            }
+        };
+        let Some(query) = query else { return Ok(answer) };
+        query.find_in(&answer, self).map_err(|unresolved| {
+            let text = query.text();
+            unresolved.within(&format!(
+                "failed to apply JMESPath ({text}) results to context entry {entry}, error: "
+            ))
+        })
+    }
+
+    fn shared(
+        &mut self,
+        entry: &Text,
+        name: &Template,
+        query: Option<&Query>,
+    ) -> Result<Sourced, Unresolved> {
+        let error = |message: String| Unresolved::Error(EvalError::new(message));
+        if self.home.is_some() {
+            let message =
+                format!("context entry {entry}: globalReference is not allowed in namespaced policies");
+            return Err(error(message));
+        }
+        let prefix = format!("failed to marshal APICall data for context entry {entry}: ");
+        let name = name.resolve_text(self).map_err(|unresolved| unresolved.within(&prefix))?;
+        let mut parts = name.split('.');
+        let (shared, projection) = (parts.next().unwrap_or_default(), parts.next());
+        let asked = Asked::Shared(shared.into());
+        let answer = match self.world.get(&asked) {
+            Answer::Found(answer) => answer,
+            Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
+            Answer::Unknown => {
+                let how = "or give it in `globalContextEntries` of the test file";
+                return Err(unanswered(entry, asked, how).within(&prefix));
+            }
+        };
+        let answer = match projection {
+            None | Some("") => answer,
+            Some(projection) => answer.get(projection).cloned().ok_or_else(|| {
+                error(format!("{prefix}global context mock: projection \"{projection}\" not found"))
+            })?,
+        };
+        let answer = Sourced::own(answer);
+        let Some(query) = query else { return Ok(answer) };
+        query.find_in(&answer, self).map_err(|unresolved| {
+            let what = format!("failed to apply JMESPath {} for context entry {entry}: ", query.text());
+            unresolved.within(&format!("{prefix}{what}"))
+        })
+    }
+}
+
+/// The parts of an entry that is made from the rule itself.
+struct Variable<'e> {
+    value: Option<&'e Template>,
+    query: Option<&'e Query>,
+    default: Option<&'e Template>,
+}
+
+/// Returns what was found, or the default if the rule could not find it.
+fn or_default(
+    query: &Query,
+    found: Result<Sourced, Unresolved>,
+    default: Option<&Sourced>,
+) -> Result<Option<Sourced>, Unresolved> {
+    match (found, default) {
+        (Ok(found), _) => Ok(Some(found)),
+        (Err(unresolved), Some(default)) if unresolved.is_of_the_rule() => Ok(Some(default.clone())),
+        (Err(unresolved), _) => {
+            let prefix = format!("failed to apply jmespath {} to variable <nil>: ", query.text());
+            Err(unresolved.within(&prefix))
+        }
+    }
+}
+
+/// Says what nobody knows, and how to make it known.
+fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
+    let message = format!(
+        "context entry {entry} needs {asked}, which is not known here: give `{entry}` a value in the values file, {how}"
+    );
+    Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) })
+}
+
+/// Refuses a path outside of the namespace `home`.
+fn stay_at_home(path: &str, home: &str) -> Result<(), Unresolved> {
+    let (path, _) = path.split_once(['?', '#']).unwrap_or((path, ""));
+    let path = clean(&decoded(path));
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    let namespace = match parts.as_slice() {
+        ["api", _, "namespaces", namespace, ..] | ["apis", _, _, "namespaces", namespace, ..] => namespace,
+        _ => {
+            return Err(Unresolved::Error(EvalError::new(format!(
+                "path {path} does not contain a namespace segment, which is required for namespaced policies"
+            ))));
+        }
+    };
+    if *namespace == home {
+        return Ok(());
+    }
+    Err(Unresolved::Error(EvalError::new(format!(
+        "path {path} refers to namespace {namespace}, which is different from the policy namespace {home}"
+    ))))
+}
+
+/// Returns a path with its `%` codes replaced; what is no such code stays.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'%').then(|| after.get(..2)).flatten();
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns a path without `.`, `..` and double slashes; `.` for an empty one.
+fn clean(path: &str) -> String {
+    let is_absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if is_absolute || parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    match (is_absolute, parts.is_empty()) {
+        (true, _) => format!("/{}", parts.join("/")),
+        (false, true) => ".".to_owned(),
+        (false, false) => parts.join("/"),
+    }
+}
+
+/// Returns how many bytes `value` is as JSON, nearly.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 1,
+        Value::Object(map) => map.iter().map(|(key, item)| key.len() + 4 + size(item)).sum::<usize>() + 1,
+    }
+}
+
+/// Returns what messages call the type of a value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) => match number.as_i64() {
+            Some(_) => "int64",
+            None => "float64",
+        },
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

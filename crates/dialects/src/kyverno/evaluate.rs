@@ -1,0 +1,529 @@
+//! One rule on one object: match, context, preconditions, exceptions, then the check itself.
+
+pub(super) mod patterns;
+
+use std::sync::Arc;
+
+use kubewright_engine::{
+    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation, Request,
+    RequestProgram, RuleId, Tracer,
+};
+use kubewright_value::{Document, Map, Step, Text, Value};
+
+use super::conditions::Conditions;
+use super::context::{Context, Entry, Sourced, Unresolved, overlaid};
+use super::matching::{Matcher, Overrides};
+use super::message::Message;
+use super::notes::Notes;
+use super::source::Action;
+use super::template::Query;
+use super::trace;
+use patterns::{AnyPattern, OnePattern};
+
+/// A compiled rule.
+pub(super) struct Judge {
+    pub(super) id: Arc<RuleId>,
+    /// Where everything in it stands.
+    pub(super) document: Arc<Document>,
+    /// Of a namespaced policy.
+    pub(super) home: Option<Text>,
+    pub(super) matcher: Matcher,
+    pub(super) body: Body,
+    pub(super) message: Message,
+    pub(super) exceptions: Vec<Exception>,
+    pub(super) actions: Actions,
+    pub(super) allows_existing_violations: bool,
+    /// Whether a violation counts; otherwise it is a warning.
+    pub(super) is_scored: bool,
+}
+
+/// What is loaded, asked and checked: of a rule, or of one loop of it.
+pub(super) struct Body {
+    pub(super) entries: Vec<Entry>,
+    pub(super) preconditions: Option<Rooted<Conditions>>,
+    pub(super) check: Check,
+}
+
+/// How a rule checks.
+pub(super) enum Check {
+    Pattern(OnePattern),
+    AnyPattern(AnyPattern),
+    Deny(Option<Rooted<Conditions>>),
+    Foreach(Vec<Loop>),
+    /// What cannot run, and why.
+    Impossible(Text),
+}
+
+/// One loop.
+pub(super) struct Loop {
+    pub(super) path: Vec<Step>,
+    pub(super) list: Query,
+    /// The keys from the object to the list, where the list is a plain path.
+    pub(super) keys: Option<Vec<Step>>,
+    pub(super) element_scope: Option<bool>,
+    pub(super) body: Body,
+}
+
+/// Something and where it stands in the document.
+pub(super) struct Rooted<T> {
+    pub(super) value: T,
+    pub(super) path: Vec<Step>,
+}
+
+/// What a violation leads to, and where.
+pub(super) struct Actions {
+    /// Of the rule, then of the policy.
+    pub(super) overrides: [Overrides; 2],
+    pub(super) rule: Option<Action>,
+    pub(super) policy: Action,
+}
+
+/// An exception from the rule.
+pub(super) struct Exception {
+    pub(super) key: Text,
+    pub(super) matcher: Matcher,
+    pub(super) conditions: Option<Conditions>,
+}
+
+/// What is checked: the whole object, or an element of a loop.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    object: &'a Value,
+    is_element: bool,
+    /// How many loops it is in.
+    nesting: usize,
+}
+
+impl<'a> Subject<'a> {
+    fn whole(object: &'a Value) -> Self {
+        Self { object, is_element: false, nesting: 0 }
+    }
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Pass(Text),
+    Skip(Text),
+    /// There is nothing to say.
+    Nothing(Text),
+    Fail(Failure),
+    Error(EvalError),
+}
+
+/// A violation.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    /// In the object; empty when it is not known.
+    pub(super) path: Vec<Step>,
+    /// In the document of the rule; empty when it is the whole rule.
+    pub(super) at: Vec<Step>,
+}
+
+impl RequestProgram for Judge {
+    fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        let mut notes = notes(evaluation.tracer);
+        let operation = evaluation.request.operation;
+        let subject = self.subject(object, evaluation);
+        let reason = self.matcher.matches(&subject, operation, evaluation, &mut notes)?;
+        trace::tell(&mut notes, evaluation.tracer, &self.document);
+        Ok(match reason {
+            None => Applies::Yes,
+            Some(reason) => Applies::Outside(reason),
+        })
+    }
+
+    fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        let mut notes = notes(evaluation.tracer);
+        let subject = self.subject(object, evaluation);
+        let result = self.run(&subject, evaluation, &mut notes);
+        trace::tell(&mut notes, evaluation.tracer, &self.document);
+        match result {
+            Ran::Excepted(effect) => Ok(effect),
+            Ran::Checked(verdict) => self.effect(verdict, evaluation),
+        }
+    }
+
+    fn branches(&self) -> Vec<Branch> {
+        let mut found = Vec::new();
+        self.body.branches(&mut found);
+        let branch =
+            |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
+        found.into_iter().map(branch).collect()
+    }
+}
+
+enum Ran {
+    Excepted(Effect),
+    Checked(Verdict),
+}
+
+impl Judge {
+    /// Returns the object that is judged: the one of the request, with what the caller puts into it.
+    fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
+        let given = evaluation.world.given(&self.id, evaluation.request);
+        if given.is_empty() {
+            return object.clone();
+        }
+        let key = match evaluation.request.operation {
+            Operation::Delete => "oldObject",
+            _ => "object",
+        };
+        overlaid(object, key, given)
+    }
+
+    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Ran {
+        let excepted = match self.excepted(object, evaluation, notes) {
+            Ok(excepted) => excepted,
+            Err(error) => return Ran::Checked(Verdict::Error(error)),
+        };
+        let mut context = Context::new(evaluation, object, &self.id, self.home.as_ref());
+        context.declare(&self.body.entries);
+        match self.body.precondition(&mut context, notes) {
+            Ok(None) => {}
+            Ok(Some(skip)) => return Ran::Checked(Verdict::Skip(skip)),
+            Err(error) => return Ran::Checked(Verdict::Error(error)),
+        }
+        let exceptions = exceptions(&excepted, &mut context, notes);
+        if !exceptions.is_empty() {
+            let message = format!("rule is skipped due to policy exceptions{}", exceptions.join(", "));
+            return Ran::Excepted(Effect::Skip { message: message.into(), exceptions });
+        }
+        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, notes);
+        let verdict = self.forgiven(verdict, evaluation);
+        Ran::Checked(verdict)
+    }
+
+    /// Checks what `subject` is about.
+    fn check<'a>(
+        &'a self,
+        check: &'a Check,
+        subject: Subject<'_>,
+        context: &mut Context<'a>,
+        notes: &mut Notes,
+    ) -> Verdict {
+        match check {
+            Check::Pattern(_) | Check::AnyPattern(_) if context.is_deletion() && !subject.is_element => {
+                Verdict::Nothing("patterns are not checked on DELETE".into())
+            }
+            Check::Pattern(pattern) => pattern.check(subject.object, &self.message, context, notes),
+            Check::AnyPattern(patterns) => patterns.check(subject.object, &self.message, context, notes),
+            Check::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
+            Check::Foreach(loops) => self.loops(loops, subject, context, notes),
+            Check::Impossible(reason) => Verdict::Error(EvalError::new(reason.as_str())),
+        }
+    }
+
+    fn deny(
+        &self,
+        conditions: Option<&Rooted<Conditions>>,
+        context: &mut Context<'_>,
+        notes: &mut Notes,
+    ) -> Verdict {
+        let (holds, messages, at) = match conditions {
+            None => (true, None, Vec::new()),
+            Some(conditions) => {
+                let mark = notes.mark();
+                let result = conditions.value.evaluate(context, notes);
+                notes.rebase(mark, &conditions.path);
+                match result {
+                    Ok(verdict) => (verdict.holds, Some(verdict), conditions.path.clone()),
+                    Err(unresolved) => {
+                        return Verdict::Error(failed("failed to check deny conditions", unresolved));
+                    }
+                }
+            }
+        };
+        match holds {
+            false => Verdict::Pass(self.message.passed.clone()),
+            true => {
+                let message = self.message.denied(messages.as_ref(), context);
+                Verdict::Fail(Failure { message, path: Vec::new(), at })
+            }
+        }
+    }
+
+    fn loops<'a>(
+        &'a self,
+        loops: &'a [Loop],
+        subject: Subject<'_>,
+        context: &mut Context<'a>,
+        notes: &mut Notes,
+    ) -> Verdict {
+        let mut applied = 0;
+        let mut list_error = None;
+        for one in loops {
+            let elements = match context.find(&one.list) {
+                Ok(found) => found,
+                Err(Unresolved::Missing(_)) => continue,
+                Err(unresolved) => {
+                    list_error = Some(failed("failed to evaluate list", unresolved));
+                    continue;
+                }
+            };
+            let single = [elements.value.clone()];
+            let items = elements.value.as_array().unwrap_or(&single);
+            for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.is_null()) {
+                context.checkpoint();
+                notes.open();
+                let verdict =
+                    self.element(one, (element, index, elements.is_foreign), subject, context, notes);
+                notes.close(|| trace::element(one, index, element, &verdict));
+                context.restore();
+                match verdict {
+                    Verdict::Pass(_) => applied += 1,
+                    Verdict::Skip(_) | Verdict::Nothing(_) => {}
+                    Verdict::Fail(mut failure) => {
+                        failure.message = format!("validation failure: {}", failure.message);
+                        failure.path = one.path_of(index, failure.path, elements.value.as_array());
+                        if failure.at.is_empty() {
+                            failure.at.clone_from(&one.path);
+                        }
+                        return Verdict::Fail(failure);
+                    }
+                    Verdict::Error(mut error) => {
+                        error.message = format!("validation failure: {}", error.message);
+                        return Verdict::Error(error);
+                    }
+                }
+            }
+        }
+        match (applied, list_error) {
+            (0, Some(error)) => Verdict::Error(error),
+            (0, None) => Verdict::Nothing("no element was checked".into()),
+            _ => Verdict::Pass("rule passed".into()),
+        }
+    }
+
+    fn element<'a>(
+        &'a self,
+        one: &'a Loop,
+        (element, index, is_foreign): (&Value, usize, bool),
+        subject: Subject<'_>,
+        context: &mut Context<'a>,
+        notes: &mut Notes,
+    ) -> Verdict {
+        let is_map = element.as_object().is_some();
+        if one.element_scope == Some(true) && !is_map {
+            let kind = go_type(element);
+            return Verdict::Error(EvalError::new(format!(
+                "failed to process foreach: cannot use elementScope=true foreach rules for elements that are \
+                 not maps, expected type=map got type={kind}"
+            )));
+        }
+        let is_scoped = one.element_scope.unwrap_or(is_map);
+        let sourced = Sourced { value: element.clone(), is_foreign };
+        context.enter_sourced(&sourced, index, subject.nesting);
+        context.declare(&one.body.entries);
+        match one.body.precondition(context, notes) {
+            Ok(None) => {}
+            Ok(Some(skip)) => return Verdict::Skip(skip),
+            // An element that cannot be asked about is left out, as its author's `||` would do.
+            Err(error) if error.kind == EvalErrorKind::Evaluation => {
+                return Verdict::Skip(error.message.into());
+            }
+            Err(error) => return Verdict::Error(error),
+        }
+        let inner = match is_scoped {
+            true => Subject { object: element, is_element: true, nesting: subject.nesting + 1 },
+            false => Subject { nesting: subject.nesting + 1, ..subject },
+        };
+        self.check(&one.body.check, inner, context, notes)
+    }
+
+    /// Returns the exceptions that are about `object`.
+    fn excepted(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Vec<&Exception>, EvalError> {
+        let operation = evaluation.request.operation;
+        let mut found = Vec::new();
+        for exception in &self.exceptions {
+            notes.open();
+            let is_about = exception.matcher.matches(object, operation, evaluation, notes)?.is_none();
+            notes.close(|| trace::exception(&exception.key, is_about));
+            if is_about {
+                found.push(exception);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed.
+    fn forgiven(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Verdict {
+        let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == Action::Enforce;
+        let request = evaluation.request;
+        let can_be = is_enforced && self.allows_existing_violations && request.operation == Operation::Update;
+        if !can_be || !matches!(verdict, Verdict::Fail(_)) {
+            return verdict;
+        }
+        match self.was_bad(request, evaluation) {
+            Ok(true) => {
+                Verdict::Skip("skipping the rule evaluation as pre-existing violations are allowed".into())
+            }
+            Ok(false) => verdict,
+            Err(_) => Verdict::Skip("failed to validate old object".into()),
+        }
+    }
+
+    /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
+    fn was_bad(&self, request: &Request, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
+        let before = Request {
+            operation: Operation::Create,
+            object: request.old_object.clone(),
+            old_object: Value::Null,
+            user: nobody(),
+            roles: Vec::new(),
+            cluster_roles: Vec::new(),
+            ..request.clone()
+        };
+        let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
+        let mut evaluation =
+            Evaluation::new(&before, evaluation.world, evaluation.budget, &mut tracer, &memory);
+        let object = &before.object;
+        if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
+            return Ok(false);
+        }
+        let mut context = Context::new(&mut evaluation, object, &self.id, self.home.as_ref());
+        context.declare(&self.body.entries);
+        if self.body.precondition(&mut context, &mut notes)?.is_some() {
+            return Ok(false);
+        }
+        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, &mut notes);
+        Ok(matches!(verdict, Verdict::Fail(_)))
+    }
+
+    fn effect(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        Ok(match verdict {
+            Verdict::Pass(message) => Effect::Pass(message),
+            Verdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
+            Verdict::Nothing(reason) => Effect::Nothing(reason),
+            Verdict::Error(error) => return Err(error),
+            Verdict::Fail(Failure { message, path, at }) => {
+                let is_refusal = self.actions.effective(evaluation)? == Action::Enforce;
+                let location = (!at.is_empty()).then(|| self.document.locate(&at));
+                match self.is_scored {
+                    true => Effect::Fail { message, path, denial: None, is_refusal, location },
+                    false => Effect::Warn { message, path, is_refusal, location },
+                }
+            }
+        })
+    }
+}
+
+impl Body {
+    /// Returns nothing when the preconditions are met, otherwise why the rule is skipped.
+    fn precondition(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<Option<Text>, EvalError> {
+        let Some(conditions) = &self.preconditions else { return Ok(None) };
+        let mark = notes.mark();
+        let result = conditions.value.evaluate(context, notes);
+        notes.rebase(mark, &conditions.path);
+        let verdict = result.map_err(|unresolved| failed("failed to evaluate preconditions", unresolved))?;
+        Ok(match (verdict.holds, verdict.text().as_str()) {
+            (true, _) => None,
+            (false, "") => Some("preconditions not met".into()),
+            (false, messages) => Some(format!("preconditions not met; {messages}").into()),
+        })
+    }
+
+    fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
+        if let Some(conditions) = &self.preconditions {
+            into.extend(conditions.branches());
+        }
+        match &self.check {
+            Check::Pattern(pattern) => into.extend(pattern.branches()),
+            Check::AnyPattern(patterns) => into.extend(patterns.branches()),
+            Check::Deny(Some(conditions)) => into.extend(conditions.branches()),
+            Check::Foreach(loops) => {
+                for (i, one) in loops.iter().enumerate() {
+                    into.push((format!("foreach[{i}]"), one.path.clone()));
+                    one.body.branches(into);
+                }
+            }
+            Check::Deny(None) | Check::Impossible(_) => {}
+        }
+    }
+}
+
+impl Rooted<Conditions> {
+    fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        let below = |path: Vec<Step>| self.path.iter().cloned().chain(path).collect();
+        self.value.branches().into_iter().map(|(what, path)| (what, below(path))).collect()
+    }
+}
+
+impl Loop {
+    /// Returns where in the object a failure is that was found at `path` of element `index`.
+    fn path_of(&self, index: usize, path: Vec<Step>, list: Option<&[Value]>) -> Vec<Step> {
+        let Some(keys) = &self.keys else { return Vec::new() };
+        let index = list.map(|_| Step::Index(index));
+        keys.iter().cloned().chain(index).chain(path).collect()
+    }
+}
+
+impl Actions {
+    /// Returns what a violation of the request's object leads to.
+    fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<Action, EvalError> {
+        let [of_rule, of_policy] = &self.overrides;
+        if let Some(action) = of_rule.action(evaluation)? {
+            return Ok(action);
+        }
+        if let Some(action) = self.rule {
+            return Ok(action);
+        }
+        Ok(of_policy.action(evaluation)?.unwrap_or(self.policy))
+    }
+}
+
+/// Returns the keys of the exceptions whose conditions hold. One that cannot be answered makes no exception.
+fn exceptions(about: &[&Exception], context: &mut Context<'_>, notes: &mut Notes) -> Vec<Text> {
+    let mut found = Vec::new();
+    for exception in about {
+        let is_met = match &exception.conditions {
+            None => true,
+            Some(conditions) => conditions.evaluate(context, notes).is_ok_and(|verdict| verdict.holds),
+        };
+        if is_met {
+            found.push(exception.key.clone());
+        }
+    }
+    found
+}
+
+/// Returns the error of a step that could not be done because something is unresolved.
+fn failed(step: &str, unresolved: Unresolved) -> EvalError {
+    match unresolved {
+        Unresolved::Missing(message) => EvalError::new(format!("{step}: {message}")),
+        Unresolved::Error(error) => EvalError { message: format!("{step}: {}", error.message), ..error },
+    }
+}
+
+/// Returns one who asks and is in no group that a rule could name.
+fn nobody() -> Value {
+    Map::from([
+        ("username", Value::from("kyverno:kyverno-invalid-controller")),
+        ("uid", "kyverno:invaliduid".into()),
+        ("groups", vec!["kyverno:invalidgroup"].into()),
+    ])
+    .into()
+}
+
+fn notes(tracer: &Tracer) -> Notes {
+    if tracer.is_on() { Notes::on() } else { Notes::off() }
+}
+
+/// Returns what Go calls the type of `value`.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.as_i64().is_some() => "int64",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,151 @@
+//! Kinds as a policy names them: `Pod`, `apps/v1/Deployment`, `*/Pod.status`, `Pod/exec`, `*/*`.
+//!
+//! Every part may have wildcards. A part that is not there stands for anything, except the subresource:
+//! without one, only the object itself is meant.
+
+use std::fmt;
+
+use kubewright_engine::{GroupVersionKind, Request};
+use kubewright_lang::glob::Glob;
+use kubewright_value::{Budget, Exhausted, Text};
+
+/// A kind as a policy names it.
+#[derive(Debug, Clone)]
+pub(super) enum KindSelector {
+    /// Only the name of a kind, without wildcards: the usual form.
+    Named(Text),
+    Parts(Box<Parts>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    group: Glob,
+    version: Glob,
+    kind: Glob,
+    subresource: Glob,
+}
+
+/// Parts of a Pod that a rule about Pods is about as well.
+const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
+
+/// The kinds that stand in requests for a part of something else: subresource, kind there, and the kind it belongs to.
+const OPTIONS: [(&str, &str, &str); 10] = [
+    ("exec", "PodExecOptions", "Pod"),
+    ("attach", "PodAttachOptions", "Pod"),
+    ("portforward", "PodPortForwardOptions", "Pod"),
+    ("proxy", "PodProxyOptions", "Pod"),
+    ("log", "PodLogOptions", "Pod"),
+    ("binding", "Binding", "Pod"),
+    ("eviction", "Eviction", "Pod"),
+    ("proxy", "NodeProxyOptions", "Node"),
+    ("proxy", "ServiceProxyOptions", "Service"),
+    ("token", "TokenRequest", "ServiceAccount"),
+];
+
+impl KindSelector {
+    /// Reads `text`: parts between `/`, and a subresource behind `/` or `.`.
+    pub(super) fn parse(text: &str) -> Self {
+        let (front, last) = text.rsplit_once('/').map_or((None, text), |(front, last)| (Some(front), last));
+        let parts: Vec<&str> =
+            front.into_iter().flat_map(|front| front.split('/')).chain(last.split('.')).collect();
+        let [group, version, kind, subresource] = match parts.as_slice() {
+            [kind] => ["*", "*", kind, ""],
+            ["*", "*"] => ["*", "*", "*", "*"],
+            ["*", subresource] if !subresource.contains(char::is_uppercase) => ["*", "*", "*", subresource],
+            [version, kind] if is_version(version) => ["*", version, kind, ""],
+            [kind, subresource] => ["*", "*", kind, subresource],
+            [version, kind, subresource] if is_version(version) => ["*", version, kind, subresource],
+            [group, version, kind] => [group, version, kind, ""],
+            [group, version, kind, subresource] => [*group, *version, *kind, *subresource],
+            _ => ["", "", "", ""],
+        };
+        let parts = Parts {
+            group: Glob::parse(group),
+            version: Glob::parse(version),
+            kind: Glob::parse(kind),
+            subresource: Glob::parse(subresource),
+        };
+        match parts.kind.as_exact() {
+            Some(kind) if parts.group.is_any() && parts.version.is_any() && subresource.is_empty() => {
+                Self::Named(kind.into())
+            }
+            _ => Self::Parts(Box::new(parts)),
+        }
+    }
+
+    /// Returns whether the selector means the kind and the subresource.
+    pub(super) fn matches(&self, subject: &Subject<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let (is_kind, is_part) = match self {
+            Self::Named(kind) => (subject.kind == kind.as_str(), subject.subresource.is_empty()),
+            Self::Parts(parts) => (
+                parts.kind.matches(subject.kind, budget)?
+                    && parts.version.matches(subject.version, budget)?
+                    && parts.group.matches(subject.group, budget)?,
+                parts.subresource.matches(subject.subresource, budget)?,
+            ),
+        };
+        Ok(is_kind && (is_part || subject.is_part_of_pod()))
+    }
+
+    /// Returns the one kind that requests can have for this selector to mean them, if there is only one.
+    pub(super) fn only_kind(&self) -> Option<&str> {
+        match self {
+            Self::Named(kind) => Some(kind),
+            Self::Parts(parts) if parts.subresource.as_exact() == Some("") => parts.kind.as_exact(),
+            Self::Parts(_) => None,
+        }
+    }
+}
+
+/// What is asked about: a kind of object, or a part of one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'r> {
+    pub(super) group: &'r str,
+    pub(super) version: &'r str,
+    pub(super) kind: &'r str,
+    pub(super) subresource: &'r str,
+}
+
+impl<'r> Subject<'r> {
+    /// Returns what `request` is about. A request for a part may name a kind of its own; then it is about the whole.
+    pub(super) fn of(request: &'r Request) -> Self {
+        let GroupVersionKind { group, version, kind } = &request.kind;
+        let subresource = request.subresource.as_str();
+        let whole = (!subresource.is_empty())
+            .then(|| OPTIONS.iter().find(|(part, options, _)| *part == subresource && *options == kind))
+            .flatten();
+        match whole {
+            Some((_, _, kind)) => Self { group: "", version: "v1", kind, subresource },
+            None => Self { group, version, kind, subresource },
+        }
+    }
+
+    fn is_part_of_pod(&self) -> bool {
+        !self.subresource.is_empty()
+            && PARTS_OF_PODS.contains(&self.subresource)
+            && (self.group, self.version, self.kind) == ("", "v1", "Pod")
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in [self.group, self.version].into_iter().filter(|part| !part.is_empty()) {
+            write!(f, "{part}/")?;
+        }
+        f.write_str(self.kind)?;
+        match self.subresource {
+            "" => Ok(()),
+            subresource => write!(f, "/{subresource}"),
+        }
+    }
+}
+
+/// Returns whether `text` is `*` or a version such as `v1`, `v2beta1`, `v10`.
+fn is_version(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_numbered = |rest: &str| {
+        let stage = rest.split_once("alpha").or_else(|| rest.split_once("beta"));
+        stage.map_or(number(rest), |(major, minor)| number(major) && number(minor))
+    };
+    text == "*" || text.strip_prefix('v').is_some_and(is_numbered)
+}

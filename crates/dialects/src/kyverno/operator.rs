@@ -1,0 +1,150 @@
+//! The operators of conditions: `Equals`, `AnyIn`, `GreaterThan` and the others, on any two values.
+//!
+//! What a text means depends on the operator: a duration (`1h`), a quantity (`1Gi`), a number, a version, a range
+//! (`1-10`), an array in JSON, or wildcards. Wildcards and ranges count only where the author of the policy wrote them.
+//! An operator that cannot compare its two sides is false, and so is its opposite.
+
+mod equality;
+mod membership;
+mod operand;
+mod order;
+mod range;
+
+use kubewright_value::{Budget, Exhausted};
+
+use membership::Wanted;
+pub(super) use operand::Operand;
+use operand::Shape;
+
+/// How the key and the value of a condition are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equals,
+    NotEquals,
+    /// Deprecated.
+    In,
+    /// Deprecated.
+    NotIn,
+    AnyIn,
+    AllIn,
+    AnyNotIn,
+    AllNotIn,
+    Compare(Order),
+    /// Deprecated.
+    CompareDuration(Order),
+}
+
+/// Which side is to be larger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    GreaterThan,
+    GreaterThanOrEquals,
+    LessThan,
+    LessThanOrEquals,
+}
+
+/// Every operator by its name, in the order in which they are listed to a user.
+const NAMES: [(&str, Operator); 18] = [
+    ("Equals", Operator::Equals),
+    ("NotEquals", Operator::NotEquals),
+    ("AnyIn", Operator::AnyIn),
+    ("AllIn", Operator::AllIn),
+    ("AnyNotIn", Operator::AnyNotIn),
+    ("AllNotIn", Operator::AllNotIn),
+    ("GreaterThan", Operator::Compare(Order::GreaterThan)),
+    ("GreaterThanOrEquals", Operator::Compare(Order::GreaterThanOrEquals)),
+    ("LessThan", Operator::Compare(Order::LessThan)),
+    ("LessThanOrEquals", Operator::Compare(Order::LessThanOrEquals)),
+    ("In", Operator::In),
+    ("NotIn", Operator::NotIn),
+    ("DurationGreaterThan", Operator::CompareDuration(Order::GreaterThan)),
+    ("DurationGreaterThanOrEquals", Operator::CompareDuration(Order::GreaterThanOrEquals)),
+    ("DurationLessThan", Operator::CompareDuration(Order::LessThan)),
+    ("DurationLessThanOrEquals", Operator::CompareDuration(Order::LessThanOrEquals)),
+    ("Equal", Operator::Equals),
+    ("NotEqual", Operator::NotEquals),
+];
+
+impl Operator {
+    /// Returns the operator called `name`, however its letters are cased.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, operator)| *operator)
+    }
+
+    /// Returns the names of all operators.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// Returns the name.
+    pub(super) fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, operator)| *operator == self).map_or("", |(name, _)| name)
+    }
+
+    /// Returns what is to be written in place of a deprecated operator.
+    pub(super) fn replacement(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::In => Some(&["AllIn", "AnyIn"]),
+            Self::NotIn => Some(&["AllNotIn", "AnyNotIn"]),
+            Self::CompareDuration(order) => Some(match order {
+                Order::GreaterThan => &["GreaterThan"],
+                Order::GreaterThanOrEquals => &["GreaterThanOrEquals"],
+                Order::LessThan => &["LessThan"],
+                Order::LessThanOrEquals => &["LessThanOrEquals"],
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns whether `key` compares with `value` as the operator says.
+    ///
+    /// # Errors
+    /// When comparing takes more steps than are left.
+    pub(super) fn holds(
+        self,
+        key: &Operand,
+        value: &Operand,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        budget.step(1)?;
+        match self {
+            Self::Equals => equality::equals(key, value, budget),
+            Self::NotEquals => Ok(!key.is_null() && !equality::equals(key, value, budget)?),
+            Self::AnyIn => membership::holds(Wanted::AnyIn, key, value, budget),
+            Self::AllIn => membership::holds(Wanted::AllIn, key, value, budget),
+            Self::AnyNotIn => membership::holds(Wanted::AnyNotIn, key, value, budget),
+            Self::AllNotIn => membership::holds(Wanted::AllNotIn, key, value, budget),
+            Self::In => membership::legacy(false, key, value, budget),
+            Self::NotIn => membership::legacy(true, key, value, budget),
+            Self::Compare(order) => Ok(order::compare(key, value).is_some_and(|found| order.admits(found))),
+            Self::CompareDuration(order) => {
+                Ok(order::compare_durations(key, value).is_some_and(|found| order.admits(found)))
+            }
+        }
+    }
+
+    /// Returns why the operator can never do anything with `value` on its right, whatever the key is.
+    pub(super) fn objection(self, value: &Operand) -> Option<&'static str> {
+        let compares_with_scalars = matches!(self, Self::Compare(_) | Self::CompareDuration(_));
+        match (&value.shape, self) {
+            (Shape::List(_) | Shape::Map(_) | Shape::Bool(_) | Shape::Null, _) if compares_with_scalars => {
+                Some("compares numbers, quantities, durations and versions")
+            }
+            (Shape::Text(words), Self::Compare(_)) if !words.is_comparable() => {
+                Some("compares numbers, quantities, durations and versions")
+            }
+            (Shape::Text(words), Self::CompareDuration(_)) if words.duration().is_none() => {
+                Some("compares durations such as `1h30m`, and numbers of seconds")
+            }
+            (Shape::Number(_) | Shape::Bool(_), Self::AllIn | Self::AllNotIn | Self::In | Self::NotIn)
+            | (Shape::Map(_) | Shape::Null, Self::AnyIn | Self::AnyNotIn)
+            | (Shape::Map(_) | Shape::Null, Self::AllIn | Self::AllNotIn | Self::In | Self::NotIn) => {
+                Some("looks for the key in a list, a range or a text")
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

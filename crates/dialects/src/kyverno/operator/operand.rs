@@ -1,0 +1,405 @@
+//! One side of a condition, and what its text can be read as.
+//!
+//! What stands in the policy is read once, when it is compiled; what comes from an object is read when it is needed.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use kubewright_lang::glob::{Glob, has_wildcard};
+use kubewright_value::duration::Duration;
+use kubewright_value::quantity::Quantity;
+use kubewright_value::semver::Version;
+use kubewright_value::{Budget, Exhausted, Number, Text, Value, json};
+
+use super::range::Range;
+use crate::kyverno::mixed::{Mixed, Part, joined};
+
+/// One side of a condition.
+#[derive(Debug, Clone)]
+pub(in crate::kyverno) struct Operand {
+    pub(super) shape: Shape,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Shape {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(Words),
+    List(List),
+    Map(Mixed),
+}
+
+/// A text, and what it was read as if that was done already.
+#[derive(Debug, Clone)]
+pub(super) struct Words {
+    pub(super) item: Item,
+    author: Author,
+    readings: Option<Box<Readings>>,
+}
+
+/// A text that is looked for or looked through, perhaps with wildcards.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) text: Text,
+    pub(super) glob: Option<Glob>,
+    /// Whether it was a text before it was one of these.
+    pub(super) is_text: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct List {
+    source: Mixed,
+    items: Option<Items>,
+}
+
+/// The items of a list.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Items {
+    pub(super) list: Vec<Item>,
+    // The texts of a long list.
+    index: Option<HashSet<Text>>,
+}
+
+/// What a text is when it is read as JSON.
+#[derive(Debug, Clone)]
+pub(super) enum Array {
+    NotJson,
+    /// JSON, and no array of texts.
+    Other,
+    Texts(Items),
+}
+
+#[derive(Debug, Clone)]
+enum Author {
+    Own,
+    Foreign,
+    Both(Vec<Part>),
+}
+
+#[derive(Debug, Clone)]
+struct Readings {
+    duration: Option<Duration>,
+    quantity: Option<Quantity>,
+    float: Option<f64>,
+    version: Option<Version>,
+    range: Option<Range>,
+    array: Array,
+}
+
+/// From how many items on a list of the policy is looked up by hash.
+const INDEXED: usize = 9;
+
+/// How deep a value inside a list is printed.
+const PRINTED_DEPTH: usize = 32;
+
+impl Operand {
+    /// Returns the operand that `value` is, reading everything in it that can be read.
+    pub(in crate::kyverno) fn compile(value: &Mixed) -> Self {
+        let mut operand = Self::of(value.clone());
+        match &mut operand.shape {
+            Shape::Text(words) => words.readings = Some(Box::new(words.read())),
+            Shape::List(list) => list.items = Some(Items::of(&list.source).indexed()),
+            _ => {}
+        }
+        operand
+    }
+
+    /// Returns the operand that `value` is, for use once.
+    pub(in crate::kyverno) fn of(value: Mixed) -> Self {
+        let shape = match value {
+            Mixed::Own(Value::Null) | Mixed::Foreign(Value::Null) => Shape::Null,
+            Mixed::Own(Value::Bool(bool)) | Mixed::Foreign(Value::Bool(bool)) => Shape::Bool(bool),
+            Mixed::Own(Value::Number(number)) | Mixed::Foreign(Value::Number(number)) => {
+                Shape::Number(number)
+            }
+            Mixed::Own(Value::String(text)) => Shape::Text(Words::new(Item::own(&text), Author::Own)),
+            Mixed::Foreign(Value::String(text)) => {
+                Shape::Text(Words::new(Item::foreign(text), Author::Foreign))
+            }
+            Mixed::Text(parts) => Shape::Text(Words::new(Item::of_parts(&parts), Author::Both(parts))),
+            Mixed::Own(Value::Array(_)) | Mixed::Foreign(Value::Array(_)) | Mixed::List(_) => {
+                Shape::List(List { source: value, items: None })
+            }
+            Mixed::Own(Value::Object(_)) | Mixed::Foreign(Value::Object(_)) | Mixed::Map(_) => {
+                Shape::Map(value)
+            }
+        };
+        Self { shape }
+    }
+
+    /// Returns whether there is no value.
+    pub(in crate::kyverno) fn is_null(&self) -> bool {
+        matches!(self.shape, Shape::Null)
+    }
+}
+
+impl Words {
+    fn new(item: Item, author: Author) -> Self {
+        Self { item, author, readings: None }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.item.text
+    }
+
+    pub(super) fn duration(&self) -> Option<Duration> {
+        match &self.readings {
+            Some(readings) => readings.duration,
+            None => Duration::parse(self.text()).ok(),
+        }
+    }
+
+    pub(super) fn quantity(&self) -> Option<Cow<'_, Quantity>> {
+        match &self.readings {
+            Some(readings) => readings.quantity.as_ref().map(Cow::Borrowed),
+            None => Quantity::parse(self.text()).ok().map(Cow::Owned),
+        }
+    }
+
+    pub(super) fn float(&self) -> Option<f64> {
+        match &self.readings {
+            Some(readings) => readings.float,
+            None => float(self.text()),
+        }
+    }
+
+    pub(super) fn version(&self) -> Option<Cow<'_, Version>> {
+        match &self.readings {
+            Some(readings) => readings.version.as_ref().map(Cow::Borrowed),
+            None => Version::parse(self.text()).ok().map(Cow::Owned),
+        }
+    }
+
+    /// Returns the range that the author wrote.
+    pub(super) fn range(&self) -> Option<Cow<'_, Range>> {
+        match &self.readings {
+            Some(readings) => readings.range.as_ref().map(Cow::Borrowed),
+            None => self.read_range().map(Cow::Owned),
+        }
+    }
+
+    pub(super) fn array(&self) -> Cow<'_, Array> {
+        match &self.readings {
+            Some(readings) => Cow::Borrowed(&readings.array),
+            None => Cow::Owned(self.read_array()),
+        }
+    }
+
+    /// Returns whether it can be larger or smaller than something.
+    pub(super) fn is_comparable(&self) -> bool {
+        self.duration().is_some()
+            || self.quantity().is_some()
+            || self.float().is_some()
+            || self.version().is_some()
+    }
+
+    fn read(&self) -> Readings {
+        Readings {
+            duration: self.duration(),
+            quantity: self.quantity().map(Cow::into_owned),
+            float: self.float(),
+            version: self.version().map(Cow::into_owned),
+            range: self.read_range(),
+            array: self.read_array(),
+        }
+    }
+
+    fn read_range(&self) -> Option<Range> {
+        let range = Range::parse(self.text())?;
+        let is_own = match &self.author {
+            Author::Own => true,
+            Author::Foreign => false,
+            Author::Both(parts) => is_own_at(parts, range.hyphen),
+        };
+        is_own.then_some(range)
+    }
+
+    fn read_array(&self) -> Array {
+        let is_plausible = self
+            .text()
+            .trim_start_matches([' ', '\t', '\n', '\r'])
+            .starts_with(|c: char| c.is_ascii_digit() || "[{\"-tfn".contains(c));
+        let Some(value) = is_plausible.then(|| json::parse(self.text()).ok()).flatten() else {
+            return Array::NotJson;
+        };
+        let values = match &value {
+            Value::Null => return Array::Texts(Items::default()),
+            Value::Array(values) => values,
+            _ => return Array::Other,
+        };
+        let text = |value: &Value| match (value, &self.author) {
+            (Value::String(text), Author::Own) => Some(Item::own(text)),
+            (Value::String(text), _) => Some(Item::foreign(text.clone())),
+            (Value::Null, _) => Some(Item::foreign(Text::default())),
+            _ => None,
+        };
+        match values.iter().map(text).collect() {
+            Some(list) => Array::Texts(Items { list, index: None }.indexed()),
+            None => Array::Other,
+        }
+    }
+}
+
+impl Item {
+    /// Returns a text of the author, in which wildcards count.
+    fn own(text: &Text) -> Self {
+        let glob = has_wildcard(text).then(|| Glob::parse(text));
+        Self { text: text.clone(), glob, is_text: true }
+    }
+
+    /// Returns a text that stands for itself.
+    fn foreign(text: Text) -> Self {
+        Self { text, glob: None, is_text: true }
+    }
+
+    fn of_parts(parts: &[Part]) -> Self {
+        let is_wild = parts.iter().any(|part| part.is_own && has_wildcard(&part.text));
+        let glob =
+            is_wild.then(|| Glob::of_parts(parts.iter().map(|part| (part.text.as_str(), part.is_own))));
+        Self { text: joined(parts), glob, is_text: true }
+    }
+
+    fn of(value: &Value, is_own: bool) -> Self {
+        match value {
+            Value::String(text) if is_own => Self::own(text),
+            Value::String(text) => Self::foreign(text.clone()),
+            other => Self { text: printed(other, 0), glob: None, is_text: false },
+        }
+    }
+
+    /// Returns a scalar as the text that it is looked for by; nothing for lists, objects and null.
+    pub(super) fn of_scalar(operand: &Operand) -> Option<Cow<'_, Self>> {
+        match &operand.shape {
+            Shape::Text(words) => Some(Cow::Borrowed(&words.item)),
+            Shape::Bool(bool) => Some(Cow::Owned(Self::of(&Value::Bool(*bool), false))),
+            Shape::Number(number) => Some(Cow::Owned(Self::of(&Value::Number(*number), false))),
+            Shape::Null | Shape::List(_) | Shape::Map(_) => None,
+        }
+    }
+
+    /// Returns whether `self`, perhaps with wildcards, fits the whole of `text`.
+    pub(super) fn fits(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match &self.glob {
+            Some(glob) => glob.matches(text, budget),
+            None => Ok(self.text == text),
+        }
+    }
+}
+
+impl List {
+    pub(super) fn items(&self) -> Cow<'_, Items> {
+        match &self.items {
+            Some(items) => Cow::Borrowed(items),
+            None => Cow::Owned(Items::of(&self.source)),
+        }
+    }
+
+    pub(super) fn plain(&self) -> Cow<'_, Value> {
+        self.source.plain()
+    }
+}
+
+impl Items {
+    fn of(source: &Mixed) -> Self {
+        let list = match source {
+            Mixed::Own(Value::Array(values)) => values.iter().map(|value| Item::of(value, true)).collect(),
+            Mixed::Foreign(Value::Array(values)) => {
+                values.iter().map(|value| Item::of(value, false)).collect()
+            }
+            Mixed::List(values) => values
+                .iter()
+                .map(|value| match value {
+                    Mixed::Own(value) => Item::of(value, true),
+                    Mixed::Foreign(value) => Item::of(value, false),
+                    Mixed::Text(parts) => Item::of_parts(parts),
+                    Mixed::List(_) | Mixed::Map(_) => Item::of(&value.plain(), false),
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        Self { list, index: None }
+    }
+
+    pub(super) fn one(item: Item) -> Self {
+        Self { list: vec![item], index: None }
+    }
+
+    fn indexed(mut self) -> Self {
+        if self.list.len() >= INDEXED {
+            self.index = Some(self.list.iter().map(|item| item.text.clone()).collect());
+        }
+        self
+    }
+
+    /// Returns whether one of the items is `text` to the letter.
+    pub(super) fn has(&self, text: &Text, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match &self.index {
+            Some(index) => {
+                budget.step(1)?;
+                Ok(index.contains(text))
+            }
+            None => {
+                budget.step(self.list.len() as u64)?;
+                Ok(self.list.iter().any(|item| item.text == *text))
+            }
+        }
+    }
+
+    /// Returns whether one of the items fits `wanted`, or `wanted` fits one of them.
+    pub(super) fn has_fitting(&self, wanted: &Item, budget: &mut Budget) -> Result<bool, Exhausted> {
+        if self.has(&wanted.text, budget)? {
+            return Ok(true);
+        }
+        for item in &self.list {
+            let forwards = item.glob.as_ref().map_or(Ok(false), |glob| glob.matches(&wanted.text, budget))?;
+            let backwards =
+                wanted.glob.as_ref().map_or(Ok(false), |glob| glob.matches(&item.text, budget))?;
+            if forwards || backwards {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Returns whether the author wrote byte `at` of the text that `parts` make.
+fn is_own_at(parts: &[Part], at: usize) -> bool {
+    let mut end = 0;
+    parts
+        .iter()
+        .find(|part| {
+            end += part.text.len();
+            at < end
+        })
+        .is_some_and(|part| part.is_own)
+}
+
+/// Returns the number that `text` is. Unlike in JSON, it may be infinite, if it says so.
+fn float(text: &str) -> Option<f64> {
+    let number: f64 = text.parse().ok()?;
+    let says_so = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
+    (number.is_finite() || number.is_nan() || says_so).then_some(number)
+}
+
+/// Returns `value` as text, lists and objects as Go prints them.
+fn printed(value: &Value, depth: usize) -> Text {
+    let nested = |value: &Value| printed(value, depth + 1);
+    match value {
+        Value::Null => Text::new_static("<nil>"),
+        Value::Bool(true) => Text::new_static("true"),
+        Value::Bool(false) => Text::new_static("false"),
+        Value::Number(number) => number.to_string().into(),
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Object(_) if depth >= PRINTED_DEPTH => Text::new_static("..."),
+        Value::Array(items) => {
+            let items: Vec<Text> = items.iter().map(nested).collect();
+            format!("[{}]", items.join(" ")).into()
+        }
+        Value::Object(map) => {
+            let entries: Vec<String> =
+                map.sorted().into_iter().map(|(key, value)| format!("{key}:{}", nested(value))).collect();
+            format!("map[{}]", entries.join(" ")).into()
+        }
+    }
+}

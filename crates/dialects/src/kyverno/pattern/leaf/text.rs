@@ -1,0 +1,246 @@
+//! Texts of a pattern: `a | b & c`, each with an operator, a range, a quantity, a duration or wildcards.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use kubewright_lang::glob::Glob;
+use kubewright_lang::gofloat;
+use kubewright_value::duration::Duration;
+use kubewright_value::quantity::Quantity;
+use kubewright_value::{Budget, Exhausted, Number, Text, Value};
+
+use crate::kyverno::pattern::written::Written;
+
+/// A text of a pattern.
+#[derive(Debug, Clone)]
+pub(in crate::kyverno::pattern) struct Alternatives {
+    // A text that is the whole of it fits, whatever the parts say.
+    whole: Text,
+    any_of: Box<[Box<[Atom]>]>,
+}
+
+/// What is between the separators.
+#[derive(Debug, Clone)]
+enum Atom {
+    Compare(Comparison),
+    /// `a-b`
+    Within(Box<[Comparison; 2]>),
+    /// `a!-b`
+    Outside(Box<[Comparison; 2]>),
+}
+
+/// An operator and what it compares with.
+#[derive(Debug, Clone)]
+struct Comparison {
+    operator: Operator,
+    duration: Option<Duration>,
+    quantity: Option<Quantity>,
+    glob: Glob,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    More,
+    Less,
+    MoreEqual,
+    LessEqual,
+}
+
+/// In the order in which they are looked for.
+const OPERATORS: [(&str, Operator); 5] = [
+    (">=", Operator::MoreEqual),
+    ("<=", Operator::LessEqual),
+    (">", Operator::More),
+    ("<", Operator::Less),
+    ("!", Operator::NotEqual),
+];
+
+impl Alternatives {
+    pub(in crate::kyverno::pattern) fn parse(written: &Written<'_>) -> Self {
+        let atoms = |part: Written<'_>| part.split('&').into_iter().map(atom).collect();
+        Self {
+            whole: Text::new(written.text()),
+            any_of: written.split('|').into_iter().map(|part| atoms(part.trim(is_blank))).collect(),
+        }
+    }
+
+    pub(in crate::kyverno::pattern) fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    pub(in crate::kyverno::pattern) fn fit(
+        &self,
+        value: &Value,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        if value.as_str() == Some(&self.whole) {
+            return Ok(true);
+        }
+        for all_of in &self.any_of {
+            let mut fits = true;
+            for atom in all_of {
+                budget.step(1)?;
+                fits = atom.fits(value, budget)?;
+                if !fits {
+                    break;
+                }
+            }
+            if fits {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn atom(part: Written<'_>) -> Atom {
+    let part = part.trim(is_blank);
+    if part.len() < 2 {
+        return Atom::Compare(Comparison::of(Operator::Equal, part));
+    }
+    for (prefix, operator) in OPERATORS {
+        if let Some(operand) = part.strip_prefix(prefix) {
+            return Atom::Compare(Comparison::of(operator, operand));
+        }
+    }
+    if let Some((low, high)) = ends(&part, "!-") {
+        let sides = [
+            Comparison::of(Operator::Less, Written::foreign(&low)),
+            Comparison::of(Operator::More, Written::foreign(&high)),
+        ];
+        return Atom::Outside(Box::new(sides));
+    }
+    if let Some((low, high)) = ends(&part, "-") {
+        let sides = [
+            Comparison::of(Operator::MoreEqual, Written::foreign(&low)),
+            Comparison::of(Operator::LessEqual, Written::foreign(&high)),
+        ];
+        return Atom::Within(Box::new(sides));
+    }
+    Atom::Compare(Comparison::of(Operator::Equal, part))
+}
+
+/// Returns the two ends of a range, if `part` is one.
+fn ends(part: &Written<'_>, mark: &str) -> Option<(String, String)> {
+    part.around(mark).into_iter().find(|(low, high)| is_end(low) && is_end(high))
+}
+
+/// Returns whether `text` is a number, perhaps with a fraction and a unit of letters.
+fn is_end(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let behind = unsigned.trim_start_matches(|c: char| c.is_ascii_digit());
+    if behind.len() == unsigned.len() {
+        return false;
+    }
+    let unit = match behind.strip_prefix('.') {
+        None => behind,
+        Some(fraction) => {
+            let unit = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            if unit.len() == fraction.len() {
+                return false;
+            }
+            unit
+        }
+    };
+    unit.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn is_blank(character: char) -> bool {
+    character == ' '
+}
+
+impl Atom {
+    fn fits(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match self {
+            Self::Compare(comparison) => comparison.holds(value, budget),
+            Self::Within(ends) => {
+                let [low, high] = &**ends;
+                Ok(low.holds(value, budget)? && high.holds(value, budget)?)
+            }
+            Self::Outside(ends) => {
+                let [low, high] = &**ends;
+                Ok(low.holds(value, budget)? || high.holds(value, budget)?)
+            }
+        }
+    }
+}
+
+impl Comparison {
+    fn of(operator: Operator, operand: Written<'_>) -> Self {
+        let operand = operand.trim(char::is_whitespace);
+        let text = operand.text();
+        Self {
+            operator,
+            duration: Duration::parse(&text).ok(),
+            quantity: Quantity::parse(&text).ok(),
+            glob: operand.glob(),
+        }
+    }
+
+    /// Compares as durations if both are some, else as quantities if both are, else as texts.
+    fn holds(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        if let (Some(wanted), Some(found)) = (self.duration, self.duration.and_then(|_| duration(value))) {
+            return Ok(self.operator.accepts(found.cmp(&wanted)));
+        }
+        if let Some(wanted) = &self.quantity
+            && let Some(found) = quantity(value)
+        {
+            return Ok(self.operator.accepts(found.cmp(wanted)));
+        }
+        let is_negated = match self.operator {
+            Operator::Equal => false,
+            Operator::NotEqual => true,
+            _ => return Ok(false),
+        };
+        match plain(value) {
+            Some(text) => Ok(self.glob.matches(&text, budget)? != is_negated),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Operator {
+    fn accepts(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::More => order.is_gt(),
+            Self::Less => order.is_lt(),
+            Self::MoreEqual => order.is_ge(),
+            Self::LessEqual => order.is_le(),
+        }
+    }
+}
+
+/// Returns the duration that `value` is. A number is none, as it has no unit, not even 0.
+fn duration(value: &Value) -> Option<Duration> {
+    match value {
+        Value::Null => Some(Duration::ZERO),
+        Value::String(text) => Duration::parse(text).ok(),
+        _ => None,
+    }
+}
+
+fn quantity(value: &Value) -> Option<Quantity> {
+    match value {
+        Value::Null => Some(Quantity::from_i64(0)),
+        Value::Number(Number::Int(integer)) => Some(Quantity::from_i64(*integer)),
+        Value::Number(number) => Quantity::parse(&gofloat::format(number.as_f64(), 'f', Some(6))).ok(),
+        Value::String(text) => Quantity::parse(text).ok(),
+        _ => None,
+    }
+}
+
+/// Returns a scalar as the text that wildcards are compared with; null has none.
+fn plain(value: &Value) -> Option<Cow<'_, str>> {
+    Some(match value {
+        Value::Bool(true) => Cow::Borrowed("true"),
+        Value::Bool(false) => Cow::Borrowed("false"),
+        // As a double with an exponent, so that 100 is `1E+02`.
+        Value::Number(number) => Cow::Owned(gofloat::format(number.as_f64(), 'E', None)),
+        Value::String(text) => Cow::Borrowed(text.as_str()),
+        _ => return None,
+    })
+}

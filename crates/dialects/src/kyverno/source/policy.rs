@@ -1,0 +1,161 @@
+//! The document of a ClusterPolicy or Policy.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Text, Value};
+
+use super::{
+    Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, filter, one_of, rule,
+};
+use crate::fields::{Fields, Reader};
+
+const SPEC_FIELDS: &[&str] = &[
+    "rules",
+    "validationFailureAction",
+    "validationFailureActionOverrides",
+    "background",
+    "admission",
+    "applyRules",
+    "emitWarning",
+    "failurePolicy",
+    "webhookConfiguration",
+    "webhookTimeoutSeconds",
+    "schemaValidation",
+    "useServerSideApply",
+    "generateExisting",
+    "generateExistingOnPolicyUpdate",
+    "mutateExistingOnPolicyUpdate",
+];
+
+/// Reads `document`; what cannot be read is reported and left out.
+pub(in super::super) fn read(document: &Document) -> (Option<Policy>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(document, FIELD_CODES);
+    let policy = policy(&mut reader);
+    (policy, reader.diagnostics)
+}
+
+fn policy(reader: &mut Reader<'_>) -> Option<Policy> {
+    let root = reader.root()?;
+    reader.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
+    let metadata = reader.required_object(&root, "metadata");
+    let spec = reader.required_object(&root, "spec")?;
+    let metadata = metadata?;
+    let name = reader.required_string(&metadata, "name");
+    let namespace = namespace(reader, &metadata);
+    let annotations = annotations(reader, &metadata);
+    reader.only(&spec, SPEC_FIELDS);
+    let settings = settings(reader, &spec);
+    let mut policy =
+        Policy { name: name?, namespace, settings, annotations, rules: Vec::new(), broken: Vec::new() };
+    let items = reader.objects(&spec, "rules").unwrap_or_default();
+    // A misspelt setting would change what every rule means.
+    let fatal = reader.diagnostics.iter().find(|found| found.is_error()).map(|found| found.message.clone());
+    for fields in items {
+        rule_of(reader, &fields, &mut policy);
+    }
+    if let Some(message) = fatal {
+        let rules = std::mem::take(&mut policy.rules);
+        policy.broken.extend(rules.into_iter().map(|rule| rule.broken(message.clone())));
+    }
+    Some(policy)
+}
+
+fn namespace<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
+    let written = reader.string(metadata, "namespace").map(|text| text.value).filter(|text| !text.is_empty());
+    let is_namespaced = reader.document.value.get("kind").and_then(Value::as_str) == Some("Policy");
+    is_namespaced.then(|| written.unwrap_or_else(|| Text::new("default")))
+}
+
+fn annotations<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Annotations {
+    let mut read = Annotations { is_scored: true, ..Annotations::default() };
+    for (name, text) in reader.texts(metadata, "annotations").unwrap_or_default() {
+        match name.as_str() {
+            "policies.kyverno.io/severity" => read.severity = text.value,
+            "policies.kyverno.io/category" => read.category = text.value,
+            "policies.kyverno.io/scored" => read.is_scored = text.value != "false",
+            "pod-policies.kyverno.io/autogen-controllers" => read.autogen_controllers = Some(text),
+            _ => {}
+        }
+    }
+    read
+}
+
+fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
+    for flag in [
+        "schemaValidation",
+        "useServerSideApply",
+        "generateExisting",
+        "generateExistingOnPolicyUpdate",
+        "mutateExistingOnPolicyUpdate",
+    ] {
+        reader.boolean(spec, flag);
+    }
+    let webhook = reader.object(spec, "webhookConfiguration");
+    let in_webhook = webhook.and_then(|webhook| {
+        reader.only(&webhook, &["failurePolicy", "matchConditions", "timeoutSeconds"]);
+        is_fail_closed(reader, &webhook)
+    });
+    let beside = is_fail_closed(reader, spec);
+    let apply = reader.string(spec, "applyRules");
+    Settings {
+        failure_action: action(reader, spec, "validationFailureAction").unwrap_or_default(),
+        failure_action_overrides: overrides(reader, spec, "validationFailureActionOverrides"),
+        is_fail_closed: in_webhook.or(beside).unwrap_or(true),
+        is_background: reader.boolean(spec, "background").unwrap_or(true),
+        is_admission: reader.boolean(spec, "admission").unwrap_or(true),
+        emits_warning: reader.boolean(spec, "emitWarning").unwrap_or(false),
+        applies_one_rule: apply
+            .and_then(|text| one_of(reader, &text, "applyRules", &[("All", false), ("One", true)]))
+            .unwrap_or(false),
+    }
+}
+
+fn is_fail_closed<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<bool> {
+    let text = reader.string(fields, "failurePolicy")?;
+    one_of(reader, &text, "failurePolicy", &[("Fail", true), ("Ignore", false)])
+}
+
+/// Reads what a violation leads to.
+pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Action> {
+    let text = reader.string(fields, key)?;
+    let words = [
+        ("Audit", Action::Audit),
+        ("Enforce", Action::Enforce),
+        ("audit", Action::Audit),
+        ("enforce", Action::Enforce),
+    ];
+    one_of(reader, &text, key, &words)
+}
+
+/// Reads other actions for some namespaces.
+pub(super) fn overrides<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<ActionOverride> {
+    let items = reader.objects(fields, key).unwrap_or_default();
+    items.iter().filter_map(|item| action_override(reader, item)).collect()
+}
+
+fn action_override<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ActionOverride> {
+    reader.only(item, &["action", "namespaces", "namespaceSelector"]);
+    let namespaces = filter::plain(reader, item, "namespaces");
+    let namespace_selector = filter::selector(reader, item, "namespaceSelector");
+    if reader.any(item, "action").is_none() {
+        reader.missing(item, "action");
+    }
+    let action = action(reader, item, "action")?;
+    let path = item.path.clone();
+    Some(ActionOverride { path, action, namespaces, namespace_selector })
+}
+
+fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut Policy) {
+    let before = reader.diagnostics.len();
+    let draft = rule::read(reader, fields);
+    let error = reader.diagnostics.iter().skip(before).find(|diagnostic| diagnostic.is_error());
+    match (error, draft.rule) {
+        (None, Some(rule)) => policy.rules.push(rule),
+        (error, _) => policy.broken.push(Broken {
+            name: draft.name.map(|name| name.value).unwrap_or_default(),
+            path: fields.path.clone(),
+            matching: draft.matching,
+            exclude: draft.exclude,
+            message: error.map(|error| error.message.clone()).unwrap_or_default(),
+        }),
+    }
+}

@@ -1,0 +1,55 @@
+//! What a rule looked at, as the engine's trace.
+
+use kubewright_engine::{TraceNode, Tracer, Verdict as Seen};
+use kubewright_value::{Document, Value};
+
+use super::evaluate::{Loop, Verdict};
+use super::notes::{Note, Notes};
+
+/// Hands over what was noted, with places in `document`.
+pub(super) fn tell(notes: &mut Notes, tracer: &mut Tracer, document: &Document) {
+    for note in notes.take() {
+        tracer.say(|| node(note, document));
+    }
+}
+
+fn node(note: Note, document: &Document) -> TraceNode {
+    TraceNode {
+        what: note.what,
+        found: note.found,
+        wanted: note.wanted,
+        verdict: note.verdict,
+        location: (!note.at.is_empty()).then(|| document.locate(&note.at)),
+        children: note.children.into_iter().map(|child| node(child, document)).collect(),
+    }
+}
+
+/// Returns what is said about an element of a loop.
+pub(super) fn element(one: &Loop, index: usize, element: &Value, verdict: &Verdict) -> Note {
+    let (found, seen) = match verdict {
+        Verdict::Pass(_) => (String::new(), Seen::Yes),
+        Verdict::Skip(reason) | Verdict::Nothing(reason) => (reason.to_string(), Seen::No),
+        Verdict::Fail(failure) => (failure.message.clone(), Seen::No),
+        Verdict::Error(error) => (error.message.clone(), Seen::Error),
+    };
+    Note {
+        what: format!("element {index} of {}", one.list.text()),
+        found: TraceNode::show(element),
+        wanted: found,
+        verdict: seen,
+        at: one.path.clone(),
+        children: Vec::new(),
+    }
+}
+
+/// Returns what is said about an exception.
+pub(super) fn exception(key: &str, is_met: bool) -> Note {
+    Note {
+        what: format!("exception {key}"),
+        found: String::new(),
+        wanted: String::new(),
+        verdict: if is_met { Seen::Yes } else { Seen::No },
+        at: Vec::new(),
+        children: Vec::new(),
+    }
+}
