@@ -71,6 +71,8 @@ pub(crate) struct OutcomeRow {
     pub(crate) message: Text,
     /// The part of the object this is about, as a person writes it.
     pub(crate) path: String,
+    /// Whether the object has that part.
+    pub(crate) is_there: bool,
     /// The name of the list item that the path goes through last; mostly a container.
     pub(crate) item: Option<Text>,
     /// The place in the rule file.
@@ -211,6 +213,7 @@ impl OutcomeRow {
     fn new(outcome: Outcome, document: &Document, is_scored: bool) -> Self {
         Self {
             position: document.locate(&outcome.path).position,
+            is_there: document.value.follow(&outcome.path).is_some(),
             item: item_name(&outcome.path, &document.value),
             path: path_text(&outcome.path),
             rule: outcome.rule,
@@ -231,6 +234,16 @@ impl OutcomeRow {
     /// Returns whether the rule changed something.
     pub(crate) fn is_patched(&self) -> bool {
         self.status == Status::Pass && self.changes > 0
+    }
+
+    /// Returns which part of the object this is about, in words; empty for the whole object.
+    pub(crate) fn part(&self) -> String {
+        if self.path.is_empty() {
+            return String::new();
+        }
+        let item = self.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+        let end = if self.is_there { "" } else { " is not set" };
+        format!("{}{item}{end}", self.path)
     }
 
     /// Returns the message, or the best there is where the rule gave none.

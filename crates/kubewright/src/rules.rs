@@ -8,6 +8,7 @@ use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, Ru
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
+use crate::given::is_rule;
 use crate::load;
 use crate::words::listed;
 
@@ -65,9 +66,13 @@ pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Fail
         .collect())
 }
 
-/// Returns whether `name` is the rule's full id, `policy/rule` or `rule`.
+/// Returns whether `name` is the rule's full id, `policy/rule` or `rule`, or that of the rule it was made from.
 pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
-    id.rule == name || id.to_string() == name || format!("{}/{}", id.policy, id.rule) == name
+    if is_rule(&id.rule, name) {
+        return true;
+    }
+    let Some((before, rule)) = name.rsplit_once('/') else { return false };
+    is_rule(&id.rule, rule) && (before == id.policy || before == format!("{}/{}", id.dialect, id.policy))
 }
 
 /// Returns the name nearest to `name`, in the same form.

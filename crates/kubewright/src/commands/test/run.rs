@@ -193,7 +193,10 @@ impl<'a> Bench<'a> {
 
     fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {
         let rules = self.engine.rules();
-        let found: Vec<&Rule> = rules.iter().filter(|rule| rules::is_called(&rule.id, name)).collect();
+        // A rule that was made from the one that is meant is not meant itself.
+        let is_exact = |rule: &&Rule| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
+        let found = rules.iter().filter(|rule| rules::is_called(&rule.id, name));
+        let found: Vec<&Rule> = found.filter(is_exact).collect();
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),

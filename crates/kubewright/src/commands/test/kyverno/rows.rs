@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{Decision, Operation, Outcome, Request, RuleId, Settings, Status, nearest};
+use kubewright_engine::{
+    Decision, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, Verdict, nearest,
+};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
@@ -244,7 +246,12 @@ impl<'a> Bench<'a> {
             let of_row = traced.outcomes.iter().find(|outcome| row.is_about(&outcome.rule));
             let rule = policy.engine.rules().iter().find(|rule| row.is_about(&rule.id));
             reason = match (of_row, rule) {
-                (Some(outcome), _) => outcome.message.to_string(),
+                (Some(outcome), _) => match outcome.trace.as_deref().map(missed) {
+                    Some(missed) if !missed.is_empty() => {
+                        format!("{} ({})", outcome.message, missed.join("; "))
+                    }
+                    _ => outcome.message.to_string(),
+                },
                 (None, Some(rule)) => rules::outside(rule, &request),
                 (None, None) => "it has no rules".to_owned(),
             };
@@ -275,6 +282,20 @@ impl Row {
     fn is_about(&self, rule: &RuleId) -> bool {
         self.rule.as_deref().is_none_or(|name| is_rule(&rule.rule, name))
     }
+}
+
+/// Returns what was not as wanted, each with what it belongs to.
+fn missed(trace: &TraceNode) -> Vec<String> {
+    let mut missed = Vec::new();
+    let wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+    for group in trace.children.iter().filter(|node| wrong(node)).flat_map(|node| &node.children) {
+        let leaf = group.children.iter().find(|node| wrong(node) && node.children.is_empty());
+        if let Some(leaf) = leaf.filter(|_| wrong(group)) {
+            let found = if leaf.found.is_empty() { String::new() } else { format!(", found {}", leaf.found) };
+            missed.push(format!("{}: {}{found}", group.what, leaf.what));
+        }
+    }
+    missed
 }
 
 /// Returns which of two wrong outcomes is told.
