@@ -103,7 +103,9 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     let folder = folder(input);
     let mut bench = Bench::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
     let results = file.cases.iter().map(|case| bench.run(case)).collect();
-    ran.coverage.add(bench.rules(), &bench.exercised);
+    if arguments.coverage {
+        ran.coverage.add(bench.rules(), &bench.exercised);
+    }
     let trace = trace_words(&file, &folder);
     ran.files.push(FileResult { file: title(input, file.name.as_deref()), trace, results });
 }

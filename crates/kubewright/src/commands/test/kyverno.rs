@@ -73,7 +73,7 @@ pub(super) fn run(
     let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), manner.has_coverage);
     let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
     let mut coverage = Coverage::default();
-    for policy in &policies {
+    for policy in policies.iter().filter(|_| manner.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);
     }
     Some(Outcome { trace: trace_words(&file, folder), name: file.name, results, coverage })

@@ -147,17 +147,28 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
 
 /// Writes the results as one JSON document.
 pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io::Result<()> {
-    let results: Vec<Value> =
-        files.iter().flat_map(|file| file.results.iter().map(|result| item(result, &file.file))).collect();
+    let mut out = standard_output();
+    write!(out, "{{\n  \"results\": [")?;
+    // One after the other, because there may be many.
+    let mut is_first = true;
+    for (file, result) in files.iter().flat_map(|file| file.results.iter().map(move |result| (file, result)))
+    {
+        let start = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
+        write!(out, "{start}{}", indented(&item(result, &file.file), "    "))?;
+    }
     let (passed, failed) = count(files);
     let summary = Map::from([("passed", Value::from(passed)), ("failed", failed.into())]);
-    let mut document = Map::from([("results", Value::array(results)), ("summary", summary.into())]);
+    let end = if is_first { "]" } else { "\n  ]" };
+    write!(out, "{end},\n  \"summary\": {}", indented(&summary.into(), "  "))?;
     if let Some(coverage) = coverage {
-        document.insert("coverage".into(), coverage.to_value());
+        write!(out, ",\n  \"coverage\": {}", indented(&coverage.to_value(), "  "))?;
     }
-    let mut out = standard_output();
-    writeln!(out, "{}", json::to_pretty(&document.into()))?;
+    writeln!(out, "\n}}")?;
     out.flush()
+}
+
+fn indented(value: &Value, by: &str) -> String {
+    json::to_pretty(value).replace('\n', &format!("\n{by}"))
 }
 
 fn item(result: &CaseResult, file: &str) -> Value {
