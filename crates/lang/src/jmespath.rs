@@ -167,6 +167,12 @@ impl Expression {
     }
 }
 
+/// Returns whether a condition with this result holds. Zero does; null, false and what is empty do not.
+#[must_use]
+pub fn is_true(value: &Value) -> bool {
+    eval::is_true(value)
+}
+
 impl fmt::Debug for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expression({:?})", self.source)

@@ -8,6 +8,7 @@ pub mod gofloat;
 pub mod goregex;
 pub mod gotemplate;
 mod gourl;
+pub mod image;
 pub mod jmespath;
 pub mod jsonpath;
 pub mod patch;

@@ -280,7 +280,9 @@ fn is_controller(kind: &str) -> bool {
 /// Returns the name of a rewritten rule, which is cut where Kubernetes ends labels.
 fn name(prefix: &str, rule: &str) -> Text {
     let mut name = format!("{prefix}-{rule}");
-    name.truncate(name.floor_char_boundary(NAME_LIMIT));
+    while name.len() > NAME_LIMIT {
+        name.pop();
+    }
     Text::new(name)
 }
 

@@ -8,14 +8,16 @@ mod given;
 mod load;
 mod root;
 
+use std::sync::Arc;
+
 pub(super) use entry::Entry;
 use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, World};
-use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found};
+use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found, is_true};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::images;
-use super::mixed::Mixed;
-use super::template::{Compiled, Query};
+use super::mixed::{Mixed, joined};
+use super::template::{Choice, Compiled, Query};
 use given::Given;
 
 /// How many bytes of JSON all context entries of a rule may be together.
@@ -46,6 +48,8 @@ pub(super) struct Context<'a> {
 pub(super) struct Sourced {
     pub(super) value: Value,
     pub(super) is_foreign: bool,
+    /// Who wrote what in it, if parts of it are the author's.
+    parts: Option<Arc<Mixed>>,
 }
 
 /// Why a variable stands for nothing.
@@ -131,8 +135,7 @@ impl<'a> Context<'a> {
 
     /// Sets the element of a loop that is `nesting` loops deep.
     pub(super) fn enter(&mut self, element: &Value, index: usize, nesting: usize) {
-        let element = Sourced { value: element.clone(), is_foreign: true };
-        self.enter_sourced(&element, index, nesting);
+        self.enter_sourced(&Sourced::foreign(element.clone()), index, nesting);
     }
 
     /// Sets the element of a loop over a list of which it is known who wrote it.
@@ -186,9 +189,11 @@ impl<'a> Context<'a> {
         let view = self.view();
         let mut root = self.root(view.scope);
         let mut is_foreign = compiled.roots.takes_all;
+        let mut parts = None;
         for name in &compiled.roots.names {
             if let Some(found) = self.named(name, view)? {
                 is_foreign |= found.is_foreign;
+                parts = found.parts;
                 if let Some(map) = root.as_object_mut() {
                     map.insert(name.clone(), found.value);
                 }
@@ -196,13 +201,30 @@ impl<'a> Context<'a> {
                 is_foreign |= self.is_foreign(name, view.scope);
             }
         }
-        let expression = match &compiled.on_deletion {
-            Some(expression) if is_deletion => expression,
-            _ => &compiled.expression,
-        };
-        let found = find(expression, &root, self.budget);
-        let value = found.map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
-        Ok(Sourced { value, is_foreign })
+        let choice = compiled.choice(is_deletion);
+        if let (Some(parts), Some(path)) = (parts, choice.whole.plain_path()) {
+            return self.search_parts(&choice.whole, &path, &root, &parts);
+        }
+        let (value, is_default) = choose(choice, &root, is_foreign, self.budget)
+            .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
+        Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
+    }
+
+    /// Follows a path into a value of which it is known who wrote what.
+    fn search_parts(
+        &mut self,
+        expression: &Expression,
+        path: &[Text],
+        root: &Value,
+        parts: &Mixed,
+    ) -> Result<Sourced, Unresolved> {
+        let found = find(expression, root, self.budget)
+            .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
+        let mut at = Some(parts.clone());
+        for key in path.iter().skip(1) {
+            at = at.and_then(|at| entry_of(&at, key));
+        }
+        Ok(at.map_or_else(|| Sourced::foreign(found), Sourced::from))
     }
 
     /// Evaluates an expression on `value` alone.
@@ -212,7 +234,7 @@ impl<'a> Context<'a> {
         value: &Sourced,
     ) -> Result<Sourced, Unresolved> {
         let found = find(expression, &value.value, self.budget)?;
-        Ok(Sourced { value: found, is_foreign: value.is_foreign })
+        Ok(Sourced { is_foreign: value.is_foreign, ..Sourced::foreign(found) })
     }
 
     fn view(&self) -> View {
@@ -231,7 +253,7 @@ impl<'a> Context<'a> {
             return Ok(None);
         }
         let images = self.images()?;
-        Ok(images.map(|value| Sourced { value, is_foreign: true }))
+        Ok(images.map(Sourced::foreign))
     }
 
     fn images(&mut self) -> Result<Option<Value>, Unresolved> {
@@ -289,6 +311,35 @@ pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> 
     root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
+/// Evaluates `choice`, and tells whether the result is one of its constants.
+fn choose(
+    choice: &Choice,
+    root: &Value,
+    is_foreign: bool,
+    budget: &mut Budget,
+) -> Result<(Value, bool), Unresolved> {
+    match &choice.split {
+        Some((reading, constant)) if is_foreign => match find(reading, root, budget) {
+            Ok(value) if is_true(&value) => Ok((value, false)),
+            Ok(_) | Err(Unresolved::Missing(_)) => Ok((find(constant, root, budget)?, true)),
+            Err(unresolved) => Err(unresolved),
+        },
+        _ => Ok((find(&choice.whole, root, budget)?, false)),
+    }
+}
+
+/// Returns the value under `key`.
+fn entry_of(mixed: &Mixed, key: &str) -> Option<Mixed> {
+    match mixed {
+        Mixed::Own(value) => value.get(key).cloned().map(Mixed::Own),
+        Mixed::Foreign(value) => value.get(key).cloned().map(Mixed::Foreign),
+        Mixed::Map(entries) => {
+            entries.iter().find(|(name, _)| joined(name) == key).map(|(_, value)| value.clone())
+        }
+        Mixed::Text(_) | Mixed::List(_) => None,
+    }
+}
+
 /// Evaluates `expression`, with the words that messages have for what is missing.
 fn find(expression: &Expression, root: &Value, budget: &mut Budget) -> Result<Value, Unresolved> {
     match expression.find(root, budget) {
@@ -304,18 +355,46 @@ fn find(expression: &Expression, root: &Value, budget: &mut Budget) -> Result<Va
 impl Sourced {
     /// Returns a value that the author wrote.
     pub(super) fn own(value: Value) -> Self {
-        Self { value, is_foreign: false }
+        Self { value, is_foreign: false, parts: None }
+    }
+
+    /// Returns a value that somebody else may have written.
+    pub(super) fn foreign(value: Value) -> Self {
+        Self { value, is_foreign: true, parts: None }
+    }
+
+    /// Returns the value as one that is not the author's if `is_tainted`.
+    pub(super) fn tainted(self, is_tainted: bool) -> Self {
+        if is_tainted { Self::foreign(self.value) } else { self }
+    }
+
+    /// Returns the items of an array, each with who wrote it; nothing for anything else.
+    pub(super) fn items(&self) -> Option<Vec<Self>> {
+        if let Some(Mixed::List(items)) = self.parts.as_deref() {
+            return Some(items.iter().cloned().map(Self::from).collect());
+        }
+        let item = |value: &Value| Self { value: value.clone(), is_foreign: self.is_foreign, parts: None };
+        self.value.as_array().map(|items| items.iter().map(item).collect())
     }
 
     pub(super) fn into_mixed(self) -> Mixed {
-        if self.is_foreign { Mixed::Foreign(self.value) } else { Mixed::Own(self.value) }
+        match self.parts {
+            Some(parts) => Arc::unwrap_or_clone(parts),
+            None if self.is_foreign => Mixed::Foreign(self.value),
+            None => Mixed::Own(self.value),
+        }
     }
 }
 
 impl From<Mixed> for Sourced {
     fn from(mixed: Mixed) -> Self {
-        let is_foreign = !matches!(mixed, Mixed::Own(_));
-        Self { value: mixed.plain().into_owned(), is_foreign }
+        match mixed {
+            Mixed::Own(value) => Self::own(value),
+            Mixed::Foreign(value) => Self::foreign(value),
+            mixed => {
+                Self { parts: Some(Arc::new(mixed.clone())), ..Self::foreign(mixed.plain().into_owned()) }
+            }
+        }
     }
 }
 

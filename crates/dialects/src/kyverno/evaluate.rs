@@ -262,14 +262,12 @@ impl Judge {
                     continue;
                 }
             };
-            let single = [elements.value.clone()];
-            let items = elements.value.as_array().unwrap_or(&single);
-            for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.is_null()) {
+            let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
+            for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
                 context.checkpoint();
                 notes.open();
-                let verdict =
-                    self.element(one, (element, index, elements.is_foreign), subject, context, notes);
-                notes.close(|| trace::element(one, index, element, &verdict));
+                let verdict = self.element(one, (element, index), subject, context, notes);
+                notes.close(|| trace::element(one, index, &element.value, &verdict));
                 context.restore();
                 match verdict {
                     Verdict::Pass(_) => applied += 1,
@@ -299,11 +297,12 @@ impl Judge {
     fn element<'a>(
         &'a self,
         one: &'a Loop,
-        (element, index, is_foreign): (&Value, usize, bool),
+        (sourced, index): (&Sourced, usize),
         subject: Subject<'_>,
         context: &mut Context<'a>,
         notes: &mut Notes,
     ) -> Verdict {
+        let element = &sourced.value;
         let is_map = element.as_object().is_some();
         if one.element_scope == Some(true) && !is_map {
             let kind = go_type(element);
@@ -313,8 +312,7 @@ impl Judge {
             )));
         }
         let is_scoped = one.element_scope.unwrap_or(is_map);
-        let sourced = Sourced { value: element.clone(), is_foreign };
-        context.enter_sourced(&sourced, index, subject.nesting);
+        context.enter_sourced(sourced, index, subject.nesting);
         context.declare(&one.body.entries);
         match one.body.precondition(context, notes) {
             Ok(None) => {}

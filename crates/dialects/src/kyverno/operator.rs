@@ -123,22 +123,23 @@ impl Operator {
         }
     }
 
-    /// Returns why the operator can never do anything with `value` on its right, whatever the key is.
+    /// Returns what the operator does, when it can do nothing with `value`, or only with keys that are lists.
     pub(super) fn objection(self, value: &Operand) -> Option<&'static str> {
-        let compares_with_scalars = matches!(self, Self::Compare(_) | Self::CompareDuration(_));
         match (&value.shape, self) {
-            (Shape::List(_) | Shape::Map(_) | Shape::Bool(_) | Shape::Null, _) if compares_with_scalars => {
-                Some("compares numbers, quantities, durations and versions")
-            }
+            (
+                Shape::List(_) | Shape::Map(_) | Shape::Bool(_) | Shape::Null,
+                Self::Compare(_) | Self::CompareDuration(_),
+            ) => Some("compares numbers, quantities, durations and versions"),
+            (Shape::Number(_), Self::Compare(_) | Self::CompareDuration(_)) => None,
             (Shape::Text(words), Self::Compare(_)) if !words.is_comparable() => {
                 Some("compares numbers, quantities, durations and versions")
             }
             (Shape::Text(words), Self::CompareDuration(_)) if words.duration().is_none() => {
                 Some("compares durations such as `1h30m`, and numbers of seconds")
             }
-            (Shape::Number(_) | Shape::Bool(_), Self::AllIn | Self::AllNotIn | Self::In | Self::NotIn)
-            | (Shape::Map(_) | Shape::Null, Self::AnyIn | Self::AnyNotIn)
-            | (Shape::Map(_) | Shape::Null, Self::AllIn | Self::AllNotIn | Self::In | Self::NotIn) => {
+            (Shape::Number(_) | Shape::Bool(_) | Shape::Map(_) | Shape::Null, operator)
+                if !matches!(operator, Self::Equals | Self::NotEquals) =>
+            {
                 Some("looks for the key in a list, a range or a text")
             }
             _ => None,

@@ -16,7 +16,7 @@ use kubewright_value::{Map, Position, Step, Text, Value};
 pub(super) use compact::text_of;
 pub(super) use place::Place;
 use scan::Span;
-pub(super) use variable::{Compiled, Variable};
+pub(super) use variable::{Choice, Compiled, Variable};
 
 use super::context::{Context, Sourced, Unresolved};
 use super::mixed::{Mixed, Part};
@@ -454,4 +454,4 @@ fn map(entries: Vec<(Vec<Part>, Mixed)>) -> Mixed {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

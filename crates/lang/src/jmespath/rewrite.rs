@@ -31,13 +31,39 @@ impl Expression {
         roots
     }
 
-    /// Returns the keys that its path starts with, if it is nothing but one path: `a`, `b` for `a.b[0].c`.
+    /// Returns the keys of its path, if it is nothing but that: `a`, `b` for `a.b`.
     #[must_use]
-    pub fn path(&self) -> Option<Vec<&str>> {
+    pub fn plain_path(&self) -> Option<Vec<Text>> {
         match &self.root.node {
-            Node::Path(first, steps) if matches!(first.node, Node::Current) => Some(keys(steps)),
+            Node::Path(first, steps) if matches!(first.node, Node::Current) => {
+                let keys = keys(steps);
+                (keys.len() == steps.len()).then(|| keys.into_iter().map(Text::new).collect())
+            }
             _ => None,
         }
+    }
+
+    /// Returns the alternatives that read something and the constant ones behind them, if both are there:
+    /// `a || b` and `'x'` for `a || b || 'x'`. The constant ones count when the others are not true.
+    #[must_use]
+    pub fn split_default(&self) -> Option<(Self, Self)> {
+        let Node::Or(parts) = &self.root.node else { return None };
+        let reads = |part: &Expr| {
+            let mut roots = Roots::default();
+            collect(part, &mut roots);
+            roots != Roots::default()
+        };
+        let count = parts.iter().rposition(reads)? + 1;
+        let (before, constant) =
+            parts.split_at_checked(count).filter(|(_, constant)| !constant.is_empty())?;
+        let made = |parts: &[Expr]| {
+            let root = match parts {
+                [only] => only.clone(),
+                parts => Expr::new(Node::Or(parts.to_vec()), self.root.at),
+            };
+            Self { source: self.source.clone(), root }
+        };
+        Some((made(before), made(constant)))
     }
 
     /// Returns the expression with other beginnings of its paths, or nothing when none changes.
@@ -217,8 +243,25 @@ mod tests {
     }
 
     #[test]
+    fn constant_alternatives_are_told_apart() {
+        let split = |text: &str| {
+            let evaluate = |e: Expression| {
+                let root = json::parse(r#"{"a":"A","e":""}"#).expect("JSON");
+                e.evaluate(&root, &mut Budget::default()).expect(text).to_string()
+            };
+            parse(text).split_default().map(|(before, constant)| (evaluate(before), evaluate(constant)))
+        };
+        assert_eq!(split("e || a || 'x'"), Some((r#""A""#.into(), r#""x""#.into())));
+        assert_eq!(split("e || `null` || 'x'"), Some((r#""""#.into(), r#""x""#.into())));
+        assert_eq!(split("a || e"), None);
+        assert_eq!(split("'x' || a"), None);
+        assert_eq!(split("'x' || 'y'"), None);
+    }
+
+    #[test]
     fn a_plain_path_shows_its_keys() {
-        assert_eq!(parse("a.b[0].c").path(), Some(vec!["a", "b"]));
-        assert_eq!(parse("a.b || c").path(), None);
+        assert_eq!(parse("a.\"b c\"").plain_path(), Some(["a", "b c"].map(Text::new).into()));
+        assert_eq!(parse("a.b[0]").plain_path(), None);
+        assert_eq!(parse("a.b || c").plain_path(), None);
     }
 }

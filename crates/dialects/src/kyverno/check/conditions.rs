@@ -3,7 +3,7 @@
 use kubewright_engine::{Operation, nearest};
 use kubewright_value::{Step, Text, Value};
 
-use super::{Findings, code};
+use super::{Findings, code, pattern, variables};
 use crate::fields::{Placed, article, child};
 
 /// Where conditions stand.
@@ -37,11 +37,7 @@ pub(super) fn check(findings: &mut Findings<'_>, found: &Placed<Value>, place: P
             for (key, value) in map.iter() {
                 let path = child(&found.path, key.as_str());
                 match value {
-                    _ if key != "any" && key != "all" => {
-                        let message = format!("unknown field `{key}`");
-                        let help = "conditions stand under `any` and `all`";
-                        findings.at_key(&code::UNKNOWN_FIELD, &path, message, help);
-                    }
+                    _ if key != "any" && key != "all" => ignored(findings, key, &path, &["any", "all"]),
                     Value::Null => {}
                     Value::Array(items) if items.is_empty() && key == "any" => {
                         let message = "none of no conditions holds";
@@ -80,12 +76,7 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     let known = ["key", "operator", "value", "message"];
     for key in condition.as_object().into_iter().flat_map(|map| map.keys()) {
         if !known.contains(&key.as_str()) {
-            let message = format!("unknown field `{key}`");
-            let help = match nearest(key, known) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known here: {}", known.join(", ")),
-            };
-            findings.at_key(&code::UNKNOWN_FIELD, &child(path, key.as_str()), message, help);
+            ignored(findings, key, &child(path, key.as_str()), &known);
         }
     }
     let field = |name: &str| condition.get(name).filter(|value| !value.is_null());
@@ -107,12 +98,26 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     {
         operations(findings, value, &child(path, "value"));
     }
+    if key.as_str().is_some_and(|key| key.contains("image")) {
+        variables::each_text(value, &mut child(path, "value"), &mut |path, text| {
+            pattern::registry(findings, text, path);
+        });
+    }
     if is_constant(key) && is_constant(value) {
         let message = "the condition has no variable, and always has the same result";
         findings.at(&code::CONSTANT_CONDITION, &child(path, "key"), message, "a variable stands in `{{ }}`");
     } else if is_constant(value) {
         fitting(findings, operator, value, &child(path, "value"));
     }
+}
+
+/// Reports a field that Kyverno passes over: conditions are the one place where it does not look for unknown ones.
+fn ignored(findings: &mut Findings<'_>, key: &str, path: &[Step], known: &[&str]) {
+    let help = match nearest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    findings.at_key(&code::IGNORED_FIELD, path, format!("unknown field `{key}`, which is ignored"), help);
 }
 
 /// Returns whether there is such an operator.

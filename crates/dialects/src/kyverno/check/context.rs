@@ -1,9 +1,12 @@
 //! The names that a rule gives to what it looks up.
 
+use std::collections::HashSet;
+
+use kubewright_value::{Step, Text};
+
 use super::super::source::{ContextEntry, ContextSource, Foreach, Method, Policy, Rule};
 use super::{Findings, code, variables};
 use crate::fields::{Placed, child};
-use kubewright_value::Text;
 
 /// The names that are taken.
 const RESERVED: [&str; 6] =
@@ -59,13 +62,18 @@ fn source(findings: &mut Findings<'_>, policy: &Policy, entry: &ContextEntry) {
 
 /// Reports entries whose name stands nowhere else in the rule.
 fn unused(findings: &mut Findings<'_>, rule: &Rule) {
-    let Some(value) = findings.value(&rule.path).cloned() else { return };
-    for entry in declared(rule) {
-        let mut is_used = false;
-        variables::each_text(&value, &mut rule.path.clone(), &mut |path, text| {
-            is_used |= path != entry.name.path && text.contains(entry.name.value.as_str());
-        });
-        if !is_used {
+    let entries = declared(rule);
+    let Some(value) = findings.value(&rule.path).filter(|_| !entries.is_empty()) else { return };
+    let names: HashSet<&[Step]> = entries.iter().map(|entry| entry.name.path.as_slice()).collect();
+    let mut elsewhere = String::new();
+    variables::each_text(value, &mut rule.path.clone(), &mut |path, text| {
+        if !names.contains(path) {
+            elsewhere.push_str(text);
+            elsewhere.push('\0');
+        }
+    });
+    for entry in entries {
+        if !elsewhere.contains(entry.name.value.as_str()) {
             let message = format!("`{}` is never used", entry.name.value);
             findings.at(&code::UNUSED_VARIABLE, &entry.name.path, message, "remove the entry");
         }

@@ -217,6 +217,10 @@ fn conflict(findings: &mut Findings<'_>, matching: &Match, exclude: &Match) {
     if !matching.all.is_empty() || !exclude.all.is_empty() {
         return;
     }
+    if exclude.any.is_empty() && findings.value(&exclude.path) == findings.value(&matching.path) {
+        let message = "`exclude` takes away what `match` asks for in the same words";
+        findings.at_key(&code::MATCHES_NOTHING, &exclude.path, message, "");
+    }
     for entry in &exclude.any {
         let written = findings.value(&entry.path);
         let twin = matching.any.iter().any(|filter| findings.value(&filter.path) == written);

@@ -98,7 +98,7 @@ fn elements(findings: &mut Findings<'_>, items: &[Value], path: &[Step], around:
 }
 
 /// Reports `registry.example*`, which `registry.example.evil/x` fits as well.
-fn registry(findings: &mut Findings<'_>, text: &str, path: &[Step]) {
+pub(super) fn registry(findings: &mut Findings<'_>, text: &str, path: &[Step]) {
     let open = text.split(['|', '&']).map(str::trim).filter_map(|atom| atom.strip_suffix('*')).find(|host| {
         let host = host.strip_prefix('!').unwrap_or(host).trim_end_matches('*');
         let is_host = host.contains('.') && !host.contains(['/', ':', '*', '{', '}', '@']);

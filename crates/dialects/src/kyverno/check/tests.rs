@@ -87,7 +87,7 @@ fn check_variable(text: &str, roots: &[&str], is_in_foreach: bool, want: &[&str]
     let rule = "context: [{name: settings, variable: {value: 1}}]\nvalidate: {message: '{{ settings }}', deny: {}}\n";
     let (document, policy, _) = checked(&format!("{HEAD}{RULE}{}", indented(rule, 6)));
     let policy = policy.expect("a policy");
-    let roots: Vec<Text> = roots.iter().map(|root| Text::new(root)).collect();
+    let roots: Vec<Text> = roots.iter().map(Text::new).collect();
     let path = policy.rules[0].path.clone();
     let one = Use { text, roots: &roots, path: &path, is_in_foreach };
     let found = variables(&document, true, &policy.rules[0], &[one]);
@@ -152,4 +152,55 @@ fn one_bad_rule_leaves_its_neighbours_alone() {
     assert_eq!(broken, ["bad", "worse"]);
     assert_eq!(policy.broken[1].message, "the entry names no `kinds`");
     assert!(policy.broken.iter().all(|broken| broken.matching.is_some()));
+}
+
+/// Calls `visit` with `value` after each part of it was replaced by `other`.
+fn each_replaced(value: &Value, other: &Value, visit: &mut dyn FnMut(Value)) {
+    visit(other.clone());
+    match value {
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                each_replaced(item, other, &mut |replaced| {
+                    let mut items = items.to_vec();
+                    items[index] = replaced;
+                    visit(Value::array(items));
+                });
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map.iter() {
+                each_replaced(item, other, &mut |replaced| {
+                    let mut map = (**map).clone();
+                    map.insert(key.clone(), replaced);
+                    visit(Value::object(map));
+                });
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn whatever_stands_anywhere_is_told_and_not_fatal() {
+    let cases = yaml::parse(include_str!("../tests/diagnostics.yaml")).expect("cases");
+    let others =
+        ["null", "1", "x", "[]", "{}", "[null, 1, x, [], {}]", "{'': null, '(': 1, ')': [x], '{{': {}}"];
+    for case in cases.as_array().expect("a list") {
+        let whole = document(&text(case));
+        for other in others {
+            let other = yaml::parse(other).expect("a value");
+            each_replaced(&whole.value, &other, &mut |value| {
+                let document = Document::made(value, Source::new("policy.yaml", ""));
+                let (policy, _) = read(&document);
+                if let Some(mut policy) = policy {
+                    check(&document, &mut policy);
+                    autogen::warnings(&document, &policy);
+                    autogen::generate(&policy);
+                }
+                if let (Some(exception), _) = read_exception(&document) {
+                    check_exception(&document, &exception);
+                }
+            });
+        }
+    }
 }

@@ -4,7 +4,7 @@ use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::source::{ContextEntry, ContextSource, Workload};
-use super::super::template::{Query, Template, TemplateProblem, Variable};
+use super::super::template::{Query, Template, TemplateProblem, Variable, text_of};
 use crate::fields::Placed;
 
 /// A name that a rule gives to something it looks up.
@@ -17,7 +17,7 @@ pub(in super::super) struct Entry {
 /// Where its value comes from.
 #[derive(Debug, Clone)]
 pub(super) enum From {
-    Variable { value: Option<Template>, query: Option<Query>, default: Option<Template>, shown: Text },
+    Variable { value: Option<Template>, query: Option<Query>, default: Option<Template>, shown: [Text; 2] },
     ConfigMap { name: Template, namespace: Option<Template>, shown: [Text; 2] },
     ApiCall(Box<Call>),
     Image { reference: Template, query: Option<Query>, shown: Text },
@@ -136,10 +136,8 @@ impl Compiler<'_> {
                 value: self.values(value.as_ref()),
                 query: self.query(jmes_path.as_ref()),
                 default: self.values(default.as_ref()),
-                shown: value
-                    .as_ref()
-                    .map(|value| super::super::template::text_of(&value.value))
-                    .unwrap_or_default(),
+                shown: [value, default]
+                    .map(|value| value.as_ref().map(|value| text_of(&value.value)).unwrap_or_default()),
             },
             ContextSource::ConfigMap { name, namespace } => From::ConfigMap {
                 name: self.text(name),

@@ -36,7 +36,7 @@ fn put(root: &mut Value, path: &[Text], value: &Value) {
     let mut at = root;
     for key in before {
         let Some(map) = at.as_object_mut() else { return };
-        if !map.get(key).is_some_and(|value| value.as_object().is_some()) {
+        if map.get(key).is_none_or(|value| value.as_object().is_none()) {
             map.insert(key.clone(), Map::new().into());
         }
         let Some(next) = map.get_mut(key) else { return };

@@ -32,7 +32,7 @@ impl Context<'_> {
             From::Variable { value, query, default, shown } => {
                 let parts =
                     Variable { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
-                self.variable(&entry.name, parts, shown)
+                self.variable(&entry.name, &parts, shown)
             }
             From::ConfigMap { name, namespace, shown } => {
                 let prefix = format!("failed to retrieve config map for context entry {}: ", entry.name);
@@ -65,18 +65,22 @@ impl Context<'_> {
         let Some(earlier) = self.named(&entry.name, View { scope, declared: place })? else {
             return Ok(found);
         };
-        Ok(Sourced {
-            value: merged(&earlier.value, &found.value),
-            is_foreign: earlier.is_foreign || found.is_foreign,
-        })
+        let value = merged(&earlier.value, &found.value);
+        Ok(Sourced::own(value).tainted(earlier.is_foreign || found.is_foreign))
     }
 
-    fn variable(&mut self, name: &str, parts: Variable<'_>, shown: &str) -> Result<Sourced, Unresolved> {
+    fn variable(
+        &mut self,
+        name: &str,
+        parts: &Variable<'_>,
+        [shown, shown_default]: &[Text; 2],
+    ) -> Result<Sourced, Unresolved> {
         let within =
             |shown: &str| format!("failed to substitute variables in context entry {name} {shown}: ");
         let default = match parts.default {
             Some(default) => {
-                let found = default.resolve(self).map_err(|unresolved| unresolved.within(&within("")))?;
+                let found =
+                    default.resolve(self).map_err(|unresolved| unresolved.within(&within(shown_default)))?;
                 Some(Sourced::from(found)).filter(|default| !default.value.is_null())
             }
             None => None,
@@ -184,7 +188,7 @@ impl Context<'_> {
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
             }
         };
-        let answer = Sourced { value: answer, is_foreign: true };
+        let answer = Sourced::foreign(answer);
         let Some(query) = &call.query else { return Ok(answer) };
         query.find_in(&answer, self).map_err(|unresolved| {
             let what = format!("failed to apply JMESPath {} for context entry {entry}: ", query.text());
@@ -230,7 +234,7 @@ impl Context<'_> {
             return Err(Unresolved::Error(EvalError::new(message)));
         };
         let answer = match self.world.get(&Asked::Image(reference.clone())) {
-            Answer::Found(answer) => Sourced { value: answer, is_foreign: true },
+            Answer::Found(answer) => Sourced::foreign(answer),
             Answer::Absent => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
@@ -324,13 +328,12 @@ fn stay_at_home(path: &str, home: &str) -> Result<(), Unresolved> {
     let (path, _) = path.split_once(['?', '#']).unwrap_or((path, ""));
     let path = clean(&decoded(path));
     let parts: Vec<&str> = path.split('/').skip(1).collect();
-    let namespace = match parts.as_slice() {
-        ["api", _, "namespaces", namespace, ..] | ["apis", _, _, "namespaces", namespace, ..] => namespace,
-        _ => {
-            return Err(Unresolved::Error(EvalError::new(format!(
-                "path {path} does not contain a namespace segment, which is required for namespaced policies"
-            ))));
-        }
+    let (["api", _, "namespaces", namespace, ..] | ["apis", _, _, "namespaces", namespace, ..]) =
+        parts.as_slice()
+    else {
+        return Err(Unresolved::Error(EvalError::new(format!(
+            "path {path} does not contain a namespace segment, which is required for namespaced policies"
+        ))));
     };
     if *namespace == home {
         return Ok(());

@@ -136,7 +136,6 @@ fn what_is_missing_is_told_in_the_known_words() {
         "{{ request.object.spec.missing }}",
         "missing: failed to resolve request.object.spec.missing at path : JMESPath query failed: Unknown key \"missing\" in path",
     );
-    text("{{ request.object.spec.missing || 'x' }}", "foreign \"x\"");
     yields(
         r#"{"spec":{"b":{"c":"{{ @ }}"}}}"#,
         "missing: failed to resolve request.object.c at path /spec/b/c: JMESPath query failed: Unknown key \"c\" in path",
@@ -146,6 +145,14 @@ fn what_is_missing_is_told_in_the_known_words() {
         r#"missing: failed to resolve nope at path /a\/b/0: JMESPath query failed: Unknown key "nope" in path"#,
     );
     text("{{ }}", "error: failed to resolve  at path : invalid query (nil)");
+}
+
+#[test]
+fn a_constant_that_stands_in_for_what_is_missing_is_the_authors() {
+    text("{{ request.object.spec.missing || '*' }}", "\"*\"");
+    text("{{ request.object.spec.k || '*' }}", "foreign \"z\"");
+    text("{{ request.object.spec.null || request.object.spec.k || '*' }}", "foreign \"z\"");
+    text("{{ request.object.spec.missing || request.object.spec.gone }}", "foreign null");
 }
 
 #[test]

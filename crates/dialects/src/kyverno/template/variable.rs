@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
-use kubewright_lang::jmespath::{Change, Expression, Functions, Language, ParseError, Roots};
-use kubewright_value::{Text, Value, json};
+use kubewright_lang::jmespath::{Change, Expression, Functions, Language, ParseError, ParseErrorKind, Roots};
+use kubewright_value::{Position, Text, Value, json};
 
 use super::super::context::{Context, Sourced, Unresolved};
 use super::super::source::Workload;
@@ -37,10 +37,18 @@ enum Body {
 /// An expression and what it needs.
 #[derive(Debug)]
 pub(in super::super) struct Compiled {
-    pub(in super::super) expression: Expression,
+    usual: Choice,
     /// What it is on a deletion, where that is not the same: `request.object` is `request.oldObject`.
-    pub(in super::super) on_deletion: Option<Expression>,
+    on_deletion: Option<Choice>,
     pub(in super::super) roots: Roots,
+}
+
+/// An expression, and its alternatives apart where the last ones are constant.
+#[derive(Debug)]
+pub(in super::super) struct Choice {
+    pub(in super::super) whole: Expression,
+    /// What reads something, and what counts if that is not true: `a` and `'x'` of `a || 'x'`.
+    pub(in super::super) split: Option<(Expression, Expression)>,
 }
 
 /// An expression with variables in it.
@@ -84,6 +92,7 @@ impl Variable {
             Self { text: trimmed.into(), place: place.clone(), body: Body::Broken(Text::default()) };
         let is_fixed = parts.iter().all(|part| matches!(part, scan::Part::Text(_)));
         variable.body = if trimmed.is_empty() {
+            problems.push(BadExpression { error: nothing(), at });
             Body::Broken("invalid query (nil)".into())
         } else if is_fixed {
             match Compiled::parse(trimmed, functions, Workload::Pod) {
@@ -144,7 +153,7 @@ impl Variable {
     /// Returns the compiled expression, unless variables stand in it.
     pub(in super::super) fn expression(&self) -> Option<&Expression> {
         match &self.body {
-            Body::Fixed(compiled) => Some(&compiled.expression),
+            Body::Fixed(compiled) => Some(&compiled.usual.whole),
             Body::Composed(_) | Body::Broken(_) => None,
         }
     }
@@ -160,7 +169,7 @@ impl Variable {
     /// Returns the same variable for the objects that make Pods.
     pub(super) fn rebased(&self, to: Workload, below: &str) -> Self {
         let body = match &self.body {
-            Body::Fixed(compiled) => match compiled.expression.rewritten(&|keys| rebased_path(keys, to)) {
+            Body::Fixed(compiled) => match compiled.usual.whole.rewritten(&|keys| rebased_path(keys, to)) {
                 Some(expression) => Body::Fixed(Arc::new(Compiled::new(expression))),
                 None => self.body.clone(),
             },
@@ -207,12 +216,12 @@ impl Variable {
     /// Returns what an expression without braces finds in `value`; variables in it are those of `context`.
     pub(super) fn find_in(&self, value: &Sourced, context: &mut Context<'_>) -> Result<Sourced, Unresolved> {
         match &self.body {
-            Body::Fixed(compiled) => context.search_in(&compiled.expression, value),
+            Body::Fixed(compiled) => context.search_in(&compiled.usual.whole, value),
             Body::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
             Body::Composed(composed) => {
                 let rendered = composed.render(context)?.1?;
-                let found = context.search_in(&rendered.compiled.expression, value)?;
-                Ok(Sourced { is_foreign: found.is_foreign || rendered.is_tainted, ..found })
+                let found = context.search_in(&rendered.compiled.usual.whole, value)?;
+                Ok(found.tainted(rendered.is_tainted))
             }
         }
     }
@@ -224,12 +233,27 @@ impl Compiled {
             ["request", "object", ..] => Some((2, ["request", "oldObject"].map(Text::new_static).into())),
             _ => None,
         });
-        Self { roots: expression.roots(), on_deletion, expression }
+        Self {
+            roots: expression.roots(),
+            on_deletion: on_deletion.map(Choice::new),
+            usual: Choice::new(expression),
+        }
+    }
+
+    /// Returns the expression for the request at hand.
+    pub(in super::super) fn choice(&self, is_deletion: bool) -> &Choice {
+        self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
     }
 
     fn parse(text: &str, functions: &Functions, to: Workload) -> Result<Self, ParseError> {
         let expression = Expression::parse_as(text, functions, Language::Forgiving)?;
         Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))
+    }
+}
+
+impl Choice {
+    fn new(whole: Expression) -> Self {
+        Self { split: whole.split_default(), whole }
     }
 }
 
@@ -250,7 +274,7 @@ impl Composed {
         let (text, rendered) = self.render(context)?;
         let found = rendered.and_then(|rendered| {
             let found = context.search(&rendered.compiled, is_deletion)?;
-            Ok(Sourced { is_foreign: found.is_foreign || rendered.is_tainted, ..found })
+            Ok(found.tainted(rendered.is_tainted))
         });
         Ok((text, found))
     }
@@ -376,6 +400,15 @@ impl Writer {
     }
 }
 
+fn nothing() -> ParseError {
+    ParseError {
+        message: "found nothing, expected an expression".to_owned(),
+        position: Position::START,
+        length: 1,
+        kind: ParseErrorKind::Syntax,
+    }
+}
+
 /// Returns a value as it stands in JSON; a text that is JSON itself is that.
 fn json_of(value: &Value) -> String {
     match value {
@@ -456,10 +489,9 @@ fn presumed_roots(parts: &[Part], functions: &Functions) -> Roots {
                         Quote::Literal => '`',
                     };
                     out.push(quote);
-                    if quote == '`' {
-                        out.push('1')
-                    } else {
-                        write(inner, out)
+                    match quote {
+                        '`' => out.push('1'),
+                        _ => write(inner, out),
                     }
                     out.push(quote);
                 }
