@@ -100,3 +100,6 @@ fn trace_words(file: &file::TestFile, folder: &Path) -> String {
     }
     words
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,13 +8,15 @@ use kubewright_value::{Map, Value, json};
 
 use super::coverage::{Coverage, Missing};
 use super::run::CaseResult;
-use crate::output::{Paint, standard_output, visible, xml};
+use crate::output::{Paint, short, standard_output, visible, xml};
 use crate::words::{grouped, plural, time};
 
 /// Above this many files, those without failures are only counted.
 const LISTED: usize = 20;
 /// The widest column of rules and branches.
 const WIDEST: usize = 70;
+/// How much of a branch is shown.
+const LONGEST: usize = 60;
 
 /// The results of one test file.
 pub(super) struct FileResult {
@@ -107,14 +109,21 @@ fn covered(out: &mut impl io::Write, coverage: &Coverage, paint: Paint) -> io::R
     }
     writeln!(out, "\n{summary}")?;
     let missing = coverage.missing();
+    // A branch stands below its rule.
     let text = |missing: &Missing<'_>| match missing.branch {
-        Some(branch) => format!("{}  {branch}", missing.rule),
-        None => missing.rule.to_owned(),
+        Some(branch) => format!("    {}", short(branch, LONGEST)),
+        None => visible(missing.rule).into_owned(),
     };
     let width = missing.iter().map(|missing| text(missing).chars().count()).max().unwrap_or(0).min(WIDEST);
+    let mut rule = "";
     for missing in &missing {
+        if missing.branch.is_some() && missing.rule != rule {
+            writeln!(out, "  {} {}", paint.yellow("~"), visible(missing.rule))?;
+        }
+        rule = missing.rule;
+        let mark = if missing.branch.is_some() { " ".to_owned() } else { paint.yellow("·") };
         let place = paint.cyan(&visible(&missing.place));
-        writeln!(out, "  {} {:width$}  {place}", paint.yellow("·"), visible(&text(missing)))?;
+        writeln!(out, "  {mark} {:width$}  {place}", text(missing))?;
     }
     Ok(())
 }
