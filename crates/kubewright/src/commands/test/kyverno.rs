@@ -62,9 +62,12 @@ pub(super) fn run(
     let exceptions = library.borrow(folder, &file.exceptions, problems);
     let mut options = rules::dialect_options(manner.options, None);
     let exceptions = exceptions.iter().filter_map(|loan| loan.get());
-    options.exceptions = exceptions.flat_map(|book| book.documents.iter().cloned()).collect();
+    options.exceptions =
+        rules::exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
     let dialects = kubewright_dialects::all(&options);
     let policies = policies::load(books.iter().filter_map(|loan| loan.get()), &dialects, problems);
+    let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
+    problems.extend(kubewright_dialects::kyverno::check_exceptions(&options.exceptions, ids));
     let resources = library.borrow(folder, &file.resources, problems);
     let others = library.borrow(folder, &file.others, problems);
     let mut objects = Objects::new(&resources, &others, problems);
