@@ -15,7 +15,7 @@ use super::message::Message;
 use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
 use super::template::Template;
 use super::{Kyverno, autogen, check};
-use body::Parts;
+use body::{Parts, PatternPlace};
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
 pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
@@ -94,7 +94,7 @@ impl Compiler<'_> {
         position: u32,
     ) -> kubewright_engine::Rule {
         let Variant { rule, workload, .. } = *variant;
-        let mut body = parts.body.build(workload);
+        let mut body = parts.body.build(workload, PatternPlace::Object);
         if let Some(reason) = broken {
             body.check = Check::Impossible(format!("the rule is not valid: {reason}").into());
             body.preconditions = None;

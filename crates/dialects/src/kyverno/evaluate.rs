@@ -5,8 +5,8 @@ pub(super) mod patterns;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation, Request,
-    RequestProgram, RuleId, Tracer,
+    Answer, Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation,
+    Query as WorldQuery, Request, RequestProgram, RuleId, Tracer, World,
 };
 use kubewright_value::{Document, Map, Step, Text, Value};
 
@@ -379,8 +379,8 @@ impl Judge {
             ..request.clone()
         };
         let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
-        let mut evaluation =
-            Evaluation::new(&before, evaluation.world, evaluation.budget, &mut tracer, &memory);
+        let world = Before { world: evaluation.world };
+        let mut evaluation = Evaluation::new(&before, &world, evaluation.budget, &mut tracer, &memory);
         let object = &before.object;
         if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
             return Ok(false);
@@ -475,6 +475,25 @@ impl Actions {
         Ok(of_policy.action(evaluation)?.unwrap_or(self.policy))
     }
 }
+
+/// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
+struct Before<'w> {
+    world: &'w dyn World,
+}
+
+impl World for Before<'_> {
+    fn get(&self, query: &WorldQuery) -> Answer {
+        self.world.get(query)
+    }
+
+    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+        let mut given = self.world.given(rule, request);
+        given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
+        given
+    }
+}
+
+const REQUESTED: [&str; 3] = ["request.operation", "request.object", "request.oldObject"];
 
 /// Returns the keys of the exceptions whose conditions hold. One that cannot be answered makes no exception.
 fn exceptions(about: &[&Exception], context: &mut Context<'_>, notes: &mut Notes) -> Vec<Text> {

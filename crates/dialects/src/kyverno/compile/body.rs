@@ -155,16 +155,25 @@ impl Compiler<'_> {
     }
 }
 
+/// What a pattern is about, and so where it goes in a rule for controllers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PatternPlace {
+    /// The object, of which it describes the template.
+    Object,
+    /// An element of a loop, which is the same wherever it comes from.
+    Element,
+}
+
 impl BodyParts {
     /// Returns what runs for `workload`.
-    pub(super) fn build(&self, workload: Workload) -> Body {
+    pub(super) fn build(&self, workload: Workload, place: PatternPlace) -> Body {
         Body {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
             check: match &self.check {
-                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload)),
+                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place)),
                 CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
-                    patterns: patterns.iter().map(|pattern| pattern.build(workload)).collect(),
+                    patterns: patterns.iter().map(|pattern| pattern.build(workload, place)).collect(),
                 }),
                 CheckParts::Deny(conditions) => {
                     Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
@@ -185,10 +194,15 @@ impl Rooted<Conditions> {
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload) -> OnePattern {
-        let source = match &self.constant {
-            Some(pattern) => Source::Constant(Arc::clone(pattern).under(workload)),
-            None => Source::Variable(self.template.rebased_below(workload), workload),
+    fn build(&self, workload: Workload, place: PatternPlace) -> OnePattern {
+        let below = match place {
+            PatternPlace::Object => workload,
+            PatternPlace::Element => Workload::Pod,
+        };
+        let source = match (&self.constant, place) {
+            (Some(pattern), _) => Source::Constant(Arc::clone(pattern).under(below)),
+            (None, PatternPlace::Object) => Source::Variable(self.template.rebased_below(workload), below),
+            (None, PatternPlace::Element) => Source::Variable(self.template.rebased(workload), below),
         };
         OnePattern { source, path: self.path.clone() }
     }
@@ -201,7 +215,7 @@ impl LoopParts {
             keys: object_path(self.list.text(), workload),
             list: self.list.rebased(workload),
             element_scope: self.element_scope,
-            body: self.body.build(workload),
+            body: self.body.build(workload, PatternPlace::Element),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use kubewright_value::{Budget, Exhausted};
 
-use super::operand::{Array, Item, Items, Operand, Shape};
+use super::operand::{Array, Item, Items, Operand, Shape, Wildcards};
 use super::range::Range;
 
 /// How many items of the key are wanted in the value, or not there.
@@ -24,15 +24,21 @@ pub(super) fn holds(
     value: &Operand,
     budget: &mut Budget,
 ) -> Result<bool, Exhausted> {
+    // `*` in an object is as good as every name, so it is found where something is looked for, and is no way to be
+    // somewhere it is not.
+    let wildcards = match wanted {
+        Wanted::AnyIn | Wanted::AllIn => Wildcards::All,
+        Wanted::AnyNotIn | Wanted::AllNotIn => Wildcards::Own,
+    };
     let Shape::List(keys) = &key.shape else {
-        let is_in = scalar_is_in(key, value, budget)?;
+        let is_in = scalar_is_in(key, value, wildcards, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::AnyIn | Wanted::AllIn)));
     };
     let keys = keys.items();
     let accepts_scalars = matches!(wanted, Wanted::AnyIn | Wanted::AnyNotIn);
     let Some(target) = Target::of(&keys, value, accepts_scalars) else { return Ok(false) };
     for item in &keys.list {
-        let found = target.look(item, budget)?;
+        let found = target.look(item, wildcards, budget)?;
         match wanted {
             Wanted::AnyIn if found == Found::In => return Ok(true),
             Wanted::AnyNotIn if found == Found::Out => return Ok(true),
@@ -52,7 +58,7 @@ pub(super) fn legacy(
     budget: &mut Budget,
 ) -> Result<bool, Exhausted> {
     let Shape::List(keys) = &key.shape else {
-        let is_in = legacy_scalar_is_in(key, value, budget)?;
+        let is_in = legacy_scalar_is_in(is_negated, key, value, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in != is_negated));
     };
     let keys = keys.items();
@@ -119,7 +125,7 @@ impl<'v> Target<'v> {
         }
     }
 
-    fn look(&self, item: &Item, budget: &mut Budget) -> Result<Found, Exhausted> {
+    fn look(&self, item: &Item, wildcards: Wildcards, budget: &mut Budget) -> Result<Found, Exhausted> {
         budget.step(1)?;
         let found = |is_in| if is_in { Found::In } else { Found::Out };
         match self {
@@ -127,16 +133,21 @@ impl<'v> Target<'v> {
             Self::Range(range) if range.contains(&item.text) => Ok(Found::In),
             Self::Range(range) if range.excludes(&item.text) => Ok(Found::Out),
             Self::Range(_) => Ok(Found::Neither),
-            Self::Items(items) => items.has_fitting(item, budget).map(found),
+            Self::Items(items) => items.has_fitting(item, wildcards, budget).map(found),
         }
     }
 }
 
 /// Returns whether a scalar is in `value`; nothing when the two cannot be compared.
-fn scalar_is_in(key: &Operand, value: &Operand, budget: &mut Budget) -> Result<Option<bool>, Exhausted> {
+fn scalar_is_in(
+    key: &Operand,
+    value: &Operand,
+    wildcards: Wildcards,
+    budget: &mut Budget,
+) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => values.items().has_fitting(&key, budget).map(Some),
+        Shape::List(values) => values.items().has_fitting(&key, wildcards, budget).map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match words.range() {
             Some(range) => Ok(Some(range.contains(&key.text))),
@@ -151,13 +162,17 @@ fn scalar_is_in(key: &Operand, value: &Operand, budget: &mut Budget) -> Result<O
 }
 
 fn legacy_scalar_is_in(
+    is_negated: bool,
     key: &Operand,
     value: &Operand,
     budget: &mut Budget,
 ) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => values.items().has_fitting(&key, budget).map(Some),
+        Shape::List(values) => values
+            .items()
+            .has_fitting(&key, if is_negated { Wildcards::Own } else { Wildcards::All }, budget)
+            .map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match &*words.array() {
             Array::Texts(items) => items.has(&key.text, budget).map(Some),

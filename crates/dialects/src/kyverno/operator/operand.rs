@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use kubewright_lang::glob::{Glob, has_wildcard};
+use kubewright_lang::glob::{self, Glob, has_wildcard};
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::semver::Version;
@@ -346,20 +346,44 @@ impl Items {
         }
     }
 
-    /// Returns whether one of the items fits `wanted`, or `wanted` fits one of them.
-    pub(super) fn has_fitting(&self, wanted: &Item, budget: &mut Budget) -> Result<bool, Exhausted> {
+    /// Returns whether one of the items fits `wanted`, or `wanted` fits one of them. Wildcards count that the author
+    /// wrote, and under [`Wildcards::All`] also those of an object.
+    pub(super) fn has_fitting(
+        &self,
+        wanted: &Item,
+        wildcards: Wildcards,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         if self.has(&wanted.text, budget)? {
             return Ok(true);
         }
         for item in &self.list {
-            let forwards = item.glob.as_ref().map_or(Ok(false), |glob| glob.matches(&wanted.text, budget))?;
-            let backwards =
-                wanted.glob.as_ref().map_or(Ok(false), |glob| glob.matches(&item.text, budget))?;
-            if forwards || backwards {
+            if item.covers(&wanted.text, wildcards, budget)?
+                || wanted.covers(&item.text, wildcards, budget)?
+            {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+}
+
+/// Whose wildcards count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wildcards {
+    /// Those of the author.
+    Own,
+    /// Those of an object too: where it says `*`, it stands for everything.
+    All,
+}
+
+impl Item {
+    fn covers(&self, text: &str, wildcards: Wildcards, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match &self.glob {
+            Some(glob) => glob.matches(text, budget),
+            None if wildcards == Wildcards::All => glob::matches(&self.text, text, budget),
+            None => Ok(false),
+        }
     }
 }
 

@@ -166,9 +166,11 @@ impl Variable {
         all.push(self);
     }
 
-    /// Returns the same variable for the objects that make Pods.
+    /// Returns the same variable for the objects that make Pods. An author who writes `request."object"` means the
+    /// object itself.
     pub(super) fn rebased(&self, to: Workload, below: &str) -> Self {
         let body = match &self.body {
+            Body::Fixed(_) if QUOTED.iter().any(|quoted| self.text.contains(quoted)) => self.body.clone(),
             Body::Fixed(compiled) => match compiled.usual.whole.rewritten(&|keys| rebased_path(keys, to)) {
                 Some(expression) => Body::Fixed(Arc::new(Compiled::new(expression))),
                 None => self.body.clone(),
@@ -526,6 +528,9 @@ fn collect_parts<'v>(parts: &'v [Part], all: &mut Vec<&'v Variable>) {
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
+/// How authors keep the rewriting away from a path.
+const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
+
 fn rebased_path(keys: &[&str], to: Workload) -> Change {
     if to == Workload::Pod {
         return None;
