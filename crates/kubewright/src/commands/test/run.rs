@@ -35,6 +35,8 @@ pub(super) struct CaseResult {
     pub(super) expected: String,
     pub(super) actual: String,
     pub(super) is_ok: bool,
+    /// Whether it fails because the rule needs what is not supported yet.
+    pub(super) is_unsupported: bool,
     /// Why not, one thing a line.
     pub(super) message: String,
     /// Where the object stands.
@@ -159,6 +161,7 @@ impl<'a> Bench<'a> {
             expected: verdict.expected,
             actual: verdict.actual,
             is_ok: verdict.problems.is_empty(),
+            is_unsupported: false,
             message: verdict.problems.join("\n"),
             place,
             operation: Some(request.operation),

@@ -73,9 +73,10 @@ pub(super) fn table(
             continue;
         }
         writeln!(out, "{} {:width$}  {:>4} of {all}", paint.red("✗"), visible(file.title()), all - failed)?;
-        for result in file.failed() {
+        for result in file.failed().filter(|result| !result.is_unsupported) {
             case(&mut out, result, file, paint)?;
         }
+        unsupported(&mut out, file, paint)?;
     }
     if unlisted > 0 && !is_quiet {
         let more = if unlisted < files.len() { "more file" } else { "file" };
@@ -92,12 +93,34 @@ pub(super) fn table(
         } else {
             paint.red(&format!("{} failed", grouped(failed)))
         };
+        let all = files.iter().flat_map(FileResult::failed);
+        let failed = match all.filter(|result| result.is_unsupported).count() {
+            0 => failed,
+            count => format!("{failed}, {} of them for what is not supported yet", grouped(count)),
+        };
         if !files.is_empty() {
             writeln!(out)?;
         }
         writeln!(out, "{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
     }
     out.flush()
+}
+
+/// Says what is not supported yet, once for all cases that need it.
+fn unsupported(out: &mut impl io::Write, file: &FileResult, paint: Paint) -> io::Result<()> {
+    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
+    for result in file.failed().filter(|result| result.is_unsupported) {
+        let (rule, message) = (result.rule_text.as_str(), result.message.as_str());
+        match counts.iter_mut().find(|known| (known.0, known.1) == (rule, message)) {
+            Some((.., count)) => *count += 1,
+            None => counts.push((rule, message, 1)),
+        }
+    }
+    for (rule, message, count) in counts {
+        let rule = paint.bold(&visible(rule));
+        writeln!(out, "    {rule}   {}   {}", visible(message), plural(count, "case"))?;
+    }
+    Ok(())
 }
 
 /// Lists what no case was about.

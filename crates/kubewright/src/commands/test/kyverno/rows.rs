@@ -134,6 +134,7 @@ impl<'a> Bench<'a> {
         };
         let refuse = |wanted: &Wanted| {
             let result = failed(row, part, wanted, message);
+            let result = CaseResult { is_unsupported: part.unsupported.is_some(), ..result };
             match self.objects.find(wanted, row.kind.as_deref()).ok().and_then(|found| found.first().copied())
             {
                 Some(object) => about(result, object),
