@@ -17,7 +17,7 @@ use super::judge;
 use crate::arguments::RuleOptions;
 use crate::given::{GivenWorld, UserInfo, Values};
 use crate::load;
-use crate::review;
+use crate::request;
 use crate::rules;
 use crate::session;
 
@@ -249,7 +249,7 @@ impl<'a> Bench<'a> {
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
         let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
-        review::request(&document.value, operation, namespace, &user)
+        request::of(&document.value, operation, namespace, &user)
     }
 }
 
@@ -307,6 +307,9 @@ impl<'a> Selector<'a> {
 
 /// Returns `path`, which is relative to `folder`, as it is from here.
 pub(super) fn relative(folder: &Path, path: &str) -> String {
+    if load::is_address(path) {
+        return path.to_owned();
+    }
     let mut plain = PathBuf::new();
     for part in folder.join(path).components() {
         match part {

@@ -17,7 +17,8 @@ use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
 use crate::given::{GivenWorld, UserInfo, is_rule};
-use crate::review::{self, path_text};
+use crate::request;
+use crate::review::path_text;
 use crate::rules;
 
 /// A test, loaded.
@@ -270,7 +271,7 @@ impl<'a> Bench<'a> {
         let mut request = object.request.clone();
         let values = self.world.values();
         let selected = row.operation.or_else(|| values.operation(Some(&policy.name), &request.name));
-        review::change_operation(&mut request, selected.unwrap_or(Operation::Create));
+        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
         values.place(&mut request);
         if let Some(user) = self.user {
             user.place(&mut request);
