@@ -17,6 +17,8 @@ pub(crate) struct GivenWorld {
     answers: Answers,
     values: Values,
     manifests: Manifests,
+    /// Whether nobody answers calls but those who were named.
+    is_offline: bool,
 }
 
 /// The manifests that are judged, which a cluster would hold too. They are read only when a rule asks for
@@ -37,7 +39,12 @@ impl GivenWorld {
         let namespaces = values.namespaces().cloned().collect::<Vec<_>>();
         let objects: Vec<Value> = objects.into_iter().chain(namespaces).collect();
         let manifests = Manifests { objects: objects.clone(), ..Manifests::default() };
-        Self { objects: ClosedWorld::new(objects), answers, values, manifests }
+        Self { objects: ClosedWorld::new(objects), answers, values, manifests, is_offline: false }
+    }
+
+    /// Returns this world, in which the objects are not a whole cluster: what the API server would list is not known.
+    pub(crate) fn offline(self) -> Self {
+        Self { is_offline: true, ..self }
     }
 
     /// Returns this world, in which calls and ConfigMaps are also answered from `inputs`; objects there that name no
@@ -72,6 +79,9 @@ impl World for GivenWorld {
     fn get(&self, query: &Query) -> Answer {
         if let Some(answer) = self.answers.get(query) {
             return answer;
+        }
+        if self.is_offline && matches!(query, Query::Api(_)) {
+            return Answer::Unknown;
         }
         let is_among_manifests = match query {
             Query::Api(_) => true,

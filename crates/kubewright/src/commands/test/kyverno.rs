@@ -58,6 +58,7 @@ pub(super) fn run(
         }
     };
     let (folder, library) = (manner.folder, manner.library);
+    let trace = trace_words(&file, folder, &document.source.name);
     let books = library.borrow(folder, &file.policies, problems);
     let exceptions = library.borrow(folder, &file.exceptions, problems);
     let mut options = rules::dialect_options(manner.options, None);
@@ -79,11 +80,11 @@ pub(super) fn run(
     for policy in policies.iter().filter(|_| manner.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);
     }
-    Some(Outcome { trace: trace_words(&file, folder), name: file.name, results, coverage })
+    Some(Outcome { trace, name: file.name, results, coverage })
 }
 
-/// Returns the words that make `trace` look at what the file names.
-fn trace_words(file: &file::TestFile, folder: &Path) -> String {
+/// Returns the words that make `trace` look at what the file called `name` names.
+fn trace_words(file: &file::TestFile, folder: &Path, name: &str) -> String {
     let here = |paths: &[String]| -> String {
         paths.iter().map(|path| relative(folder, path)).collect::<Vec<_>>().join(" ")
     };
@@ -91,6 +92,12 @@ fn trace_words(file: &file::TestFile, folder: &Path) -> String {
     let others = file.others.iter().chain(&file.cluster_resources).chain(&file.context);
     for world in others {
         words.push_str(&format!(" --world {}", relative(folder, world)));
+    }
+    if file.has_answers {
+        words.push_str(&format!(" --world {name}"));
+    }
+    if file.values.is_some() {
+        words.push_str(&format!(" --values {name}"));
     }
     let options = [("--values", &file.variables), ("--userinfo", &file.user)];
     for (option, path) in options {
