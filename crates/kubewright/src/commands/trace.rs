@@ -9,10 +9,13 @@ use kubewright_value::{Document, Map, Value, json};
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::load;
-use crate::output::{ColorChoice, Needs, Paint, Target, json_place, standard_output, tree, visible};
+use crate::output::{ColorChoice, Needs, Paint, Target, json_place, short, standard_output, tree, visible};
 use crate::review::{ObjectReport, OutcomeRow, Question};
 use crate::rules;
 use crate::session::{Session, complain, no_objects};
+
+/// How much of a line of a rule is shown.
+const LONGEST: usize = 100;
 
 /// Runs the command.
 ///
@@ -145,7 +148,7 @@ impl Writer {
             let is_whole = rule.is_some_and(|rule| rule.position == location.position);
             let line = location.source.line(location.position.line).filter(|_| !is_whole).unwrap_or_default();
             let place = paint.cyan(&visible(&location.to_string()));
-            writeln!(self.out, "{}", format!("      {place}  {}", visible(line.trim())).trim_end())?;
+            writeln!(self.out, "{}", format!("      {place}  {}", short(line.trim(), LONGEST)).trim_end())?;
         }
         Ok(())
     }
