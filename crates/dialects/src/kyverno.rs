@@ -21,7 +21,7 @@ mod template;
 mod trace;
 
 use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, RuleId};
-use kubewright_lang::jmespath::Functions;
+use kubewright_lang::jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
 use crate::Options;
@@ -44,7 +44,8 @@ impl Kyverno {
     pub fn new(options: &Options) -> Self {
         let exceptions =
             options.exceptions.iter().filter_map(|document| source::read_exception(document).0).collect();
-        Self { functions: Functions::kubernetes(), exceptions }
+        let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+        Self { functions: Functions::kubernetes().with_inputs(inputs), exceptions }
     }
 }
 
