@@ -187,6 +187,7 @@ pub(crate) struct Apply {
 #[command(after_help = "\
 Examples:
   kubewright test rules/
+  kubewright test policies/ --file-name kyverno-test.yaml
   kubewright test rules/ --coverage -o json
   kubewright test --schema > kubewright-test.schema.json
 
