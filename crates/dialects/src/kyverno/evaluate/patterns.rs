@@ -49,7 +49,8 @@ impl OnePattern {
                 Verdict::Error(EvalError::new(message.violated(&Outcome::Execution(&error), context)))
             }
             Ok(pattern::Verdict::Fail(mismatch)) => {
-                let text = message.violated(&Outcome::At(&mismatch.text_path), context);
+                let outcome = Outcome::At { path: &mismatch.text_path, reason: &mismatch.message };
+                let text = message.violated(&outcome, context);
                 Verdict::Fail(self.failure(text, mismatch))
             }
         }
