@@ -79,7 +79,7 @@ pub(super) fn generate(policy: &Policy) -> Vec<Generated> {
 /// Returns what an author should know about it: rules that see Pods and not what makes them, and the annotation.
 pub(super) fn warnings(document: &Document, policy: &Policy) -> Vec<Diagnostic> {
     let mut warnings = annotation(document, policy);
-    if policy.annotations.autogen_controllers.is_some() {
+    if !wanted(policy).iter().any(|name| is_controller(name)) {
         return warnings;
     }
     let off = off_for_all(policy);

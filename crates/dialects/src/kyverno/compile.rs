@@ -80,6 +80,10 @@ impl Compiler<'_> {
             }
         }
         for broken in &policy.broken {
+            if let Some(rule) = &broken.rule {
+                let parts = self.parts(rule);
+                self.lint(rule, &parts);
+            }
             let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
             rules.extend(self.broken(broken, position));
         }

@@ -73,4 +73,5 @@ codes! {
     AUTOGEN_NAME "KW-K055" Warning "a rule named like a rewritten one";
     IGNORED_FIELD "KW-K056" Warning "a field without effect";
     UNKNOWN_ROOT "KW-K057" Warning "a part of a variable asks for something that nobody gives";
+    EMPTY_LIST "KW-K058" Warning "an empty list in a pattern";
 }

@@ -42,6 +42,8 @@ pub(super) struct Broken {
     pub(super) exclude: Option<Match>,
     /// The first error, as in its diagnostic.
     pub(super) message: String,
+    /// The whole rule, where it could be read and its mistake is of another sort.
+    pub(super) rule: Option<Box<Rule>>,
 }
 
 /// What the annotations of a policy say.
@@ -118,11 +120,12 @@ impl Rule {
     /// Returns what stays of a rule that has an error.
     pub(super) fn broken(self, message: String) -> Broken {
         Broken {
-            name: self.name.value,
-            path: self.path,
-            matching: Some(self.matching),
-            exclude: self.exclude,
+            name: self.name.value.clone(),
+            path: self.path.clone(),
+            matching: Some(self.matching.clone()),
+            exclude: self.exclude.clone(),
             message,
+            rule: Some(Box::new(self)),
         }
     }
 }

@@ -3,7 +3,8 @@
 use kubewright_engine::{Operation, nearest};
 use kubewright_value::{Step, Text, Value};
 
-use super::{Findings, code, pattern, variables};
+use super::super::operator::Operator;
+use super::{Findings, code, pattern};
 use crate::fields::{Placed, article, child};
 
 /// Where conditions stand.
@@ -15,20 +16,6 @@ pub(super) enum Place {
     Loop,
 }
 
-/// The operators, by what they compare.
-const EQUAL: [&str; 4] = ["Equals", "NotEquals", "Equal", "NotEqual"];
-const IN: [&str; 6] = ["AnyIn", "AllIn", "AnyNotIn", "AllNotIn", "In", "NotIn"];
-const ORDER: [&str; 8] = [
-    "GreaterThan",
-    "GreaterThanOrEquals",
-    "LessThan",
-    "LessThanOrEquals",
-    "DurationGreaterThan",
-    "DurationGreaterThanOrEquals",
-    "DurationLessThan",
-    "DurationLessThanOrEquals",
-];
-
 /// Checks conditions as they are written: `{any, all}` or a list.
 pub(super) fn check(findings: &mut Findings<'_>, found: &Placed<Value>, place: Place) {
     match &found.value {
@@ -39,10 +26,6 @@ pub(super) fn check(findings: &mut Findings<'_>, found: &Placed<Value>, place: P
                 match value {
                     _ if key != "any" && key != "all" => ignored(findings, key, &path, &["any", "all"]),
                     Value::Null => {}
-                    Value::Array(items) if items.is_empty() && key == "any" => {
-                        let message = "none of no conditions holds";
-                        findings.at_key(&code::CONSTANT_CONDITION, &path, message, "remove the empty `any`");
-                    }
                     Value::Array(items) => list(findings, items, &path, place),
                     other => {
                         let message =
@@ -90,24 +73,14 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
         }
     }
     let Some(operator) = field("operator").and_then(Value::as_str) else { return };
-    if !operator_of(findings, operator, &child(path, "operator")) {
-        return;
-    }
+    operator_of(findings, operator, &child(path, "operator"));
     let (Some(key), Some(value)) = (field("key"), field("value")) else { return };
     if place == Place::Rule && key.as_str().is_some_and(|key| key.replace(' ', "") == "{{request.operation}}")
     {
         operations(findings, value, &child(path, "value"));
     }
     if key.as_str().is_some_and(|key| key.contains("image")) {
-        variables::each_text(value, &mut child(path, "value"), &mut |path, text| {
-            pattern::registry(findings, text, path);
-        });
-    }
-    if is_constant(key) && is_constant(value) {
-        let message = "the condition has no variable, and always has the same result";
-        findings.at(&code::CONSTANT_CONDITION, &child(path, "key"), message, "a variable stands in `{{ }}`");
-    } else if is_constant(value) {
-        fitting(findings, operator, value, &child(path, "value"));
+        pattern::images(findings, value, &child(path, "value"));
     }
 }
 
@@ -120,35 +93,17 @@ fn ignored(findings: &mut Findings<'_>, key: &str, path: &[Step], known: &[&str]
     findings.at_key(&code::IGNORED_FIELD, path, format!("unknown field `{key}`, which is ignored"), help);
 }
 
-/// Returns whether there is such an operator.
-fn operator_of(findings: &mut Findings<'_>, operator: &str, path: &[Step]) -> bool {
-    let known = || EQUAL.iter().chain(&IN).chain(&ORDER).copied();
-    if !known().any(|name| name == operator) {
-        let help = match nearest(operator, known()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "use `Equals`, `NotEquals`, `AnyIn`, `AllIn`, `AnyNotIn`, `AllNotIn`, `GreaterThan`, \
-                     `GreaterThanOrEquals`, `LessThan` or `LessThanOrEquals`"
-                .to_owned(),
-        };
-        findings.at(&code::UNKNOWN_OPERATOR, path, format!("unknown operator `{operator}`"), help);
-        return false;
+fn operator_of(findings: &mut Findings<'_>, operator: &str, path: &[Step]) {
+    if Operator::names().any(|name| name == operator) {
+        return;
     }
-    let instead = match operator {
-        "In" => "`AnyIn` or `AllIn`",
-        "NotIn" => "`AnyNotIn` or `AllNotIn`",
-        "Equal" => "`Equals`",
-        "NotEqual" => "`NotEquals`",
-        _ => match operator.strip_prefix("Duration") {
-            Some("GreaterThan") => "`GreaterThan`",
-            Some("GreaterThanOrEquals") => "`GreaterThanOrEquals`",
-            Some("LessThan") => "`LessThan`",
-            Some(_) => "`LessThanOrEquals`",
-            None => return true,
-        },
+    let help = match nearest(operator, Operator::names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "use `Equals`, `NotEquals`, `AnyIn`, `AllIn`, `AnyNotIn`, `AllNotIn`, `GreaterThan`, \
+                 `GreaterThanOrEquals`, `LessThan` or `LessThanOrEquals`"
+            .to_owned(),
     };
-    let message = format!("operator `{operator}` is deprecated");
-    findings.at(&code::DEPRECATED_OPERATOR, path, message, format!("use {instead}"));
-    true
+    findings.at(&code::UNKNOWN_OPERATOR, path, format!("unknown operator `{operator}`"), help);
 }
 
 /// What `request.operation` is compared with must be operations.
@@ -177,32 +132,5 @@ fn operation(findings: &mut Findings<'_>, text: &str, path: &[Step]) {
     if !is_variable && Operation::named(text).is_none() {
         let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";
         findings.at(&code::UNKNOWN_OPERATION, path, format!("`{text}` is no operation"), help);
-    }
-}
-
-/// Reports values that an operator can never be true for.
-fn fitting(findings: &mut Findings<'_>, operator: &str, value: &Value, path: &[Step]) {
-    let message = match value {
-        Value::Object(_) if IN.contains(&operator) => "a list or text",
-        Value::Number(_) if IN.contains(&operator) => "a list or text",
-        Value::Object(_) | Value::Array(_) | Value::Bool(_) if ORDER.contains(&operator) => {
-            "a number, a duration, a quantity or a version"
-        }
-        Value::String(text) if ORDER.contains(&operator) && !text.contains(|c: char| c.is_ascii_digit()) => {
-            "a number, a duration, a quantity or a version"
-        }
-        _ => return,
-    };
-    let message = format!("`{operator}` compares with {message}, and never with `{value}`");
-    findings.at(&code::OPERATOR_TYPE, path, message, "");
-}
-
-/// Returns whether nothing is put into a value; as deep as the document is.
-fn is_constant(value: &Value) -> bool {
-    match value {
-        Value::String(text) => !text.contains("{{") && !text.contains("$("),
-        Value::Array(items) => items.iter().all(is_constant),
-        Value::Object(map) => map.iter().all(|(key, value)| !key.contains("{{") && is_constant(value)),
-        _ => true,
     }
 }

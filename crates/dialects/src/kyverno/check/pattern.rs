@@ -1,67 +1,87 @@
 //! What can be seen in a pattern before it meets an object.
 
-use kubewright_lang::glob;
-use kubewright_value::{Kind, Map, Step, Text, Value};
+use kubewright_value::{Map, Step, Value};
 
+use super::super::pattern::{self, Lint, LintKind};
 use super::{Findings, code};
 use crate::fields::{Placed, article, child};
 
 /// Checks a pattern.
 pub(super) fn check(findings: &mut Findings<'_>, pattern: &Placed<Value>) {
-    walk(findings, &pattern.value, &mut pattern.path.clone(), Around::default());
-    let template = ["spec", "template"];
+    let mark = findings.diagnostics.len();
+    walk(findings, &pattern.value, &mut pattern.path.clone());
     metadata(findings, pattern, &[]);
-    metadata(findings, pattern, &template);
-}
-
-/// What stands around a node.
-#[derive(Debug, Clone, Copy, Default)]
-struct Around<'p> {
-    /// The key that the node stands under, and the one above it, without anchors.
-    key: &'p str,
-    above: &'p str,
-    /// Whether every element of a list counts.
-    takes_all: bool,
-}
-
-impl Around<'_> {
-    fn is_labels(self) -> bool {
-        self.above == "metadata" && matches!(self.key, "labels" | "annotations")
+    metadata(findings, pattern, &["spec", "template"]);
+    // What is an error already need not be a warning as well.
+    let places: Vec<_> =
+        findings.diagnostics.iter().skip(mark).map(|found| found.location.position).collect();
+    for lint in pattern::lint(&pattern.value) {
+        let path = [pattern.path.as_slice(), &lint.at].concat();
+        let document = findings.document;
+        if ![document.locate(&path), document.locate_key(&path)]
+            .iter()
+            .any(|at| places.contains(&at.position))
+        {
+            warn(findings, &lint, &path);
+        }
     }
 }
 
-/// Walks a pattern, as deep as the document is.
-fn walk(findings: &mut Findings<'_>, pattern: &Value, path: &mut Vec<Step>, around: Around<'_>) {
+/// Warns of registries without an end in what an image is compared with.
+pub(super) fn images(findings: &mut Findings<'_>, value: &Value, path: &[Step]) {
+    let mut map = Map::new();
+    map.insert("image".into(), value.clone());
+    for lint in pattern::lint(&map.into()).iter().filter(|lint| lint.kind == LintKind::OpenImage) {
+        warn(findings, lint, &[path, lint.at.get(1..).unwrap_or_default()].concat());
+    }
+}
+
+fn warn(findings: &mut Findings<'_>, lint: &Lint, path: &[Step]) {
+    let code = match lint.kind {
+        LintKind::IgnoredElements => &code::IGNORED_ELEMENTS,
+        LintKind::EmptyList => &code::EMPTY_LIST,
+        LintKind::UnusableAnchor => &code::DEAD_ANCHOR,
+        LintKind::IgnoredTag => &code::IGNORED_FIELD,
+        LintKind::LiteralKey => &code::WILDCARD_KEY,
+        LintKind::OpenImage => &code::OPEN_REGISTRY,
+    };
+    match lint.kind {
+        LintKind::UnusableAnchor | LintKind::LiteralKey | LintKind::IgnoredTag => {
+            findings.at_key(code, path, lint.message.as_str(), "");
+        }
+        _ => findings.at(code, path, lint.message.as_str(), ""),
+    }
+}
+
+/// Walks a pattern for anchors, as deep as the document is.
+fn walk(findings: &mut Findings<'_>, pattern: &Value, path: &mut Vec<Step>) {
     match pattern {
         Value::Object(map) => {
             for (key, value) in map.iter() {
                 path.push(Step::Key(key.clone()));
-                entry(findings, key, value, path, around);
+                anchor(findings, key, value, path);
+                walk(findings, value, path);
                 path.pop();
             }
         }
         Value::Array(items) => {
-            elements(findings, items, path, around);
             for (index, item) in items.iter().enumerate() {
                 path.push(Step::Index(index));
-                walk(findings, item, path, Around { key: "", ..around });
+                walk(findings, item, path);
                 path.pop();
             }
         }
-        Value::String(text) if around.key == "image" => registry(findings, text, path),
         _ => {}
     }
 }
 
-fn entry(findings: &mut Findings<'_>, key: &Text, value: &Value, path: &mut Vec<Step>, around: Around<'_>) {
-    let anchor = Anchor::of(key);
-    let name = anchor.map_or(key.as_str(), |(_, name)| name);
-    match anchor {
-        Some((Anchor::Add, _)) => {
+fn anchor(findings: &mut Findings<'_>, key: &str, value: &Value, path: &[Step]) {
+    match Anchor::of(key) {
+        Some(Anchor::Add) => {
             let help = "`+()` adds what is missing and belongs to `mutate`; use `=()` to check what is there";
             findings.at_key(&code::BAD_ANCHOR, path, format!("a check cannot have `{key}`"), help);
         }
-        Some((Anchor::Exists, _)) if value.as_array().is_none_or(<[_]>::is_empty) => {
+        Some(Anchor::Exists) if value.as_array().is_none_or(<[_]>::is_empty) => {
             let message = format!("`{key}` needs a list with at least one element");
             findings.at_key(
                 &code::BAD_ANCHOR,
@@ -76,37 +96,6 @@ fn entry(findings: &mut Findings<'_>, key: &Text, value: &Value, path: &mut Vec<
             findings.at_key(&code::DEAD_ANCHOR, path, message, help);
         }
         _ => {}
-    }
-    if glob::has_wildcard(name) && !name.contains("{{") && !around.is_labels() {
-        let message = format!("`{name}` is the key `{name}` itself, not a wildcard");
-        let help = "keys have wildcards only in `metadata.labels` and `metadata.annotations`";
-        findings.at_key(&code::WILDCARD_KEY, path, message, help);
-    }
-    let takes_all = matches!(anchor, Some((Anchor::Exists, _)));
-    walk(findings, value, path, Around { key: name, above: around.key, takes_all });
-}
-
-fn elements(findings: &mut Findings<'_>, items: &[Value], path: &[Step], around: Around<'_>) {
-    let [first, _, ..] = items else { return };
-    if around.takes_all || first.kind() == Kind::Array {
-        return;
-    }
-    let help =
-        "for alternatives use `anyPattern`, or `a | b` in a text; for one of several elements use `^()`";
-    let message = "only the first element is looked at: every element of the object must be like it";
-    findings.at(&code::IGNORED_ELEMENTS, &child(path, 1), message, help);
-}
-
-/// Reports `registry.example*`, which `registry.example.evil/x` fits as well.
-pub(super) fn registry(findings: &mut Findings<'_>, text: &str, path: &[Step]) {
-    let open = text.split(['|', '&']).map(str::trim).filter_map(|atom| atom.strip_suffix('*')).find(|host| {
-        let host = host.strip_prefix('!').unwrap_or(host).trim_end_matches('*');
-        let is_host = host.contains('.') && !host.contains(['/', ':', '*', '{', '}', '@']);
-        is_host && !host.ends_with('.')
-    });
-    if let Some(host) = open {
-        let message = format!("`{host}*` is also the start of `{host}.somebody.else/image`");
-        findings.at(&code::OPEN_REGISTRY, path, message, format!("write `{host}/*`"));
     }
 }
 
@@ -132,8 +121,7 @@ enum Anchor {
 }
 
 impl Anchor {
-    /// Returns the anchor of a key, and the key in it.
-    fn of(key: &str) -> Option<(Self, &str)> {
+    fn of(key: &str) -> Option<Self> {
         let key = key.trim_matches(' ');
         let (anchor, rest) = match key.chars().next()? {
             '+' => (Self::Add, key.get(1..)?),
@@ -142,7 +130,7 @@ impl Anchor {
             _ => (Self::Other, key),
         };
         let name = rest.strip_prefix('(')?.strip_suffix(')')?;
-        (!name.is_empty()).then_some((anchor, name))
+        (!name.is_empty()).then_some(anchor)
     }
 }
 

@@ -1,11 +1,11 @@
 //! What variables ask for, and texts that look as if they had some.
 
-use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::super::source::Rule;
 use super::{Findings, code, context};
-use crate::fields::child;
+use crate::fields::{child, within};
 
 /// One variable of a rule, wherever it stands.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(in super::super) struct Use<'a> {
     pub(in super::super) text: &'a str,
     /// The names at the start of its paths: `request`, a context entry, `element` and so on.
     pub(in super::super) roots: &'a [Text],
-    /// Where the text stands in the document.
+    /// Where it stands in the document, or a part of the document in which it stands.
     pub(in super::super) path: &'a [Step],
     /// Whether it stands in a `foreach`.
     pub(in super::super) is_in_foreach: bool,
@@ -57,13 +57,13 @@ fn element(findings: &mut Findings<'_>, one: &Use<'_>) {
         return;
     };
     let message = format!("`{root}` outside of a `foreach`");
-    findings.at(&code::ELEMENT_OUTSIDE_FOREACH, one.path, message, "only a loop has elements");
+    one.report(findings, &code::ELEMENT_OUTSIDE_FOREACH, message, "only a loop has elements");
 }
 
 fn user(findings: &mut Findings<'_>, one: &Use<'_>) {
     if let Some(word) = USER.into_iter().find(|word| has_word(one.text, word)) {
         let message = format!("a background scan has no user, and `{word}` is not there");
-        findings.at(&code::BACKGROUND_USER, one.path, message, "set `background: false`");
+        one.report(findings, &code::BACKGROUND_USER, message, "set `background: false`");
     }
 }
 
@@ -71,17 +71,55 @@ fn roots(findings: &mut Findings<'_>, one: &Use<'_>, declared: &[&str]) {
     let is_known = |root: &str| {
         GIVEN.contains(&root) || is_element(root) || declared.iter().any(|name| is_name(root, name))
     };
-    let unknown: Vec<&Text> = one.roots.iter().filter(|root| !is_known(root)).collect();
-    let Some(first) = unknown.first() else { return };
-    let message = format!("nobody gives `{first}`");
-    let help = match kubewright_engine::nearest(first, GIVEN.into_iter().chain(declared.iter().copied())) {
+    let Some(first) = one.roots.iter().find(|root| !is_known(root)) else { return };
+    let message = match first.as_str() {
+        "" => "`\"\"` is the key without a name, not an empty text".to_owned(),
+        name => format!("nobody gives `{name}`"),
+    };
+    let help = match nearest(first, GIVEN.into_iter().chain(declared.iter().copied())) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),
     };
-    // A function may give a value whatever it is given, and so may a part that is known.
-    let may_work = unknown.len() < one.roots.len() || one.text.contains('(');
-    let code = if may_work { &code::UNKNOWN_ROOT } else { &code::UNKNOWN_VARIABLE };
-    findings.at(code, one.path, message, help);
+    let code = if may_work(one.text, declared) { &code::UNKNOWN_ROOT } else { &code::UNKNOWN_VARIABLE };
+    one.report(findings, code, message, help);
+}
+
+/// Returns whether Kyverno takes a variable for one that may work: it looks for words anywhere in it.
+fn may_work(text: &str, declared: &[&str]) -> bool {
+    let words = ["request.", "serviceAccountName", "element", "@", "images", "image.", "("];
+    let plain = text.replace('"', "");
+    words.iter().any(|word| text.contains(word)) || declared.iter().any(|name| plain.starts_with(name))
+}
+
+impl Use<'_> {
+    /// Reports a mistake at the very place of the variable, as far as it can be found.
+    fn report(
+        &self,
+        findings: &mut Findings<'_>,
+        code: &'static Code,
+        message: String,
+        help: impl Into<String>,
+    ) {
+        let location = self.locate(findings.document);
+        findings.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+    }
+
+    fn locate(&self, document: &Document) -> Location {
+        let mut found = None;
+        if let Some(value) = document.value.follow(self.path) {
+            each_text(value, &mut self.path.to_vec(), &mut |path, text| {
+                if let Some(at) = text.find(self.text).filter(|_| found.is_none()) {
+                    found = Some((path.to_vec(), Position::of(text, at)));
+                }
+            });
+        }
+        let length = u32::try_from(self.text.chars().count()).unwrap_or(1);
+        match found {
+            Some((path, position)) => within(document, &path, position, length),
+            None => document.locate(self.path),
+        }
+    }
 }
 
 fn is_element(root: &str) -> bool {

@@ -1,7 +1,111 @@
-//! What works and is probably not what was meant.
+//! What works and is probably not what was meant, and what variables cannot ask for.
 
+use kubewright_engine::{Code, Diagnostic};
+use kubewright_value::{Step, Value};
+
+use super::body::{BodyParts, CheckParts};
 use super::{Compiler, Parts, Rule};
+use crate::kyverno::check::{self, Use};
+use crate::kyverno::conditions::{Conditions, Lint, LintKind};
+use crate::kyverno::diagnostics as code;
+use crate::kyverno::evaluate::Rooted;
+use crate::kyverno::template::Variable;
 
 impl Compiler<'_> {
-    pub(super) fn lint(&mut self, _rule: &Rule, _parts: &Parts) {}
+    /// Looks through a rule and everything that was parsed in it.
+    pub(super) fn lint(&mut self, rule: &Rule, parts: &Parts) {
+        let mut found = Found::default();
+        let message = rule.validate.message.as_ref().map_or(&rule.validate.path, |message| &message.path);
+        found.variables(parts.message.variables(), message, false);
+        found.body(&parts.body, false);
+        let is_background = self.policy.settings.is_background;
+        self.diagnostics.extend(check::variables(&self.document, is_background, rule, &found.uses));
+        for conditions in found.conditions {
+            for lint in conditions.value.lint() {
+                self.condition(conditions, &lint);
+            }
+        }
+    }
+
+    fn condition(&mut self, conditions: &Rooted<Conditions>, lint: &Lint) {
+        let path = [conditions.path.as_slice(), &lint.at].concat();
+        let (code, message, help): (&'static Code, String, String) = match &lint.kind {
+            // Known already, and an error.
+            LintKind::UnknownOperator { .. } => return,
+            LintKind::Deprecated { instead } => {
+                let instead: Vec<String> = instead.iter().map(|name| format!("`{name}`")).collect();
+                let written = self.document.value.follow(&path).and_then(Value::as_str).unwrap_or_default();
+                let message = format!("operator `{written}` is deprecated");
+                (&code::DEPRECATED_OPERATOR, message, format!("use {}", instead.join(" or ")))
+            }
+            LintKind::Always(holds) => {
+                let result = if *holds { "always" } else { "never" };
+                let message = format!("the condition has no variable, and {result} holds");
+                (&code::CONSTANT_CONDITION, message, "a variable stands in `{{ }}`".to_owned())
+            }
+            LintKind::EmptyAny => {
+                let message = "of no conditions none holds".to_owned();
+                (&code::CONSTANT_CONDITION, message, "remove the empty `any`".to_owned())
+            }
+            LintKind::Unfit(does) => {
+                (&code::OPERATOR_TYPE, format!("the operator does not fit its value: {does}"), String::new())
+            }
+        };
+        let location = match lint.kind {
+            LintKind::EmptyAny => self.document.locate_key(&path),
+            _ => self.document.locate(&path),
+        };
+        self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+    }
+}
+
+/// Everything in a rule that is looked at.
+#[derive(Default)]
+struct Found<'p> {
+    uses: Vec<Use<'p>>,
+    conditions: Vec<&'p Rooted<Conditions>>,
+}
+
+impl<'p> Found<'p> {
+    /// Adds variables that stand somewhere below `path`.
+    fn variables(&mut self, variables: Vec<&'p Variable>, path: &'p [Step], is_in_foreach: bool) {
+        for variable in variables {
+            let roots = variable.roots().map(|roots| roots.names.as_slice()).unwrap_or_default();
+            self.uses.push(Use { text: variable.text(), roots, path, is_in_foreach });
+        }
+    }
+
+    /// Adds what a rule or a loop has; as deep as the document is.
+    fn body(&mut self, body: &'p BodyParts, is_in_foreach: bool) {
+        for (entry, path) in &body.entries {
+            self.variables(entry.variables(), path, is_in_foreach);
+        }
+        if let Some(conditions) = &body.preconditions {
+            self.conditions(conditions, is_in_foreach);
+        }
+        match &body.check {
+            CheckParts::Pattern(pattern) => {
+                self.variables(pattern.template.variables(), &pattern.path, is_in_foreach);
+            }
+            CheckParts::AnyPattern(patterns) => {
+                for pattern in patterns {
+                    self.variables(pattern.template.variables(), &pattern.path, is_in_foreach);
+                }
+            }
+            CheckParts::Deny(Some(conditions)) => self.conditions(conditions, is_in_foreach),
+            CheckParts::Foreach(loops) => {
+                for one in loops {
+                    self.variables(one.list.variables(), &one.list_path, true);
+                    self.body(&one.body, true);
+                }
+            }
+            CheckParts::Deny(None) | CheckParts::Impossible(_) => {}
+        }
+    }
+
+    fn conditions(&mut self, conditions: &'p Rooted<Conditions>, is_in_foreach: bool) {
+        let variables = conditions.value.templates().flat_map(|template| template.variables()).collect();
+        self.variables(variables, &conditions.path, is_in_foreach);
+        self.conditions.push(conditions);
+    }
 }

@@ -180,9 +180,11 @@ impl Linter {
                 None if !host.ends_with(':') => format!(
                     "`{atom}` also fits images of other registries, such as `{prefix}.example.org/x`; end the name with `/`: `{prefix}/*`"
                 ),
-                Some(path) if !path.is_empty() && !path.ends_with(['/', ':', '@']) => format!(
-                    "`{atom}` also fits everything that only starts with it, such as `{prefix}-x/y`; end the name with `/`, `:` or `@`"
-                ),
+                Some(path) if !path.is_empty() && !path.ends_with('/') && !path.contains([':', '@']) => {
+                    format!(
+                        "`{atom}` also fits everything that only starts with it, such as `{prefix}-x/y`; end the name with `/`, `:` or `@`"
+                    )
+                }
                 _ => continue,
             };
             self.say(LintKind::OpenImage, message);

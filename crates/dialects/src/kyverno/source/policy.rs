@@ -156,6 +156,8 @@ fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut Policy
             matching: draft.matching,
             exclude: draft.exclude,
             message: error.map(|error| error.message.clone()).unwrap_or_default(),
+            // What is missing from it would be missed wherever it is used.
+            rule: None,
         }),
     }
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Dialect as _};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::super::autogen;
-use super::super::check::{check, check_exception};
+use super::super::Kyverno;
+use super::super::check::check_exception;
 use super::*;
 
 /// Returns the folder of policies that other programs accept; it is not part of the repository.
@@ -56,12 +56,7 @@ fn diagnostics(document: &Document) -> Vec<Diagnostic> {
     let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
     match (text("apiVersion"), text("kind")) {
         ("kyverno.io/v1" | "kyverno.io/v2beta1", "ClusterPolicy" | "Policy") => {
-            let (policy, mut diagnostics) = read(document);
-            if let Some(mut policy) = policy {
-                diagnostics.extend(check(document, &mut policy));
-                diagnostics.extend(autogen::warnings(document, &policy));
-            }
-            diagnostics
+            Kyverno::new(&crate::Options::default()).compile(document).diagnostics
         }
         ("kyverno.io/v2" | "kyverno.io/v2beta1", "PolicyException") => {
             let (exception, mut diagnostics) = read_exception(document);
