@@ -264,6 +264,9 @@ impl Judge {
             };
             let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
             for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
+                if let Some(error) = one.misfit(&element.value) {
+                    return Verdict::Error(error);
+                }
                 context.checkpoint();
                 notes.open();
                 let verdict = self.element(one, (element, index), subject, context, notes);
@@ -304,13 +307,6 @@ impl Judge {
     ) -> Verdict {
         let element = &sourced.value;
         let is_map = element.as_object().is_some();
-        if one.element_scope == Some(true) && !is_map {
-            let kind = go_type(element);
-            return Verdict::Error(EvalError::new(format!(
-                "failed to process foreach: cannot use elementScope=true foreach rules for elements that are \
-                 not maps, expected type=map got type={kind}"
-            )));
-        }
         let is_scoped = one.element_scope.unwrap_or(is_map);
         context.enter_sourced(sourced, index, subject.nesting);
         context.declare(&one.body.entries);
@@ -454,6 +450,18 @@ impl Rooted<Conditions> {
 }
 
 impl Loop {
+    /// Returns what is wrong with an element that the loop says is an object, and is not.
+    fn misfit(&self, element: &Value) -> Option<EvalError> {
+        let is_misfit = self.element_scope == Some(true) && element.as_object().is_none();
+        is_misfit.then(|| {
+            EvalError::new(format!(
+                "failed to process foreach: cannot use elementScope=true foreach rules for elements that are \
+                 not maps, expected type=map got type={}",
+                go_type(element)
+            ))
+        })
+    }
+
     /// Returns where in the object a failure is that was found at `path` of element `index`.
     fn path_of(&self, index: usize, path: Vec<Step>, list: Option<&[Value]>) -> Vec<Step> {
         let Some(keys) = &self.keys else { return Vec::new() };
@@ -537,7 +545,6 @@ fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
-        Value::Number(number) if number.as_i64().is_some() => "int64",
         Value::Number(_) => "float64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",

@@ -23,7 +23,7 @@ use super::mixed::Mixed;
 use super::notes::Notes;
 use super::source::Workload;
 use compile::Compiler;
-use lint::{Lint, lint};
+pub(super) use lint::{Lint, LintKind, lint};
 use node::{Entry, Exists, MapNode, Node};
 use place::Place;
 use stop::{Halt, Stop, Told};
@@ -65,6 +65,8 @@ pub(super) struct Mismatch {
     pub(super) at: Vec<Step>,
     pub(super) wanted: String,
     pub(super) found: String,
+    /// What happened, in Kyverno's words.
+    pub(super) message: String,
 }
 
 impl Pattern {
@@ -150,7 +152,9 @@ fn verdict(stop: Stop, sought: &[(Text, bool)]) -> Verdict {
     }
     let is_unsure = kind == stop::StopKind::Mismatch && sought.iter().any(|(_, is_there)| !is_there);
     match text_path {
-        Some(text_path) if !is_unsure => Verdict::Fail(Mismatch { text_path, path, at, wanted, found }),
+        Some(text_path) if !is_unsure => {
+            Verdict::Fail(Mismatch { text_path, path, at, wanted, found, message })
+        }
         _ => Verdict::Error { message, at },
     }
 }

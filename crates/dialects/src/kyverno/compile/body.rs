@@ -10,7 +10,7 @@ use crate::fields::{Placed, child, within};
 use crate::kyverno::conditions::Conditions;
 use crate::kyverno::context::Entry;
 use crate::kyverno::diagnostics as code;
-use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source};
+use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source, compile_pattern};
 use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
@@ -42,6 +42,8 @@ pub(super) struct PatternParts {
     pub(super) template: Template,
     /// Where it has no variables.
     pub(super) constant: Option<Arc<Pattern>>,
+    /// Whether it is one of an `anyPattern`.
+    is_entry: bool,
     pub(super) path: Vec<Step>,
 }
 
@@ -81,12 +83,12 @@ impl Compiler<'_> {
 
     fn check(&mut self, method: &Method) -> CheckParts {
         match method {
-            Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern)),
+            Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern, false)),
             Method::AnyPattern(patterns) => {
                 let items = patterns.value.as_array().unwrap_or_default().iter().enumerate();
                 let place = |i| child(&patterns.path, i);
-                let each =
-                    items.map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }));
+                let each = items
+                    .map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }, true));
                 CheckParts::AnyPattern(each.collect())
             }
             Method::Deny(conditions) => {
@@ -126,11 +128,11 @@ impl Compiler<'_> {
         Rooted { value, path: conditions.path.clone() }
     }
 
-    fn pattern(&mut self, pattern: &Placed<Value>) -> PatternParts {
+    fn pattern(&mut self, pattern: &Placed<Value>, is_entry: bool) -> PatternParts {
         let template = self.template(pattern);
         let constant =
-            template.constant().map(|value| Arc::new(Pattern::compile(&Mixed::Own(value.clone()))));
-        PatternParts { template, constant, path: pattern.path.clone() }
+            template.constant().map(|value| Arc::new(compile_pattern(&Mixed::Own(value.clone()), is_entry)));
+        PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
     fn template(&mut self, value: &Placed<Value>) -> Template {
@@ -205,7 +207,11 @@ impl PatternParts {
         };
         let source = match &self.constant {
             Some(pattern) => Source::Constant(Arc::clone(pattern).under(below)),
-            None => Source::Variable(self.template.rebased_below(workload, below, item), below),
+            None => Source::Variable {
+                template: self.template.rebased_below(workload, below, item),
+                workload: below,
+                is_entry: self.is_entry,
+            },
         };
         OnePattern { source, path: self.path.clone() }
     }

@@ -9,6 +9,7 @@ use kubewright_value::{Exhausted, Step, Value};
 use super::{Failure, Verdict, failed};
 use crate::kyverno::context::Context;
 use crate::kyverno::message::{Message, Outcome};
+use crate::kyverno::mixed::Mixed;
 use crate::kyverno::notes::{Note, Notes};
 use crate::kyverno::pattern::{self, Mismatch, Pattern};
 use crate::kyverno::source::Workload;
@@ -30,7 +31,12 @@ pub(in crate::kyverno) enum Source {
     /// It is the same for every object.
     Constant(Pattern),
     /// It has variables in it, and is made for each object.
-    Variable(Template, Workload),
+    Variable { template: Template, workload: Workload, is_entry: bool },
+}
+
+/// Compiles a pattern that stands alone, or is one of several.
+pub(in crate::kyverno) fn compile_pattern(source: &Mixed, is_entry: bool) -> Pattern {
+    if is_entry { Pattern::compile_entry(source) } else { Pattern::compile(source) }
 }
 
 impl OnePattern {
@@ -49,7 +55,8 @@ impl OnePattern {
                 Verdict::Error(EvalError::new(message.violated(&Outcome::Execution(&error), context)))
             }
             Ok(pattern::Verdict::Fail(mismatch)) => {
-                let text = message.violated(&Outcome::At(&mismatch.text_path), context);
+                let outcome = Outcome::At { path: &mismatch.text_path, reason: &mismatch.message };
+                let text = message.violated(&outcome, context);
                 Verdict::Fail(self.failure(text, mismatch))
             }
         }
@@ -68,11 +75,11 @@ impl OnePattern {
         let mark = notes.mark();
         let pattern = match &self.source {
             Source::Constant(pattern) => Cow::Borrowed(pattern),
-            Source::Variable(template, workload) => {
+            Source::Variable { template, workload, is_entry } => {
                 let resolved = template
                     .resolve(context)
                     .map_err(|unresolved| failed("variable substitution failed", unresolved))?;
-                Cow::Owned(Arc::new(Pattern::compile(&resolved)).under(*workload))
+                Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
             }
         };
         let verdict = pattern.check(object, context.budget(), notes);
