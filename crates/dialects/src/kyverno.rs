@@ -3,6 +3,7 @@
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
 mod autogen;
+mod cel;
 mod check;
 mod compile;
 mod conditions;
@@ -35,6 +36,7 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 /// The dialect.
 pub struct Kyverno {
     functions: Functions,
+    cel: cel::Environments,
     exceptions: Vec<source::Exception>,
 }
 
@@ -45,7 +47,8 @@ impl Kyverno {
         let exceptions =
             options.exceptions.iter().filter_map(|document| source::read_exception(document).0).collect();
         let inputs = Inputs { now: options.now, random_seed: options.random_seed };
-        Self { functions: Functions::kubernetes().with_inputs(inputs), exceptions }
+        let functions = Functions::kubernetes().with_inputs(inputs);
+        Self { functions, cel: cel::Environments::new(), exceptions }
     }
 }
 

@@ -243,7 +243,7 @@ fn together(findings: &mut Findings<'_>, rule: &Rule) {
         Method::Unsupported { field, .. } => field,
         _ => "",
     };
-    let is_cel = unsupported.ends_with("cel");
+    let is_cel = matches!(rule.validate.method, Method::Cel(_));
     let mut not_here = |key: &str, is_wrong: bool, message: &str| {
         let path = child(&rule.path, key);
         if is_wrong && findings.value(&path).is_some() {
@@ -269,7 +269,7 @@ fn method(findings: &mut Findings<'_>, method: &Method, place: conditions::Place
         }
         Method::Deny(Some(found)) => conditions::check(findings, found, place),
         Method::Foreach(loops) => loops.iter().for_each(|each| foreach(findings, each)),
-        Method::Deny(None) | Method::Unsupported { .. } => {}
+        Method::Deny(None) | Method::Cel(_) | Method::Unsupported { .. } => {}
     }
 }
 

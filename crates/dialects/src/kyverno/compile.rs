@@ -14,7 +14,7 @@ use super::matching::{Matcher, Overrides};
 use super::message::Message;
 use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
 use super::template::Template;
-use super::{Kyverno, autogen, check};
+use super::{Kyverno, autogen, cel, check};
 use body::{Parts, PatternPlace};
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
@@ -24,7 +24,7 @@ pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
     diagnostics.extend(check::check(document, &mut policy));
     diagnostics.extend(autogen::warnings(document, &policy));
     let mut compiler =
-        Compiler { dialect, document: Arc::new(document.clone()), policy: &policy, diagnostics };
+        Compiler { dialect, document: Arc::new(document.clone()), policy: &policy, diagnostics, gate: Arc::default() };
     let rules = compiler.rules();
     let mut diagnostics = compiler.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
@@ -36,6 +36,8 @@ struct Compiler<'d> {
     document: Arc<Document>,
     policy: &'d Policy,
     diagnostics: Vec<Diagnostic>,
+    /// What must hold before a request is asked about at all.
+    gate: Arc<cel::Conditions>,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
@@ -50,14 +52,18 @@ struct Variant<'r> {
 impl Compiler<'_> {
     fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
         let policy = self.policy;
+        let before = self.diagnostics.len();
+        let (gate, problems) = cel::conditions(&self.dialect.cel, &policy.settings.match_conditions);
+        self.report_cel(problems);
+        let fatal = self.first_error(before);
+        self.gate = Arc::new(gate);
         let generated = autogen::generate(policy);
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
             let parts = self.parts(rule);
             self.lint(rule, &parts);
-            let errors = self.diagnostics.iter().skip(before).filter(|diagnostic| diagnostic.is_error());
-            let broken = errors.map(|diagnostic| diagnostic.message.clone()).next();
+            let broken = fatal.clone().or_else(|| self.first_error(before));
             let mut variants = vec![Variant {
                 rule,
                 name: rule.name.value.clone(),
@@ -126,6 +132,7 @@ impl Compiler<'_> {
             },
             allows_existing_violations: rule.validate.allows_existing_violations,
             is_scored: self.policy.annotations.is_scored,
+            gate: Arc::clone(&self.gate),
             matcher,
         };
         self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
@@ -147,6 +154,7 @@ impl Compiler<'_> {
             actions: Actions { overrides: Default::default(), rule: None, policy: Action::Audit },
             allows_existing_violations: false,
             is_scored: true,
+            gate: Arc::clone(&self.gate),
         };
         Some(self.finish(judge, position, &broken.path, Vec::new()))
     }
@@ -176,6 +184,11 @@ impl Compiler<'_> {
             location: self.document.locate(path),
             program: Program::OnRequest(Box::new(judge)),
         }
+    }
+
+    fn first_error(&self, mark: usize) -> Option<String> {
+        let mut errors = self.diagnostics.iter().skip(mark).filter(|diagnostic| diagnostic.is_error());
+        errors.next().map(|diagnostic| diagnostic.message.clone())
     }
 
     fn id(&self, rule: &Text) -> Arc<RuleId> {

@@ -74,4 +74,11 @@ codes! {
     IGNORED_FIELD "KW-K056" Warning "a field without effect";
     UNKNOWN_ROOT "KW-K057" Warning "a part of a variable asks for something that nobody gives";
     EMPTY_LIST "KW-K058" Warning "an empty list in a pattern";
+    BAD_CEL "KW-K070" Error "a CEL expression cannot be read";
+    UNKNOWN_CEL_NAME "KW-K071" Error "a CEL expression asks for something that nobody gives";
+    CEL_TYPE "KW-K072" Error "a CEL expression does not give what is wanted";
+    BAD_PARAMS "KW-K073" Error "the parameters of a CEL rule are not fully named";
+    UNUSED_CEL_VARIABLE "KW-K074" Warning "a CEL variable that is never used";
+    CONSTANT_CEL "KW-K075" Warning "a CEL expression that always has the same result";
+    CEL_BRACES "KW-K076" Warning "`{{` in a rule in CEL";
 }

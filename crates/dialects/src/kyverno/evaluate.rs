@@ -10,6 +10,7 @@ use kubewright_engine::{
 };
 use kubewright_value::{Document, Map, Step, Text, Value};
 
+use super::cel::{self, CelCheck};
 use super::conditions::Conditions;
 use super::context::{Context, Entry, Sourced, Unresolved, overlaid};
 use super::matching::{Matcher, Overrides};
@@ -35,6 +36,8 @@ pub(super) struct Judge {
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
     pub(super) is_scored: bool,
+    /// What must hold before a request to a cluster is asked about at all.
+    pub(super) gate: Arc<cel::Conditions>,
 }
 
 /// What is loaded, asked and checked: of a rule, or of one loop of it.
@@ -50,6 +53,7 @@ pub(super) enum Check {
     AnyPattern(AnyPattern),
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<Loop>),
+    Cel(CelCheck),
     /// What cannot run, and why.
     Impossible(Text),
 }
@@ -149,7 +153,10 @@ impl RequestProgram for Judge {
         let mut notes = notes(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
-        let reason = self.matcher.matches(&subject, operation, evaluation, &mut notes)?;
+        let reason = match self.is_gated(&subject, evaluation, &mut notes)? {
+            true => Some("the matchConditions of the webhook are not met".into()),
+            false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
+        };
         trace::tell(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
@@ -196,6 +203,17 @@ impl Judge {
         overlaid(object, key, given)
     }
 
+    /// Returns whether the API server does not ask about the request. Outside a cluster nobody stands in between.
+    fn is_gated(
+        &self,
+        object: &Value,
+        evaluation: &Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<bool, EvalError> {
+        let is_admission = !evaluation.request.uid.is_empty();
+        Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
+    }
+
     fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Ran {
         let excepted = match self.excepted(object, evaluation, notes) {
             Ok(excepted) => excepted,
@@ -213,7 +231,10 @@ impl Judge {
             let message = format!("rule is skipped due to policy exceptions{}", exceptions.join(", "));
             return Ran::Excepted(Effect::Skip { message: message.into(), exceptions });
         }
-        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, notes);
+        let verdict = match &self.body.check {
+            Check::Cel(cel) => cel.check(&self.message.rule, object, evaluation, notes),
+            check => self.check(check, Subject::whole(object), &mut context, notes),
+        };
         let verdict = self.forgiven(verdict, evaluation);
         Ran::Checked(verdict)
     }
@@ -234,6 +255,7 @@ impl Judge {
             Check::AnyPattern(patterns) => patterns.check(subject.object, &self.message, context, notes),
             Check::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
             Check::Foreach(loops) => self.loops(loops, subject, context, notes),
+            Check::Cel(_) => Verdict::Error(EvalError::new("CEL in a loop")),
             Check::Impossible(reason) => Verdict::Error(EvalError::new(reason.as_str())),
         }
     }
@@ -424,7 +446,10 @@ impl Judge {
         if self.body.precondition(&mut context, &mut notes)?.is_some() {
             return Ok(false);
         }
-        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, &mut notes);
+        let verdict = match &self.body.check {
+            Check::Cel(cel) => cel.check(&self.message.rule, object, &mut evaluation, &mut notes),
+            check => self.check(check, Subject::whole(object), &mut context, &mut notes),
+        };
         Ok(matches!(verdict, Verdict::Fail(_)))
     }
 
@@ -477,6 +502,7 @@ impl Body {
                     one.body.branches(into);
                 }
             }
+            Check::Cel(cel) => into.extend(cel.branches()),
             Check::Deny(None) | Check::Impossible(_) => {}
         }
     }

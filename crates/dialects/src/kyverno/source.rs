@@ -2,6 +2,7 @@
 //!
 //! A rule that cannot be read is left out and remembered as [`Broken`]; its neighbours stay.
 
+mod cel;
 mod context;
 mod exception;
 mod filter;
@@ -76,6 +77,8 @@ pub(super) struct Settings {
     pub(super) emits_warning: bool,
     /// `applyRules` is `One`.
     pub(super) applies_one_rule: bool,
+    /// `webhookConfiguration.matchConditions`
+    pub(super) match_conditions: Vec<NamedExpression>,
 }
 
 /// What a violation leads to.
@@ -109,6 +112,7 @@ pub(super) struct Rule {
     pub(super) context: Vec<ContextEntry>,
     /// As it is written: `{any, all}` or a list.
     pub(super) preconditions: Option<Placed<Value>>,
+    pub(super) cel_preconditions: Vec<NamedExpression>,
     pub(super) report_properties: Vec<(Text, Text)>,
     pub(super) skips_background_requests: bool,
     /// What in it keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
@@ -151,11 +155,60 @@ pub(super) enum Method {
     /// The conditions; without any, everything is denied.
     Deny(Option<Placed<Value>>),
     Foreach(Vec<Foreach>),
-    /// What is not supported yet, in the author's words: `validate.cel`, `mutate` and so on.
+    Cel(Cel),
+    /// What is not supported yet, in the author's words: `validate.manifests`, `mutate` and so on.
     Unsupported {
         field: &'static str,
         path: Vec<Step>,
     },
+}
+
+/// What is checked in CEL.
+#[derive(Debug, Clone)]
+pub(super) struct Cel {
+    pub(super) path: Vec<Step>,
+    pub(super) expressions: Vec<CelExpression>,
+    pub(super) variables: Vec<NamedExpression>,
+    pub(super) audit_annotations: Vec<NamedExpression>,
+    pub(super) params: Option<Params>,
+    /// `generate`: whether a ValidatingAdmissionPolicy is made of it.
+    pub(super) is_generated: bool,
+}
+
+/// An expression that must hold, and what is said when it does not.
+#[derive(Debug, Clone)]
+pub(super) struct CelExpression {
+    pub(super) expression: Placed<Text>,
+    /// May be empty.
+    pub(super) message: Text,
+    pub(super) message_expression: Option<Placed<Text>>,
+}
+
+/// An expression with a name.
+#[derive(Debug, Clone)]
+pub(super) struct NamedExpression {
+    pub(super) name: Placed<Text>,
+    pub(super) expression: Placed<Text>,
+}
+
+/// Objects that a rule in CEL reads besides: `paramKind` and `paramRef`.
+#[derive(Debug, Clone)]
+pub(super) struct Params {
+    pub(super) group: Text,
+    pub(super) version: Text,
+    pub(super) kind: Text,
+    /// May be empty, which is the namespace of the object that is judged.
+    pub(super) namespace: Text,
+    pub(super) from: ParamSource,
+    /// `parameterNotFoundAction` is `Allow`.
+    pub(super) is_optional: bool,
+}
+
+/// Which objects.
+#[derive(Debug, Clone)]
+pub(super) enum ParamSource {
+    Name(Text),
+    Selector(Selector),
 }
 
 /// One loop of a `foreach`.

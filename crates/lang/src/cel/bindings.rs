@@ -20,7 +20,7 @@ pub trait Variables<'a> {
     ///
     /// # Errors
     /// When it has no value.
-    fn find(&self, name: &str) -> Result<Option<Val<'a>>, Failure>;
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure>;
 }
 
 impl<'a> Bindings<'a> {

@@ -7,6 +7,7 @@ use kubewright_value::{Step, Text, Value};
 
 use super::Compiler;
 use crate::fields::{Placed, child, within};
+use crate::kyverno::cel;
 use crate::kyverno::conditions::Conditions;
 use crate::kyverno::context::Entry;
 use crate::kyverno::diagnostics as code;
@@ -14,7 +15,7 @@ use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source, compile
 use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
-use crate::kyverno::source::{ContextEntry, Foreach, Method, Rule, Workload};
+use crate::kyverno::source::{Cel, ContextEntry, Foreach, Method, Rule, Workload};
 use crate::kyverno::template::{Query, Template, TemplateProblem, TemplateProblemKind};
 use kubewright_lang::jmespath::ParseErrorKind;
 
@@ -35,6 +36,7 @@ pub(super) enum CheckParts {
     AnyPattern(Vec<PatternParts>),
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<LoopParts>),
+    Cel(cel::Parts),
     Impossible(Text),
 }
 
@@ -59,13 +61,34 @@ impl Compiler<'_> {
     /// Parses everything in `rule`.
     pub(super) fn parts(&mut self, rule: &Rule) -> Parts {
         let message = match &rule.validate.message {
-            Some(message) => {
+            // What a rule in CEL says is computed in CEL.
+            Some(message) if !matches!(rule.validate.method, Method::Cel(_)) => {
                 self.template(&Placed { value: message.value.clone().into(), path: message.path.clone() })
             }
-            None => Template::parse(&Value::from(""), &self.dialect.functions).0,
+            _ => Template::parse(&Value::from(""), &self.dialect.functions).0,
         };
-        let body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
+        let mut body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
+        if let Method::Cel(cel) = &rule.validate.method {
+            body.check = CheckParts::Cel(self.cel(rule, cel));
+        }
         Parts { message, body }
+    }
+
+    fn cel(&mut self, rule: &Rule, cel: &Cel) -> cel::Parts {
+        let message = rule.validate.message.as_ref().map(|text| text.value.clone()).unwrap_or_default();
+        let (parts, problems) = cel::compile(&self.dialect.cel, cel, &rule.cel_preconditions, &message);
+        self.report_cel(problems);
+        parts
+    }
+
+    pub(super) fn report_cel(&mut self, problems: Vec<cel::Problem>) {
+        for problem in problems {
+            let location = match problem.place {
+                Some((position, length)) => within(&self.document, &problem.path, position, length),
+                None => self.document.locate(&problem.path),
+            };
+            self.diagnostics.push(Diagnostic::new(problem.code, problem.message, location).help(problem.help));
+        }
     }
 
     fn body(
@@ -97,6 +120,8 @@ impl Compiler<'_> {
             Method::Foreach(loops) => {
                 CheckParts::Foreach(loops.iter().map(|one| self.foreach(one)).collect())
             }
+            // Of a whole rule only, which has the preconditions that belong to it.
+            Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
             Method::Unsupported { field, .. } => {
                 CheckParts::Impossible(format!("not supported yet: {field}").into())
             }
@@ -187,6 +212,7 @@ impl BodyParts {
                 CheckParts::Foreach(loops) => {
                     Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
                 }
+                CheckParts::Cel(parts) => Check::Cel(parts.build(workload)),
                 CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
             },
         }

@@ -40,16 +40,21 @@ fn asked(request: &Request, object: &Value, is_admission: bool) -> Map {
     map
 }
 
-fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: bool) {
-    let (new, old) = match request.operation {
+/// Returns the object as it will be and as it was.
+pub(in super::super) fn objects(request: &Request, object: &Value) -> (Value, Value) {
+    match request.operation {
         Operation::Delete if request.old_object.is_null() => (Value::Null, object.clone()),
         Operation::Delete => (Value::Null, request.old_object.clone()),
         // Outside a cluster nobody knows what an object was before it is changed.
-        Operation::Update if request.old_object.is_null() && !is_admission => {
+        Operation::Update if request.old_object.is_null() && request.uid.is_empty() => {
             (object.clone(), object.clone())
         }
         _ => (object.clone(), request.old_object.clone()),
-    };
+    }
+}
+
+fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: bool) {
+    let (new, old) = objects(request, object);
     for (key, value) in [("object", new), ("oldObject", old)] {
         if is_admission || !value.is_null() {
             map.insert(key.into(), value);
@@ -58,8 +63,8 @@ fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: b
 }
 
 fn identify(map: &mut Map, request: &Request) {
-    let kind = kind(&request.kind);
-    let resource = resource(&request.kind);
+    let kind = kind_of(&request.kind);
+    let resource = resource_of(&request.kind);
     map.insert("uid".into(), request.uid.clone().into());
     map.insert("kind".into(), kind.clone());
     map.insert("resource".into(), resource.clone());
@@ -74,13 +79,14 @@ fn identify(map: &mut Map, request: &Request) {
     map.insert("options".into(), Value::Null);
 }
 
-fn kind(kind: &GroupVersionKind) -> Value {
+/// Returns a kind as requests have it.
+pub(in super::super) fn kind_of(kind: &GroupVersionKind) -> Value {
     let texts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
     texts.into_iter().map(|(key, text)| (key.into(), text.clone().into())).collect::<Map>().into()
 }
 
 /// The name of the resource is not known; Kubernetes guesses it from the kind in the same way.
-fn resource(kind: &GroupVersionKind) -> Value {
+pub(in super::super) fn resource_of(kind: &GroupVersionKind) -> Value {
     let singular = kind.kind.to_lowercase();
     let plural = match singular.strip_suffix('y') {
         _ if singular == "endpoints" => singular,

@@ -9,7 +9,7 @@ use crate::kyverno::source::{LabelOperator, Requirement, Selector};
 
 /// A selector, ready to be compared with labels.
 #[derive(Debug, Clone)]
-pub(super) struct LabelSelector {
+pub(in super::super) struct LabelSelector {
     exact: Vec<(Text, Text)>,
     wild: Vec<(Glob, Glob)>,
     expressions: Vec<Requirement>,
@@ -18,7 +18,7 @@ pub(super) struct LabelSelector {
 }
 
 impl LabelSelector {
-    pub(super) fn compile(selector: &Selector) -> Self {
+    pub(in super::super) fn compile(selector: &Selector) -> Self {
         let (mut exact, mut wild) = (Vec::new(), Vec::new());
         for (key, value) in &selector.labels {
             let (key_glob, value_glob) = (Glob::parse(key), Glob::parse(value));
@@ -36,7 +36,7 @@ impl LabelSelector {
     }
 
     /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
-    pub(super) fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    pub(in super::super) fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         if self.is_invalid || !self.exact.iter().all(|(key, value)| label(key) == Some(value)) {
             return Ok(false);

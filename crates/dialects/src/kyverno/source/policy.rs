@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text, Value};
 
 use super::{
-    Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, filter, one_of, rule,
+    Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, cel, filter, one_of, rule,
 };
 use crate::fields::{Fields, Reader};
 
@@ -90,10 +90,12 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
         reader.boolean(spec, flag);
     }
     let webhook = reader.object(spec, "webhookConfiguration");
-    let in_webhook = webhook.and_then(|webhook| {
+    let (mut in_webhook, mut match_conditions) = (None, Vec::new());
+    if let Some(webhook) = webhook {
         reader.only(&webhook, &["failurePolicy", "matchConditions", "timeoutSeconds"]);
-        is_fail_closed(reader, &webhook)
-    });
+        in_webhook = is_fail_closed(reader, &webhook);
+        match_conditions = cel::conditions(reader, &webhook, "matchConditions");
+    }
     let beside = is_fail_closed(reader, spec);
     let apply = reader.string(spec, "applyRules");
     Settings {
@@ -106,6 +108,7 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
         applies_one_rule: apply
             .and_then(|text| one_of(reader, &text, "applyRules", &[("All", false), ("One", true)]))
             .unwrap_or(false),
+        match_conditions,
     }
 }
 

@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
-use super::{Foreach, Match, Method, Rule, Validate, context, filter, owned, policy};
+use super::{Foreach, Match, Method, Rule, Validate, cel, context, filter, owned, policy};
 use crate::fields::{Fields, Placed, Reader, child};
 
 const RULE_FIELDS: &[&str] = &[
@@ -58,6 +58,7 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Draft {
     let exclude = reader.object(fields, "exclude").map(|fields| filter::matching(reader, &fields));
     let context = context::entries(reader, fields);
     let preconditions = conditions(reader, fields, "preconditions");
+    let cel_preconditions = cel::conditions(reader, fields, "celPreconditions");
     let properties = reader.texts(fields, "reportProperties").unwrap_or_default();
     let report_properties = properties.into_iter().map(|(name, text)| (name, text.value)).collect();
     let skips_background_requests = reader.boolean(fields, "skipBackgroundRequests").unwrap_or(true);
@@ -70,6 +71,7 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Draft {
             exclude: exclude.clone(),
             context,
             preconditions,
+            cel_preconditions,
             report_properties,
             skips_background_requests,
             stops_autogen: stops_autogen(reader, fields),
@@ -200,6 +202,7 @@ fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) ->
             let items = reader.objects(fields, key)?;
             Some(Method::Foreach(items.iter().filter_map(|item| foreach(reader, item)).collect()))
         }
+        "cel" => reader.object(fields, key).map(|fields| Method::Cel(cel::cel(reader, &fields))),
         _ => Some(unsupported(reader, name, child(&fields.path, key))),
     }
 }

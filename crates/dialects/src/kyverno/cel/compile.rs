@@ -1,0 +1,264 @@
+//! From what is written to what runs, with everything that is wrong with it.
+
+use kubewright_engine::{Code, nearest};
+use kubewright_lang::cel::{CompileErrorKind, Environment, Kind, Program};
+use kubewright_value::{Position, Step, Text};
+
+use super::environment::{Given, unknown_field};
+use super::params::Params;
+use super::{Assertion, CelCheck, Condition, Conditions, Environments, Expression, Variable, paths};
+use crate::fields::Placed;
+use crate::kyverno::diagnostics as code;
+use crate::kyverno::source::{Cel, NamedExpression, Workload};
+
+/// What is wrong with an expression, or probably so.
+#[derive(Debug)]
+pub(in super::super) struct Problem {
+    pub(in super::super) code: &'static Code,
+    pub(in super::super) message: String,
+    pub(in super::super) help: String,
+    /// Where the text stands in the document.
+    pub(in super::super) path: Vec<Step>,
+    /// The place in the text and how long it is; the whole text where there is none.
+    pub(in super::super) place: Option<(Position, u32)>,
+}
+
+/// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
+pub(in super::super) struct Parts {
+    preconditions: Vec<Condition>,
+    variables: Vec<Variable>,
+    expressions: Vec<Assertion>,
+    params: Option<Params>,
+}
+
+impl Parts {
+    /// Returns what runs for `to`.
+    pub(in super::super) fn build(&self, to: Workload) -> CelCheck {
+        let condition =
+            |one: &Condition| Condition { name: one.name.clone(), expression: one.expression.rebased(to) };
+        let variable =
+            |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
+        let mut check = CelCheck {
+            preconditions: self.preconditions.iter().map(condition).collect(),
+            variables: self.variables.iter().map(variable).collect(),
+            expressions: self.expressions.iter().map(|one| one.rebased(to)).collect(),
+            params: self.params.clone(),
+            needs_namespace: false,
+        };
+        check.needs_namespace = check.programs().any(|program| program.names().any(|name| name == "namespaceObject"));
+        check
+    }
+}
+
+impl CelCheck {
+    fn programs(&self) -> impl Iterator<Item = &Program> {
+        let conditions = self.preconditions.iter().map(|one| &one.expression);
+        let variables = self.variables.iter().map(|one| &one.expression);
+        let messages = self.expressions.iter().filter_map(|one| one.message_expression.as_ref());
+        let expressions = self.expressions.iter().map(|one| &one.expression);
+        conditions.chain(variables).chain(expressions).chain(messages).map(|one| &one.program)
+    }
+}
+
+impl Assertion {
+    fn rebased(&self, to: Workload) -> Self {
+        let expression = self.expression.rebased(to);
+        Self {
+            about: paths::about(&expression.program),
+            message: paths::rebased_text(&self.message, to),
+            message_expression: self.message_expression.as_ref().map(|one| one.rebased(to)),
+            expression,
+        }
+    }
+}
+
+/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none.
+pub(in super::super) fn compile(
+    environments: &Environments,
+    cel: &Cel,
+    preconditions: &[NamedExpression],
+    message: &Text,
+) -> (Parts, Vec<Problem>) {
+    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new() };
+    let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
+    let mut environment = environments.environment(given);
+    let mut without_authorizer = environments.environment(Given { authorizer: false, ..given });
+    let mut variables: Vec<Variable> = Vec::new();
+    for one in &cel.variables {
+        if let Some(variable) = compiler.variable(one, &environment, &variables) {
+            let kind = variable.expression.program.result_type().clone();
+            environment = environment.variable_of(variable.name.clone(), kind.clone());
+            without_authorizer = without_authorizer.variable_of(variable.name.clone(), kind);
+            variables.push(variable);
+        }
+    }
+    let preconditions = compiler.conditions(preconditions, &environment);
+    let mut expressions = Vec::new();
+    for one in &cel.expressions {
+        let expression = compiler.condition(&one.expression, &environment);
+        let message_expression = one.message_expression.as_ref().and_then(|text| {
+            compiler.expression(text, &without_authorizer, &[Kind::String])
+        });
+        let Some(expression) = expression else { continue };
+        expressions.push(Assertion {
+            expression,
+            message: if one.message.is_empty() { message.to_string() } else { one.message.to_string() },
+            message_expression,
+            about: Vec::new(),
+        });
+    }
+    for one in &cel.audit_annotations {
+        compiler.expression(&one.expression, &environment, &[Kind::String, Kind::Null]);
+    }
+    compiler.unused(&cel.variables);
+    let params = cel.params.as_ref().map(Params::compile);
+    (Parts { preconditions, variables, expressions, params }, compiler.problems)
+}
+
+/// Compiles the conditions under which the API server asks about an object at all.
+pub(in super::super) fn conditions(
+    environments: &Environments,
+    conditions: &[NamedExpression],
+) -> (Conditions, Vec<Problem>) {
+    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new() };
+    let environment = environments.environment(Given { authorizer: true, ..Given::default() });
+    (Conditions(compiler.conditions(conditions, &environment)), compiler.problems)
+}
+
+struct Compiler {
+    problems: Vec<Problem>,
+    /// The variables that something reads.
+    read: Vec<String>,
+}
+
+impl Compiler {
+    fn variable(
+        &mut self,
+        one: &NamedExpression,
+        environment: &Environment,
+        earlier: &[Variable],
+    ) -> Option<Variable> {
+        let expression = self.expression(&one.expression, environment, &[])?;
+        let read = expression.program.names();
+        let depths = read.filter_map(|name| earlier.iter().find(|known| known.name == name));
+        let depth = 1 + depths.map(|known| known.depth).max().unwrap_or(0);
+        Some(Variable { name: format!("variables.{}", one.name.value).into(), expression, depth })
+    }
+
+    fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<Condition> {
+        let mut conditions = Vec::with_capacity(list.len());
+        for one in list {
+            if let Some(expression) = self.condition(&one.expression, environment) {
+                conditions.push(Condition { name: one.name.value.clone(), expression });
+            }
+        }
+        conditions
+    }
+
+    /// Compiles what must be a yes or a no.
+    fn condition(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
+        let expression = self.expression(text, environment, &[Kind::Bool])?;
+        if expression.program.names().next().is_none() {
+            self.problems.push(Problem {
+                code: &code::CONSTANT_CEL,
+                message: "the expression reads nothing, and always has the same result".to_owned(),
+                help: "ask about `object`, `oldObject` or `request`".to_owned(),
+                path: text.path.clone(),
+                place: None,
+            });
+        }
+        Some(expression)
+    }
+
+    /// Compiles what must be of one of the types `wanted`, or of any type when there are none.
+    fn expression(
+        &mut self,
+        text: &Placed<Text>,
+        environment: &Environment,
+        wanted: &[Kind],
+    ) -> Option<Expression> {
+        let program = match Program::compile(&text.value, environment) {
+            Ok(program) => program,
+            Err(errors) => {
+                for error in errors {
+                    self.problems.push(Problem {
+                        code: code_of(error.kind),
+                        message: error.message,
+                        help: String::new(),
+                        path: text.path.clone(),
+                        place: Some((error.position, error.length)),
+                    });
+                }
+                return None;
+            }
+        };
+        self.read.extend(program.names().map(str::to_owned));
+        self.fields(text, &program);
+        let found = program.result_type().kind;
+        if !wanted.is_empty() && found != Kind::Any && !wanted.contains(&found) {
+            let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
+            self.problems.push(Problem {
+                code: &code::CEL_TYPE,
+                message: format!("the expression must give {}, and gives `{found}`", names.join(" or ")),
+                help: String::new(),
+                path: text.path.clone(),
+                place: None,
+            });
+            return None;
+        }
+        Some(Expression { program, text: text.value.to_string(), path: text.path.clone() })
+    }
+
+    /// Reports fields that the request and namespaces never have.
+    fn fields(&mut self, text: &Placed<Text>, program: &Program) {
+        for path in paths::of(program) {
+            let Some((at, known)) = unknown_field(&path) else { continue };
+            let (Some(field), Some(before)) = (path.get(at), path.get(..at)) else { continue };
+            let message = format!("`{}` has no field `{field}`", before.join("."));
+            let help = match (before, field.as_str()) {
+                ([_], "object" | "oldObject") => format!("the object is the variable `{field}`"),
+                _ => match nearest(field, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("known here: {}", known.join(", ")),
+                },
+            };
+            let place = place_of(&text.value, &before.join("."), field);
+            self.problems.push(Problem {
+                code: &code::UNKNOWN_CEL_NAME,
+                message,
+                help,
+                path: text.path.clone(),
+                place,
+            });
+        }
+    }
+
+    fn unused(&mut self, variables: &[NamedExpression]) {
+        for one in variables {
+            let name = format!("variables.{}", one.name.value);
+            if !self.read.contains(&name) {
+                self.problems.push(Problem {
+                    code: &code::UNUSED_CEL_VARIABLE,
+                    message: format!("`{name}` is never used"),
+                    help: String::new(),
+                    path: one.name.path.clone(),
+                    place: None,
+                });
+            }
+        }
+    }
+}
+
+fn code_of(kind: CompileErrorKind) -> &'static Code {
+    match kind {
+        CompileErrorKind::UnknownName | CompileErrorKind::UnknownFunction => &code::UNKNOWN_CEL_NAME,
+        CompileErrorKind::Arity | CompileErrorKind::Type => &code::CEL_TYPE,
+        CompileErrorKind::Syntax | CompileErrorKind::Value => &code::BAD_CEL,
+    }
+}
+
+/// Returns the place of `field` behind `before`, where it is written plainly.
+fn place_of(text: &str, before: &str, field: &str) -> Option<(Position, u32)> {
+    let at = text.find(&format!("{before}.{field}"))? + before.len() + 1;
+    Some((Position::of(text, at), u32::try_from(field.chars().count()).ok()?))
+}

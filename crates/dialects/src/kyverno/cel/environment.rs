@@ -1,0 +1,103 @@
+//! What the expressions of a rule may use.
+
+use kubewright_lang::cel::{Environment, Kind, Type};
+
+/// The environments of the different places where expressions stand.
+pub(in super::super) struct Environments {
+    /// What all of them have.
+    base: Environment,
+}
+
+/// What an expression may read besides the object and the request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Given {
+    pub(super) namespace: bool,
+    pub(super) params: bool,
+    pub(super) authorizer: bool,
+}
+
+impl Environments {
+    pub(in super::super) fn new() -> Self {
+        let base = Environment::kubernetes()
+            .with_lenient_or_value()
+            .variable("object")
+            .variable("oldObject")
+            .variable_of("request", Type::of(Kind::Map));
+        Self { base }
+    }
+
+    pub(super) fn environment(&self, given: Given) -> Environment {
+        let mut environment = self.base.clone();
+        if given.namespace {
+            environment = environment.variable_of("namespaceObject", Type::ANY);
+        }
+        if given.params {
+            environment = environment.variable("params");
+        }
+        if given.authorizer {
+            environment = environment.variable("authorizer").variable("authorizer.requestResource");
+        }
+        environment
+    }
+}
+
+/// The fields of what is known exactly, by the path that leads to them. What is not listed here has any fields.
+const FIELDS: &[(&[&str], &[&str])] = &[
+    (
+        &["request"],
+        &[
+            "kind",
+            "resource",
+            "subResource",
+            "requestKind",
+            "requestResource",
+            "requestSubResource",
+            "name",
+            "namespace",
+            "operation",
+            "userInfo",
+            "dryRun",
+            "options",
+        ],
+    ),
+    (&["request", "kind"], &["group", "version", "kind"]),
+    (&["request", "requestKind"], &["group", "version", "kind"]),
+    (&["request", "resource"], &["group", "version", "resource"]),
+    (&["request", "requestResource"], &["group", "version", "resource"]),
+    (&["request", "userInfo"], &["username", "uid", "groups", "extra"]),
+    (&["namespaceObject"], &["metadata", "spec", "status"]),
+    (
+        &["namespaceObject", "metadata"],
+        &[
+            "name",
+            "generateName",
+            "namespace",
+            "labels",
+            "annotations",
+            "UID",
+            "creationTimestamp",
+            "deletionGracePeriodSeconds",
+            "deletionTimestamp",
+            "generation",
+            "resourceVersion",
+            "finalizers",
+        ],
+    ),
+    (&["namespaceObject", "spec"], &["finalizers"]),
+    (&["namespaceObject", "status"], &["conditions", "phase"]),
+];
+
+/// Returns the place in `path` of the first field that does not exist, and those that do.
+pub(super) fn unknown_field(path: &[String]) -> Option<(usize, &'static [&'static str])> {
+    let is_start = |known: &[&str]| known.len() < path.len() && known.iter().zip(path).all(|(a, b)| a == b);
+    let mut found: Vec<_> = FIELDS
+        .iter()
+        .filter(|(known, fields)| {
+            is_start(known)
+                && path.get(known.len()).is_some_and(|field| !fields.contains(&field.as_str()))
+        })
+        .map(|(known, fields)| (known.len(), *fields))
+        .collect();
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().next()
+}

@@ -1,0 +1,126 @@
+//! The objects that a rule reads besides the one it judges.
+
+use kubewright_engine::{
+    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, World, is_cluster_scoped,
+};
+use kubewright_value::{Budget, Text, Value};
+
+use crate::kyverno::context::resource_of;
+use crate::kyverno::matching::LabelSelector;
+use crate::kyverno::source;
+
+/// What every error about them starts with.
+const WRONG: &str = "error in parameterized resource";
+
+/// Which objects.
+#[derive(Debug, Clone)]
+pub(super) struct Params {
+    kind: GroupVersionKind,
+    /// Empty for that of the object.
+    namespace: Text,
+    from: From,
+    is_optional: bool,
+}
+
+#[derive(Debug, Clone)]
+enum From {
+    Name(Text),
+    Selector(LabelSelector),
+}
+
+impl Params {
+    pub(super) fn compile(params: &source::Params) -> Self {
+        Self {
+            kind: GroupVersionKind {
+                group: params.group.clone(),
+                version: params.version.clone(),
+                kind: params.kind.clone(),
+            },
+            namespace: params.namespace.clone(),
+            from: match &params.from {
+                source::ParamSource::Name(name) => From::Name(name.clone()),
+                source::ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
+            },
+            is_optional: params.is_optional,
+        }
+    }
+
+    /// Returns the objects, for an object in `namespace`. Without any the rule has nothing to say.
+    pub(super) fn find(
+        &self,
+        namespace: &Text,
+        world: &dyn World,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value>, EvalError> {
+        let found = match (is_cluster_scoped(&self.kind), self.namespace.is_empty()) {
+            (true, false) => {
+                let message = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
+                return Err(EvalError::new(format!("{WRONG}: {message}")));
+            }
+            (true, true) => self.look(&Text::default(), world, budget)?,
+            (false, false) => self.look(&self.namespace, world, budget)?,
+            // Whether a kind that nobody knows is in namespaces, the objects themselves say.
+            (false, true) => {
+                let mut found = Vec::new();
+                if !namespace.is_empty() {
+                    found = self.look(namespace, world, budget)?;
+                }
+                if found.is_empty() {
+                    found = self.look(&Text::default(), world, budget)?;
+                }
+                found
+            }
+        };
+        if found.is_empty() && !self.is_optional {
+            return Err(EvalError::new(format!("{WRONG}: no params found")));
+        }
+        Ok(found)
+    }
+
+    fn look(
+        &self,
+        namespace: &Text,
+        world: &dyn World,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value>, EvalError> {
+        let query = self.query(namespace);
+        let answer = match world.get(&query) {
+            Answer::Found(answer) => answer,
+            Answer::Absent => return Ok(Vec::new()),
+            Answer::Unknown => return Err(EvalError::unanswered(query)),
+        };
+        let From::Selector(selector) = &self.from else { return Ok(vec![answer]) };
+        let mut found = Vec::new();
+        for item in answer.get("items").and_then(Value::as_array).unwrap_or_default() {
+            let is_here = ObjectName::of(item).namespace == *namespace;
+            let labels = item.at(&["metadata", "labels"]).and_then(Value::as_object);
+            if is_here && selector.matches(labels, budget)? {
+                found.push(item.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn query(&self, namespace: &Text) -> Query {
+        let GroupVersionKind { group, version, kind } = &self.kind;
+        if let From::Name(name) = &self.from {
+            return Query::Object(ObjectName {
+                group: group.clone(),
+                kind: kind.clone(),
+                namespace: namespace.clone(),
+                name: name.clone(),
+            });
+        }
+        let resource = resource_of(&self.kind);
+        let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
+        let root = match group.as_str() {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
+        };
+        let url = match namespace.as_str() {
+            "" => format!("{root}/{resource}"),
+            namespace => format!("{root}/namespaces/{namespace}/{resource}"),
+        };
+        Query::Api(ApiCall { method: "GET".into(), url: url.into(), data: Text::default() })
+    }
+}

@@ -1,0 +1,198 @@
+//! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
+
+use std::cell::{Cell, OnceCell, RefCell};
+
+use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
+use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Val, Variables};
+use kubewright_value::{Map, Value};
+
+use super::{Expression, Variable, request};
+use crate::kyverno::notes::{Note, Notes};
+
+/// What one expression may cost.
+const EXPRESSION_LIMIT: u64 = 1_000_000;
+
+/// What all expressions of a rule may cost together, for one object.
+const RULE_LIMIT: u64 = 10_000_000;
+
+/// How many variables may be evaluated inside of each other; behind longer rows of variables the first ones go first.
+const MAX_NESTED: usize = 8;
+
+/// What expressions read.
+pub(super) struct Scope<'a> {
+    pub(super) request: &'a Request,
+    pub(super) world: &'a dyn World,
+    pub(super) object: &'a Value,
+    pub(super) old_object: &'a Value,
+    /// Null where the rule has none.
+    pub(super) params: &'a Value,
+    /// The namespace of the object, if anybody asks for it.
+    pub(super) namespace: Namespace<'a>,
+    pub(super) variables: &'a [Variable],
+    pub(super) values: Vec<OnceCell<Result<Val<'a>, Failure>>>,
+    pub(super) made: OnceCell<Value>,
+    pub(super) spent: &'a Cell<u64>,
+    pub(super) notes: RefCell<Notes>,
+    /// What the world does not know, and somebody asked for.
+    pub(super) unanswered: RefCell<Option<EvalError>>,
+}
+
+/// The namespace of an object.
+pub(super) enum Namespace<'a> {
+    Known(&'a Value),
+    /// There is none, or no object is known for it.
+    None,
+    Unknown(EvalError),
+}
+
+/// Why an expression has no result.
+pub(super) enum Stopped {
+    /// It does not fit the object.
+    Failed(String),
+    /// Nobody can say.
+    Error(EvalError),
+}
+
+impl<'a> Scope<'a> {
+    /// Evaluates `expression`; `what` is what the trace calls it.
+    pub(super) fn evaluate(
+        &'a self,
+        expression: &'a Expression,
+        what: impl FnOnce() -> String,
+    ) -> Result<Val<'a>, Stopped> {
+        self.notes.borrow_mut().open();
+        let result = self.run(expression);
+        self.notes.borrow_mut().close(|| note(expression, what(), &result));
+        result.map_err(|error| self.stopped(expression, &error))
+    }
+
+    /// Returns an empty list of variables to be filled.
+    pub(super) fn unread(variables: &[Variable]) -> Vec<OnceCell<Result<Val<'a>, Failure>>> {
+        variables.iter().map(|_| OnceCell::new()).collect()
+    }
+
+    fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
+        let remaining = RULE_LIMIT.saturating_sub(self.spent.get());
+        let mut cost = Cost::new(EXPRESSION_LIMIT.min(remaining));
+        let bindings = Bindings::new().with_variables(self).with_host(self);
+        let result = expression.program.evaluate(&bindings, &mut cost);
+        self.spent.set(self.spent.get().saturating_add(cost.used()));
+        result
+    }
+
+    fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
+        if let Some(unanswered) = self.unanswered.borrow_mut().take() {
+            return Stopped::Error(unanswered);
+        }
+        let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
+        match error.kind {
+            EvalErrorKind::Limit => Stopped::Error(EvalError::limit(message)),
+            _ => Stopped::Failed(message),
+        }
+    }
+
+    /// Returns the variable at `index`.
+    fn variable(&'a self, index: usize) -> Result<Val<'a>, Failure> {
+        let Some((cell, variable)) = self.values.get(index).zip(self.variables.get(index)) else {
+            return Ok(Val::Null);
+        };
+        if cell.get().is_none() && variable.depth > MAX_NESTED {
+            self.read_before(index);
+        }
+        cell.get_or_init(|| self.value(variable)).clone()
+    }
+
+    fn value(&'a self, variable: &'a Variable) -> Result<Val<'a>, Failure> {
+        self.notes.borrow_mut().open();
+        let result = self.run(&variable.expression);
+        self.notes.borrow_mut().close(|| note(&variable.expression, variable.name.to_string(), &result));
+        result.map_err(|error| {
+            let message = format!("composited variable {:?} fails to evaluate: {error}", variable.short());
+            Failure::new(error.kind, message)
+        })
+    }
+
+    /// Reads everything that the variable at `index` may read, the first ones first.
+    fn read_before(&'a self, index: usize) {
+        let mut is_needed = vec![false; index];
+        for at in (0..=index).rev() {
+            if at != index && is_needed.get(at) != Some(&true) {
+                continue;
+            }
+            let Some(variable) = self.variables.get(at) else { continue };
+            for name in variable.expression.program.names() {
+                if let Some(read) = self.position(name)
+                    && let Some(is_needed) = is_needed.get_mut(read)
+                {
+                    *is_needed = true;
+                }
+            }
+        }
+        for (at, _) in is_needed.iter().enumerate().filter(|(_, is_needed)| **is_needed) {
+            if let Some((cell, variable)) = self.values.get(at).zip(self.variables.get(at)) {
+                cell.get_or_init(|| self.value(variable));
+            }
+        }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.variables.iter().position(|variable| variable.name == name)
+    }
+
+    fn namespace(&'a self) -> Result<Val<'a>, Failure> {
+        match &self.namespace {
+            Namespace::Known(namespace) => Ok(Val::borrowed(namespace)),
+            Namespace::None if self.request.namespace.is_empty() => Ok(Val::Null),
+            // Outside a cluster nobody may know more about it than its name.
+            Namespace::None => {
+                let metadata = Map::from([("name", Value::String(self.request.namespace.clone()))]);
+                let empty = || Value::from(Map::new());
+                let namespace = Map::from([("metadata", metadata.into()), ("spec", empty()), ("status", empty())]);
+                Ok(Val::from(Value::from(namespace)))
+            }
+            Namespace::Unknown(error) => {
+                self.unanswered.borrow_mut().get_or_insert_with(|| error.clone());
+                Err(Failure::new(EvalErrorKind::Unbound, error.message.clone()))
+            }
+        }
+    }
+}
+
+impl<'a> Variables<'a> for Scope<'a> {
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+        Ok(Some(match name {
+            "object" => Val::borrowed(self.object),
+            "oldObject" => Val::borrowed(self.old_object),
+            "params" => Val::borrowed(self.params),
+            "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
+            "namespaceObject" => self.namespace()?,
+            name => match self.position(name) {
+                Some(index) => self.variable(index)?,
+                None => return Ok(None),
+            },
+        }))
+    }
+}
+
+impl Variable {
+    /// Returns the name without `variables.`.
+    pub(super) fn short(&self) -> &str {
+        self.name.strip_prefix("variables.").unwrap_or(&self.name)
+    }
+}
+
+fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::EvalError>) -> Note {
+    let (found, verdict) = match result {
+        Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
+        Ok(value) => (value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)), Seen::Done),
+        Err(error) => (error.message.clone(), Seen::Error),
+    };
+    Note {
+        what,
+        found,
+        wanted: expression.text.trim().to_owned(),
+        verdict,
+        at: expression.path.clone(),
+        children: Vec::new(),
+    }
+}
