@@ -79,6 +79,13 @@ pub struct Macros {
     pub two_variables: bool,
     /// `optional.optMap(x, x + 1)`, and the syntax of optionals
     pub optionals: bool,
+    /// `list.sortBy(x, x.name)`
+    pub sorting: bool,
+}
+
+impl Macros {
+    /// None besides those of the standard.
+    pub const NONE: Self = Self { bindings: false, two_variables: false, optionals: false, sorting: false };
 }
 
 impl Environment {
@@ -124,6 +131,7 @@ impl Environment {
         parts.macros.bindings |= library.macros.bindings;
         parts.macros.two_variables |= library.macros.two_variables;
         parts.macros.optionals |= library.macros.optionals;
+        parts.macros.sorting |= library.macros.sorting;
         for name in library.types {
             parts.types.insert(Text::new(*name), Text::new(*name));
         }

@@ -1,5 +1,29 @@
 //! The extension libraries. Which are on is the choice of who makes the environment.
 
+mod bindings;
+mod comprehensions;
+mod encoders;
+mod format;
+mod lists;
+mod math;
+mod network;
+mod optionals;
+mod regexes;
+mod sets;
+mod strings;
+
+pub use bindings::BINDINGS;
+pub use comprehensions::TWO_VARIABLES;
+pub use encoders::ENCODERS;
+pub use lists::LISTS;
+pub(super) use lists::sort;
+pub use math::MATH;
+pub use network::NETWORK;
+pub use optionals::OPTIONALS;
+pub use regexes::REGEX;
+pub use sets::SETS;
+pub use strings::STRINGS;
+
 use super::environment::Macros;
 use super::function::Functions;
 
@@ -14,3 +38,7 @@ pub struct Library {
     /// The names of its types, for `type(x) == net.IP`.
     pub types: &'static [&'static str],
 }
+
+/// The libraries of the language's own project.
+pub const EXTENSIONS: [&Library; 10] =
+    [&BINDINGS, &TWO_VARIABLES, &ENCODERS, &LISTS, &MATH, &NETWORK, &OPTIONALS, &REGEX, &SETS, &STRINGS];

@@ -131,6 +131,8 @@ pub(super) enum FoldKind {
     TransformMap,
     /// `transformMapEntry`
     TransformMapEntry,
+    /// `sortBy`
+    SortBy,
 }
 
 #[derive(Clone)]

@@ -4,6 +4,8 @@ mod conversions;
 mod strings;
 mod times;
 
+pub(super) use strings::{matching_cost, size as size_of};
+
 use super::function::{Functions, Overload};
 use super::val::{Kind, Val};
 

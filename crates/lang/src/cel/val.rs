@@ -64,6 +64,11 @@ pub trait Opaque: fmt::Debug + Send + Sync {
     /// Returns whether `other`, a value of the same type name, is the same.
     fn equals(&self, other: &dyn Opaque) -> bool;
 
+    /// Returns how large costs see it; 1 for most values.
+    fn size(&self) -> u64 {
+        1
+    }
+
     /// Returns what `string()` makes of it, if that is allowed.
     fn to_text(&self) -> Option<String> {
         None
@@ -232,6 +237,7 @@ impl<'a> Val<'a> {
             Self::List(list) => list.len() as u64,
             Self::Map(map) => map.len() as u64,
             Self::Optional(Some(value)) => value.size(),
+            Self::Opaque(value) => value.size(),
             _ => 1,
         }
     }

@@ -1,6 +1,7 @@
 //! Macros that go over lists and maps.
 
 use super::{Failure, Outcome, Run, insert, no_overload};
+use crate::cel::library::sort;
 use crate::cel::plan::{Fold, FoldKind};
 use crate::cel::val::{Entries, List, MapVal, Val};
 
@@ -36,6 +37,7 @@ impl<'a> Run<'_, 'a> {
             FoldKind::Filter => self.filter(fold, &range),
             FoldKind::Map => self.transform(fold, &range),
             FoldKind::TransformMap | FoldKind::TransformMapEntry => self.transform_map(fold, &range),
+            FoldKind::SortBy => self.sort_by(fold, &range),
         }
     }
 
@@ -132,6 +134,20 @@ impl<'a> Run<'_, 'a> {
         }
         self.cost.charge(31)?;
         Ok(Val::Map(MapVal::Made(entries.into())))
+    }
+
+    fn sort_by(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
+        let mut keyed = Vec::with_capacity(range.len().min(1024));
+        for index in 0..range.len() {
+            self.take(fold, range, index)?;
+            let value = self.local(fold.first);
+            keyed.push((self.eval(&fold.body)?, value));
+            self.cost.charge(12)?;
+        }
+        self.cost.charge(11)?;
+        self.cost.work(keyed.len().saturating_mul(8))?;
+        sort(&mut keyed).map_err(|failure| failure.at(fold.at))?;
+        Ok(Val::list(keyed.into_iter().map(|(_, value)| value).collect()))
     }
 
     /// Sets the variables to the element at `index`.

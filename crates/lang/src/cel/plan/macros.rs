@@ -132,6 +132,9 @@ impl Planner<'_> {
             ("exists_one" | "existsOne", [x, y, body]) if has_two => {
                 (FoldKind::ExistsOne, [x, y], None, body)
             }
+            ("sortBy", [x, body]) if self.environment.macros().sorting => {
+                (FoldKind::SortBy, [x, x], None, body)
+            }
             ("transformList", [x, y, body]) if has_two => (FoldKind::Map, [x, y], None, body),
             ("transformList", [x, y, filter, body]) if has_two => (FoldKind::Map, [x, y], Some(filter), body),
             ("transformMap", [x, y, body]) if has_two => (FoldKind::TransformMap, [x, y], None, body),
@@ -200,7 +203,7 @@ impl Planner<'_> {
         self.scope.truncate(depth);
         let result = match kind {
             FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::of(Kind::Bool),
-            FoldKind::Filter => match range_kind.kind {
+            FoldKind::Filter | FoldKind::SortBy => match range_kind.kind {
                 Kind::List => Type::with(Kind::List, element),
                 _ => Type::of(Kind::List),
             },
@@ -209,7 +212,7 @@ impl Planner<'_> {
             FoldKind::TransformMapEntry => Type::of(Kind::Map),
         };
         match kind {
-            FoldKind::Map | FoldKind::TransformMap => {}
+            FoldKind::Map | FoldKind::TransformMap | FoldKind::SortBy => {}
             FoldKind::TransformMapEntry => {
                 self.require(&[Kind::Map], &body_kind, "transformMapEntry", body_span)
             }
