@@ -17,6 +17,7 @@ use super::notes::{Note, Notes};
 use super::source::{self, Match};
 use clause::{Asked, Clause, Test, namespace_of};
 pub(super) use overrides::Overrides;
+pub(super) use selector::LabelSelector;
 
 /// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
 #[derive(Debug, Clone)]

@@ -68,6 +68,7 @@ struct Parts {
     container: Text,
     is_checked: bool,
     has_mixed_literals: bool,
+    has_plain_or_value: bool,
 }
 
 /// Which macros exist, besides those of the standard.
@@ -119,6 +120,7 @@ impl Environment {
             container: Text::default(),
             is_checked: true,
             has_mixed_literals: true,
+            has_plain_or_value: false,
         };
         Self { parts: Arc::new(parts) }
     }
@@ -179,6 +181,13 @@ impl Environment {
         self
     }
 
+    /// Lets `a.orValue(b)` be `a` where that is no optional.
+    #[must_use]
+    pub fn with_plain_or_value(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).has_plain_or_value = true;
+        self
+    }
+
     /// Returns the functions that may be called.
     #[must_use]
     pub fn functions(&self) -> &Functions {
@@ -211,6 +220,10 @@ impl Environment {
 
     pub(super) fn is_checked(&self) -> bool {
         self.parts.is_checked
+    }
+
+    pub(super) fn has_plain_or_value(&self) -> bool {
+        self.parts.has_plain_or_value
     }
 
     pub(super) fn has_mixed_literals(&self) -> bool {

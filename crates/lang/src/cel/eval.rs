@@ -102,6 +102,11 @@ impl<'r, 'a> Run<'r, 'a> {
                 Val::Optional(Some(value)) => Ok((*value).clone()),
                 _ => self.eval(&parts.1),
             },
+            Plan::PlainOrValue(parts) => match self.eval(&parts.0)? {
+                Val::Optional(Some(value)) => Ok((*value).clone()),
+                Val::Optional(None) => self.eval(&parts.1),
+                plain => Ok(plain),
+            },
             Plan::Fail(failure) => Err(failure.clone()),
         }
     }

@@ -55,6 +55,8 @@ pub(super) enum Plan {
     OptionalOr(Box<(Plan, Plan)>, u32),
     /// `a.orValue(b)`
     OptionalOrValue(Box<(Plan, Plan)>, u32),
+    /// `a.orValue(b)`, where `a` may be a plain value
+    PlainOrValue(Box<(Plan, Plan)>),
     /// What is known to fail, if it is evaluated.
     Fail(Failure),
 }

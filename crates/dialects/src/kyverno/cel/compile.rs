@@ -45,7 +45,9 @@ impl Parts {
             params: self.params.clone(),
             needs_namespace: false,
         };
-        check.needs_namespace = check.programs().any(|program| program.names().any(|name| name == "namespaceObject"));
+        let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
+        let needs_namespace = check.programs().any(reads_namespace);
+        check.needs_namespace = needs_namespace;
         check
     }
 }

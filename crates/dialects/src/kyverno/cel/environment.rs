@@ -18,8 +18,10 @@ pub(super) struct Given {
 
 impl Environments {
     pub(in super::super) fn new() -> Self {
-        let base = Environment::kubernetes()
-            .with_lenient_or_value()
+        let base = kubewright_lang::cel::library::EXTENSIONS
+            .iter()
+            .fold(Environment::standard(), |environment, library| environment.with(library))
+            .with_plain_or_value()
             .variable("object")
             .variable("oldObject")
             .variable_of("request", Type::of(Kind::Map));

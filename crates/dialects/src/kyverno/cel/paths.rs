@@ -40,7 +40,7 @@ pub(super) fn rebased_text(text: &str, to: Workload) -> String {
 /// Returns every path that `program` reads: a variable, and the keys behind it.
 pub(super) fn of(program: &Program) -> Vec<Vec<String>> {
     let found = RefCell::new(Vec::new());
-    program.rewritten(&|keys| {
+    let _ = program.rewritten(&|keys| {
         found.borrow_mut().push(keys.iter().map(|key| (*key).to_owned()).collect());
         None
     });
