@@ -19,16 +19,20 @@ pub(crate) struct Url {
 impl Url {
     /// Returns the port, if there is one.
     pub(crate) fn port(&self) -> &str {
-        let port = self.host.rsplit_once(':').map_or("", |(_, port)| port);
-        if port.bytes().all(|b| b.is_ascii_digit()) { port } else { "" }
+        self.split_port().1
     }
 
     /// Returns the host without its port, and without the brackets of an IPv6 address.
     pub(crate) fn hostname(&self) -> &str {
-        if let Some(inner) = self.host.strip_prefix('[') {
-            return inner.split(']').next().unwrap_or(inner);
+        let host = self.split_port().0;
+        host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host)
+    }
+
+    fn split_port(&self) -> (&str, &str) {
+        match self.host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (host, port),
+            _ => (&self.host, ""),
         }
-        self.host.split(':').next().unwrap_or(&self.host)
     }
 }
 

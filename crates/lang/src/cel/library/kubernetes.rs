@@ -47,7 +47,8 @@ impl Environment {
     /// without variables.
     #[must_use]
     pub fn kubernetes() -> Self {
-        LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library)).without_mixed_literals()
+        let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
+        made.without_mixed_literals().with_free_constants()
     }
 }
 

@@ -38,10 +38,10 @@ const FORMATS_BY_NAME: [Format; 13] = [
     Format { name: "dns1035LabelPrefix", pattern_size: 30, check: |text| dns1035_label(&prefix(text)) },
     Format { name: "labelValue", pattern_size: 40, check: label_value },
     Format { name: "uri", pattern_size: 1103, check: uri },
-    Format { name: "uuid", pattern_size: 75, check: uuid },
+    Format { name: "uuid", pattern_size: 72, check: uuid },
     Format { name: "byte", pattern_size: 84, check: base64 },
-    Format { name: "date", pattern_size: 75, check: date },
-    Format { name: "datetime", pattern_size: 75, check: date_time },
+    Format { name: "date", pattern_size: 72, check: date },
+    Format { name: "datetime", pattern_size: 72, check: date_time },
 ];
 
 #[derive(Clone, Copy)]

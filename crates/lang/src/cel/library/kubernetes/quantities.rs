@@ -30,6 +30,8 @@ const TWO: &[Kind] = &[RESULT, RESULT];
 struct Amount {
     quantity: Quantity,
     small: Option<Small>,
+    /// How many decimals it is counted with.
+    decimals: i64,
 }
 
 impl Opaque for Amount {
@@ -49,23 +51,29 @@ impl Opaque for Amount {
 impl Amount {
     fn parse(text: &str) -> Result<Self, Failure> {
         match Quantity::parse(text) {
-            Ok(quantity) => Ok(Self { quantity, small: Small::parse(text) }),
+            Ok(quantity) => {
+                let small = Small::parse(text);
+                let decimals = small.map_or_else(|| small::decimals(&quantity), |small| -small.scale);
+                Ok(Self { quantity, small, decimals })
+            }
             Err(error) => Err(Failure::value(format!("`{text}` is no quantity: {error}"))),
         }
     }
 
     fn from_integer(value: i64) -> Self {
-        Self { quantity: Quantity::from_i64(value), small: Some(Small { value, scale: 0 }) }
+        Self { quantity: Quantity::from_i64(value), small: Some(Small { value, scale: 0 }), decimals: 0 }
     }
 
     fn plus(&self, other: &Self) -> Result<Self, Failure> {
         let sum = self.quantity.add(&other.quantity);
         let quantity = sum.ok_or_else(|| Failure::value("the sum has too many digits for a quantity"))?;
-        Ok(Self { quantity, small: self.small.zip(other.small).and_then(|(a, b)| a.plus(b)) })
+        let small = self.small.zip(other.small).and_then(|(a, b)| a.plus(b));
+        Ok(Self { quantity, small, decimals: self.decimals.max(other.decimals) })
     }
 
     fn minus(&self, other: &Self) -> Result<Self, Failure> {
-        self.plus(&Self { quantity: other.quantity.neg(), small: other.small.and_then(Small::negated) })
+        let small = other.small.and_then(Small::negated);
+        self.plus(&Self { quantity: other.quantity.neg(), small, decimals: other.decimals })
     }
 
     fn as_integer(&self) -> Option<i64> {
@@ -75,7 +83,7 @@ impl Amount {
     fn as_double(&self) -> f64 {
         match self.small {
             Some(small) => small.as_double(),
-            None => small::large_as_double(&self.quantity),
+            None => small::large_as_double(&self.quantity, self.decimals),
         }
     }
 }

@@ -6,7 +6,7 @@ const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
 pub(super) fn dns_label(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, 63, "");
+    let mut wrong = too_long(text, 63, "characters");
     if is_label(text) {
         return wrong;
     }
@@ -21,7 +21,7 @@ pub(super) fn dns_label(text: &str) -> Vec<String> {
 }
 
 pub(super) fn subdomain(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, 253, "");
+    let mut wrong = too_long(text, 253, "characters");
     if !is_subdomain(text) {
         let what = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, \
                     '-' or '.', and must start and end with an alphanumeric character";
@@ -31,7 +31,7 @@ pub(super) fn subdomain(text: &str) -> Vec<String> {
 }
 
 pub(super) fn dns1035_label(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, 63, "");
+    let mut wrong = too_long(text, 63, "characters");
     if !(is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())) {
         let what = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with \
                     an alphabetic character, and end with an alphanumeric character";
@@ -67,7 +67,7 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         wrong.push("name part must be non-empty".to_owned());
     }
-    wrong.extend(too_long(name, 63, "name part "));
+    wrong.extend(too_long(name, 63, "bytes").into_iter().map(|message| format!("name part {message}")));
     if !is_key(name) {
         wrong.push(format!("name part {}", unlike_key()));
     }
@@ -75,7 +75,7 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
 }
 
 pub(super) fn label_value(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, 63, "");
+    let mut wrong = too_long(text, 63, "bytes");
     if !text.is_empty() && !is_key(text) {
         let what = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' \
                     or '.', and must start and end with an alphanumeric character";
@@ -174,8 +174,9 @@ fn is_key(text: &str) -> bool {
     text.bytes().all(is_inner) && text.starts_with(is_end) && text.ends_with(is_end)
 }
 
-fn too_long(text: &str, most: usize, part: &str) -> Vec<String> {
-    if text.len() > most { vec![format!("{part}must be no more than {most} bytes")] } else { Vec::new() }
+/// Bytes are counted, whatever the message calls them.
+fn too_long(text: &str, most: usize, units: &str) -> Vec<String> {
+    if text.len() > most { vec![format!("must be no more than {most} {units}")] } else { Vec::new() }
 }
 
 fn unless(is_fine: bool, message: &str) -> Vec<String> {

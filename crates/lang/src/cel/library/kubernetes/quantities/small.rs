@@ -73,19 +73,22 @@ impl Small {
     }
 }
 
-/// Returns a quantity that is not held in 64 bits as a double: it is counted in nanos.
-#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
-pub(super) fn large_as_double(quantity: &Quantity) -> f64 {
-    if let Some(i64::MAX) = quantity.as_i64() {
-        return i64::MAX as f64;
-    }
+/// Returns with how many decimals a text is counted that is not held in 64 bits.
+pub(super) fn decimals(quantity: &Quantity) -> i64 {
+    if quantity.as_i64() == Some(i64::MAX) { 0 } else { -SMALLEST_SCALE }
+}
+
+/// Returns a quantity that is not held in 64 bits as a double.
+pub(super) fn large_as_double(quantity: &Quantity, decimals: i64) -> f64 {
     let text = quantity.to_decimal();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    if text.contains('e') || fraction.len() > 9 {
-        return text.parse().unwrap_or(f64::NAN);
+    match usize::try_from(decimals) {
+        Ok(width) if !text.contains('e') && fraction.len() <= width => {
+            let counted: f64 = format!("{whole}{fraction:0<width$}").parse().unwrap_or(f64::NAN);
+            if width == 0 { counted } else { counted * power_of_ten(-decimals) }
+        }
+        _ => text.parse().unwrap_or(f64::NAN),
     }
-    let nanos: f64 = format!("{whole}{fraction:0<9}").parse().unwrap_or(f64::NAN);
-    nanos * power_of_ten(SMALLEST_SCALE)
 }
 
 /// Returns `10^scale` in the steps in which Go computes it.
