@@ -244,9 +244,11 @@ fn network(value: Option<&Val<'_>>) -> Result<Network, Failure> {
 
 fn parse_ip(text: &str) -> Result<Address, Failure> {
     match text.parse() {
-        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() && text.contains('.') => {
             Err(Failure::value(format!("`{text}` is an IPv4 address written as IPv6, which is not allowed")))
         }
+        // Without dots it is allowed, and is the IPv4 address.
+        Ok(IpAddr::V6(address)) => Ok(Address(IpAddr::V6(address).to_canonical())),
         Ok(address) => Ok(Address(address)),
         Err(_) => Err(Failure::value(format!("`{text}` is not an IP address"))),
     }

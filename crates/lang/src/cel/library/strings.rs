@@ -75,10 +75,10 @@ fn index_of<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a
     };
     call.work(text.len() / 16)?;
     let Ok(skipped) = usize::try_from(start) else { return Err(out_of_range(start)) };
+    let Some(from) = byte_of(text, skipped) else { return Err(out_of_range(start)) };
     if part.is_empty() {
         return Ok(Val::Int(start));
     }
-    let Some(from) = byte_of(text, skipped) else { return Ok(Val::Int(-1)) };
     let found = text.get(from..).and_then(|rest| rest.find(part.as_str()));
     Ok(Val::Int(found.map_or(-1, |at| characters(text.get(..from + at).unwrap_or_default()))))
 }
@@ -92,7 +92,7 @@ fn last_index_of<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<V
     call.work(text.len() / 16)?;
     let count = characters(text);
     if let Some(last) = last.filter(|last| *last < 0 || *last > count) {
-        return if last < 0 { Err(out_of_range(last)) } else { Ok(Val::Int(-1)) };
+        return Err(out_of_range(last));
     }
     let last = last.unwrap_or(count);
     if part.is_empty() {
@@ -101,7 +101,7 @@ fn last_index_of<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<V
     // A match may start at `last` and go on behind it.
     let Some(start) = byte_of(text, usize::try_from(last).unwrap_or(0)) else { return Ok(Val::Int(-1)) };
     let end = (start + part.len()).min(text.len());
-    let end = (end..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
+    let end = (0..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let found = text.get(..end).and_then(|head| head.rfind(part.as_str()));
     let found = found.filter(|at| *at <= start);
     Ok(Val::Int(found.map_or(-1, |at| characters(text.get(..at).unwrap_or_default()))))

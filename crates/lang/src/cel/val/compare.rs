@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use kubewright_value::Number;
-
 use super::{List, MapVal, Val};
 use crate::cel::cost::{Cost, Exceeded};
 
@@ -57,19 +55,20 @@ impl Val<'_> {
             (Self::Timestamp(a), Val::Timestamp(b)) => Some(a.cmp(b)),
             (Self::Duration(a), Val::Duration(b)) => Some(a.cmp(b)),
             (Self::Double(a), Val::Double(b)) => a.partial_cmp(b),
-            _ => {
-                let (a, b) = (self.number()?, other.number()?);
-                let is_nan = |number| matches!(number, Number::Float(float) if float.is_nan());
-                (!is_nan(a) && !is_nan(b)).then(|| a.cmp(&b))
-            }
+            (Self::UInt(a), Val::UInt(b)) => Some(a.cmp(b)),
+            (Self::Int(a), Val::UInt(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+            (Self::UInt(a), Val::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+            // An integer is compared with a double as the double that is nearest to it.
+            _ => self.nearest()?.partial_cmp(&other.nearest()?),
         }
     }
 
-    fn number(&self) -> Option<Number> {
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    fn nearest(&self) -> Option<f64> {
         match self {
-            Self::Int(value) => Some(Number::Int(*value)),
-            Self::UInt(value) => Some(Number::from(*value)),
-            Self::Double(value) => Some(Number::Float(*value)),
+            Self::Int(value) => Some(*value as f64),
+            Self::UInt(value) => Some(*value as f64),
+            Self::Double(value) => Some(*value),
             _ => None,
         }
     }
