@@ -162,6 +162,7 @@ pub(super) fn plan(expr: &Expr, text: &str, environment: &Environment) -> Result
         variables: Vec::new(),
         slots: 0,
         loops: 0,
+        may_mix: false,
     };
     let (plan, result) = planner.expr(expr);
     if planner.errors.is_empty() {
@@ -179,6 +180,8 @@ struct Planner<'e> {
     variables: Vec<Text>,
     slots: u32,
     loops: usize,
+    /// Whether the list that comes next may have items of any types: it is formatted.
+    may_mix: bool,
 }
 
 struct Local {
@@ -268,11 +271,15 @@ impl Planner<'_> {
     }
 
     fn list(&mut self, elements: &[Element]) -> (Plan, Type) {
+        let may_mix = std::mem::take(&mut self.may_mix);
         let mut parts = Vec::with_capacity(elements.len());
         let mut joined: Option<Type> = None;
         for element in elements {
             let (part, kind) = self.part(element);
-            joined = Some(self.joined(joined, kind, element.expr.span));
+            joined = Some(match joined {
+                Some(joined) if may_mix => types::join(joined, kind),
+                joined => self.joined(joined, kind, element.expr.span),
+            });
             parts.push(part);
         }
         (Plan::List(parts.into()), Type::with(Kind::List, joined.unwrap_or(Type::ANY)))

@@ -11,7 +11,11 @@ impl<'a> Run<'_, 'a> {
     pub(super) fn binary(&mut self, operator: Operator, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
         match operator {
             Operator::Equal | Operator::NotEqual => {
-                self.cost.charge(traversal(left.size().min(right.size())))?;
+                let cost = match left {
+                    Val::Opaque(_) => 1,
+                    _ => traversal(left.size().min(right.size())),
+                };
+                self.cost.charge(cost)?;
                 let is_equal = left.equals(&right, self.cost)?;
                 Ok(Val::Bool(is_equal == (operator == Operator::Equal)))
             }

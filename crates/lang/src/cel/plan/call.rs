@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kubewright_value::Text;
 
 use super::{Calling, Plan, Planner};
-use crate::cel::ast::{Expr, Span};
+use crate::cel::ast::{Expr, Node, Span};
 use crate::cel::environment::Type;
 use crate::cel::error::CompileErrorKind;
 use crate::cel::function::Overload;
@@ -61,7 +61,11 @@ impl Planner<'_> {
         arguments: impl Iterator<Item = &'x Expr>,
         span: Span,
     ) -> (Plan, Type) {
-        let (plans, kinds): (Vec<Plan>, Vec<Type>) = arguments.map(|argument| self.expr(argument)).unzip();
+        let plan = |argument: &Expr| {
+            self.may_mix = name == "format" && matches!(argument.node, Node::List(_));
+            self.expr(argument)
+        };
+        let (plans, kinds): (Vec<Plan>, Vec<Type>) = arguments.map(plan).unzip();
         let taking = overloads.iter().filter(|overload| overload.takes(plans.len()));
         let taking: Vec<_> = taking.cloned().collect();
         if taking.is_empty() {
@@ -90,7 +94,12 @@ impl Planner<'_> {
             regex: regex.map(Arc::new),
             at: span.start,
         };
-        (Plan::Call(Box::new(calling)), result)
+        let is_time = matches!(name.as_str(), "duration" | "timestamp");
+        let plan = Plan::Call(Box::new(calling));
+        if is_time && self.environment.has_free_constants() && self.is_hopeless(&plan) {
+            return self.unknown(format!("the literal is no {name}"), span, CompileErrorKind::Value);
+        }
+        (plan, result)
     }
 
     /// Compiles the pattern of a call, if it is a constant.

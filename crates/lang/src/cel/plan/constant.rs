@@ -19,10 +19,16 @@ impl Planner<'_> {
         let mut cost = Cost::new(MOST);
         let bindings = Bindings::new();
         let made = Run::new(&bindings, &[], 0, &mut cost).eval(&plan);
+        let is_free = self.environment.has_free_constants() && is_made_of_literals(&plan);
         match made.ok().and_then(owned) {
-            Some(value) => Plan::Constant(value, cost.used()),
+            Some(value) => Plan::Constant(value, if is_free { 0 } else { cost.used() }),
             None => plan,
         }
+    }
+
+    /// Returns whether everything that `plan` needs is constant, and it fails.
+    pub(super) fn is_hopeless(&self, plan: &Plan) -> bool {
+        is_constant(plan) && !matches!(self.folded(plan.clone()), Plan::Constant(..))
     }
 }
 
@@ -44,6 +50,19 @@ fn is_constant(plan: &Plan) -> bool {
                     StepKind::Index(index) => is(index),
                 })
         }
+        _ => false,
+    }
+}
+
+/// Returns whether `plan` is a list, a map or a conversion of literals, or of such.
+fn is_made_of_literals(plan: &Plan) -> bool {
+    const CONVERSIONS: [&str; 10] =
+        ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"];
+    let is = |plan: &Plan| matches!(plan, Plan::Constant(_, 0));
+    match plan {
+        Plan::List(parts) => parts.iter().all(|part| is(&part.plan)),
+        Plan::Map(parts, _) => parts.iter().all(|(key, part)| is(key) && is(&part.plan)),
+        Plan::Call(calling) => CONVERSIONS.contains(&calling.name.as_str()) && calling.arguments.iter().all(is),
         _ => false,
     }
 }
