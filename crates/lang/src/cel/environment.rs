@@ -68,7 +68,6 @@ struct Parts {
     container: Text,
     is_checked: bool,
     has_mixed_literals: bool,
-    has_free_constants: bool,
 }
 
 /// Which macros exist, besides those of the standard.
@@ -120,7 +119,6 @@ impl Environment {
             container: Text::default(),
             is_checked: true,
             has_mixed_literals: true,
-            has_free_constants: false,
         };
         Self { parts: Arc::new(parts) }
     }
@@ -181,14 +179,6 @@ impl Environment {
         self
     }
 
-    /// Makes lists, maps and conversions of literals free, and refuses literals that are no time or
-    /// duration, as the API server does.
-    #[must_use]
-    pub fn with_free_constants(mut self) -> Self {
-        Arc::make_mut(&mut self.parts).has_free_constants = true;
-        self
-    }
-
     /// Returns the functions that may be called.
     #[must_use]
     pub fn functions(&self) -> &Functions {
@@ -221,10 +211,6 @@ impl Environment {
 
     pub(super) fn is_checked(&self) -> bool {
         self.parts.is_checked
-    }
-
-    pub(super) fn has_free_constants(&self) -> bool {
-        self.parts.has_free_constants
     }
 
     pub(super) fn has_mixed_literals(&self) -> bool {

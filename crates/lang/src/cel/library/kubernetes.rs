@@ -48,7 +48,7 @@ impl Environment {
     #[must_use]
     pub fn kubernetes() -> Self {
         let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
-        made.without_mixed_literals().with_free_constants()
+        made.without_mixed_literals()
     }
 }
 
