@@ -22,6 +22,9 @@ const LIST_COST: u64 = 10;
 /// What making a map costs.
 const MAP_COST: u64 = 30;
 
+/// How many variables of macros need no heap.
+const FEW: usize = 4;
+
 /// The result of a part, or why there is none.
 type Outcome<'a> = Result<Val<'a>, Failure>;
 
@@ -29,7 +32,8 @@ type Outcome<'a> = Result<Val<'a>, Failure>;
 pub(super) struct Run<'r, 'a> {
     bindings: &'r Bindings<'a>,
     variables: &'r [Text],
-    locals: Vec<Val<'a>>,
+    locals: [Val<'a>; FEW],
+    more_locals: Vec<Val<'a>>,
     cost: &'r mut Cost,
     patterns: Patterns,
 }
@@ -41,8 +45,9 @@ impl<'r, 'a> Run<'r, 'a> {
         slots: u32,
         cost: &'r mut Cost,
     ) -> Self {
-        let locals = vec![Val::Null; slots as usize];
-        Self { bindings, variables, locals, cost, patterns: Patterns::default() }
+        let more_locals = vec![Val::Null; (slots as usize).saturating_sub(FEW)];
+        let locals = [const { Val::Null }; FEW];
+        Self { bindings, variables, locals, more_locals, cost, patterns: Patterns::default() }
     }
 
     pub(super) fn eval(&mut self, plan: &'a Plan) -> Outcome<'a> {
@@ -51,15 +56,12 @@ impl<'r, 'a> Run<'r, 'a> {
                 self.cost.charge(*cost)?;
                 Ok(constant(value))
             }
-            Plan::Variable(index, at) => {
+            // Fields behind a conditional are fields of what it chooses.
+            Plan::Path(path) if matches!(path.root, Plan::Conditional(..)) => self.path(path),
+            Plan::Variable(..) | Plan::Local(_) | Plan::Path(_) => {
                 self.cost.charge(1)?;
-                self.variable(*index).map_err(|failure| failure.at(*at))
+                self.attribute(plan)
             }
-            Plan::Local(slot) => {
-                self.cost.charge(1)?;
-                Ok(self.local(*slot))
-            }
-            Plan::Path(path) => self.path(path),
             Plan::Has(path) => self.has(path).map(Val::Bool),
             Plan::And(..) | Plan::Or(..) | Plan::Not(..) => self.condition(plan).map(Val::Bool),
             Plan::Negate(operand, at) => {
@@ -70,21 +72,21 @@ impl<'r, 'a> Run<'r, 'a> {
             Plan::Binary(binary) => {
                 let left = self.eval(&binary.left)?;
                 let right = self.eval(&binary.right)?;
-                self.binary(binary.operator, left, right).map_err(|failure| failure.at(binary.at))
+                self.binary(binary.sign, left, right).map_err(|failure| failure.at(binary.sign.at))
             }
             Plan::Chain(first, rest) => {
                 let mut value = self.eval(first)?;
-                for (operator, operand, at) in rest {
+                for (sign, operand) in rest {
                     let right = self.eval(operand)?;
-                    value = self.binary(*operator, value, right).map_err(|failure| failure.at(*at))?;
+                    value = self.binary(*sign, value, right).map_err(|failure| failure.at(sign.at))?;
                 }
                 Ok(value)
             }
             Plan::Conditional(parts, at) => {
                 let [condition, then, otherwise] = &**parts;
                 match self.eval(condition)? {
-                    Val::Bool(true) => self.eval(then),
-                    Val::Bool(false) => self.eval(otherwise),
+                    Val::Bool(true) => self.attribute(then),
+                    Val::Bool(false) => self.attribute(otherwise),
                     other => Err(no_condition(&other).at(*at)),
                 }
             }
@@ -108,6 +110,17 @@ impl<'r, 'a> Run<'r, 'a> {
                 plain => Ok(plain),
             },
             Plan::Fail(failure) => Err(failure.clone()),
+        }
+    }
+
+    /// Evaluates a part of a larger attribute: the one that it is by itself is not charged again.
+    #[inline]
+    fn attribute(&mut self, plan: &'a Plan) -> Outcome<'a> {
+        match plan {
+            Plan::Variable(index, at) => self.variable(*index).map_err(|failure| failure.at(*at)),
+            Plan::Local(slot) => Ok(self.local(*slot)),
+            Plan::Path(path) => self.path(path),
+            other => self.eval(other),
         }
     }
 
@@ -157,11 +170,14 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn local(&self, slot: u32) -> Val<'a> {
-        self.locals.get(slot as usize).cloned().unwrap_or_default()
+        let slot = slot as usize;
+        self.locals.get(slot).or_else(|| self.more_locals.get(slot - FEW)).cloned().unwrap_or_default()
     }
 
     fn set(&mut self, slot: u32, value: Val<'a>) {
-        if let Some(local) = self.locals.get_mut(slot as usize) {
+        let slot = slot as usize;
+        let local = self.locals.get_mut(slot).or_else(|| self.more_locals.get_mut(slot - FEW));
+        if let Some(local) = local {
             *local = value;
         }
     }
@@ -214,10 +230,17 @@ impl<'r, 'a> Run<'r, 'a> {
         self.eval(&bind.body)
     }
 
+    /// The API server sees `a.optMap(x, b)` as `a.hasValue() ? optional.of(b) : optional.none()`, where `x` is
+    /// `a.value()`, and charges for all of it.
     fn optional_map(&mut self, bind: &'a Bind, is_flat: bool) -> Outcome<'a> {
-        let Val::Optional(Some(value)) = self.optional(&bind.value, bind.at)? else {
+        let before = self.cost.used();
+        let value = self.optional(&bind.value, bind.at)?;
+        let again = self.cost.used() - before;
+        let Val::Optional(Some(value)) = value else {
+            self.cost.charge(2)?;
             return Ok(Val::Optional(None));
         };
+        self.cost.charge(again + 2 + u64::from(!is_flat))?;
         self.set(bind.slot, (*value).clone());
         if is_flat { self.optional(&bind.body, bind.at) } else { self.eval(&bind.body).map(Val::some) }
     }

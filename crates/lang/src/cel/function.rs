@@ -234,6 +234,20 @@ impl Functions {
         self.by_name.entry(overload.name).or_default().push(Arc::new(overload));
     }
 
+    /// Takes the overloads of `name` with these parameters away.
+    pub fn remove(&mut self, name: &str, parameters: &[Kind]) {
+        if let Some(overloads) = self.by_name.get_mut(name) {
+            overloads.retain(|overload| overload.parameters != parameters);
+        }
+    }
+
+    /// Changes what calls of `name` cost, whatever their arguments are.
+    pub fn set_cost(&mut self, name: &str, cost: CallCost) {
+        for overload in self.by_name.get_mut(name).into_iter().flatten() {
+            Arc::make_mut(overload).cost = Some(cost);
+        }
+    }
+
     /// Returns all overloads, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Overload> {
         let mut names: Vec<_> = self.by_name.keys().collect();

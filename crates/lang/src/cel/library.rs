@@ -4,6 +4,7 @@ mod bindings;
 mod comprehensions;
 mod encoders;
 mod format;
+pub mod kubernetes;
 mod lists;
 mod math;
 mod network;

@@ -41,7 +41,7 @@ pub(super) enum Plan {
     Negate(Box<Plan>, u32),
     Binary(Box<Binary>),
     /// Several operators of one binding, from left to right.
-    Chain(Box<Plan>, Box<[(Operator, Plan, u32)]>),
+    Chain(Box<Plan>, Box<[(Sign, Plan)]>),
     Conditional(Box<[Plan; 3]>, u32),
     List(Box<[Part]>),
     Map(Box<[(Plan, Part)]>, u32),
@@ -63,10 +63,28 @@ pub(super) enum Plan {
 
 #[derive(Clone)]
 pub(super) struct Binary {
-    pub(super) operator: Operator,
+    pub(super) sign: Sign,
     pub(super) left: Plan,
     pub(super) right: Plan,
+}
+
+/// An operator between two values.
+#[derive(Clone, Copy)]
+pub(super) struct Sign {
+    pub(super) operator: Operator,
+    pub(super) charge: Charge,
     pub(super) at: u32,
+}
+
+/// What an operator costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Charge {
+    /// By the size of the values.
+    Size,
+    /// One, since their types are not known beforehand.
+    One,
+    /// Nothing: a constant list that is searched like a set.
+    Nothing,
 }
 
 #[derive(Clone)]
@@ -164,6 +182,7 @@ pub(super) fn plan(expr: &Expr, text: &str, environment: &Environment) -> Result
         variables: Vec::new(),
         slots: 0,
         loops: 0,
+        is_formatting: false,
     };
     let (plan, result) = planner.expr(expr);
     if planner.errors.is_empty() {
@@ -181,6 +200,8 @@ struct Planner<'e> {
     variables: Vec<Text>,
     slots: u32,
     loops: usize,
+    /// In the list of values of `format`, which may be of different types.
+    is_formatting: bool,
 }
 
 struct Local {
@@ -232,6 +253,7 @@ impl Planner<'_> {
         let mut chained = Vec::new();
         for (operator, operand, span) in rest {
             let (right, right_kind) = self.expr(operand);
+            let charge = charge(*operator, &kind, &right_kind, &right);
             kind = match types::binary(*operator, &kind, &right_kind) {
                 Some(kind) => kind,
                 None => {
@@ -241,12 +263,12 @@ impl Planner<'_> {
                     Type::ANY
                 }
             };
-            chained.push((*operator, right, span.start));
+            chained.push((Sign { operator: *operator, charge, at: span.start }, right));
         }
         // Constants in front are computed as far as they go.
         let mut chained = chained.into_iter();
-        for (operator, right, at) in chained.by_ref() {
-            plan = self.folded(Plan::Binary(Box::new(Binary { operator, left: plan, right, at })));
+        for (sign, right) in chained.by_ref() {
+            plan = self.folded(Plan::Binary(Box::new(Binary { sign, left: plan, right })));
             if !matches!(plan, Plan::Constant(..)) {
                 break;
             }
@@ -283,13 +305,15 @@ impl Planner<'_> {
     fn map(&mut self, entries: &[(Expr, Element)], at: u32) -> (Plan, Type) {
         let mut parts = Vec::with_capacity(entries.len());
         let mut joined: Option<Type> = None;
+        let mut keys: Option<Type> = None;
         for (key, value) in entries {
             let (key_plan, key_kind) = self.expr(key);
-            let keys = [Kind::Bool, Kind::Int, Kind::UInt, Kind::String];
-            if key_kind.kind != Kind::Any && key_kind.kind != Kind::Double && !keys.contains(&key_kind.kind) {
+            let allowed = [Kind::Any, Kind::Bool, Kind::Int, Kind::UInt, Kind::Double, Kind::String];
+            if !allowed.contains(&key_kind.kind) {
                 let message = format!("a key of a map cannot be of type `{key_kind}`");
                 self.error(message, key.span, CompileErrorKind::Type);
             }
+            keys = Some(self.joined(keys, key_kind, key.span));
             let (part, kind) = self.part(value);
             joined = Some(self.joined(joined, kind, value.expr.span));
             parts.push((key_plan, part));
@@ -323,7 +347,10 @@ impl Planner<'_> {
     /// Returns the type of elements that are of both types.
     fn joined(&mut self, joined: Option<Type>, kind: Type, span: Span) -> Type {
         let Some(joined) = joined else { return kind };
-        if !self.environment.has_mixed_literals() && !types::are_compatible(&joined, &kind) {
+        if !self.environment.has_mixed_literals()
+            && !self.is_formatting
+            && !types::are_compatible(&joined, &kind)
+        {
             let message = format!("all elements must be of one type, found `{joined}` and `{kind}`");
             self.error(message, span, CompileErrorKind::Type);
         }
@@ -354,5 +381,27 @@ impl Planner<'_> {
         let failure = Failure::new(failed, message.clone()).at(span.start);
         self.error(message, span, kind);
         (Plan::Fail(failure), Type::ANY)
+    }
+}
+
+fn charge(operator: Operator, left: &Type, right: &Type, value: &Plan) -> Charge {
+    match operator {
+        Operator::Equal | Operator::NotEqual => Charge::Size,
+        Operator::In if right.kind == Kind::Any => Charge::One,
+        Operator::In if is_set(value) => Charge::Nothing,
+        Operator::In => Charge::Size,
+        _ if left.kind == Kind::Any && right.kind == Kind::Any => Charge::One,
+        _ => Charge::Size,
+    }
+}
+
+/// Returns whether this is a constant list of scalars.
+fn is_set(plan: &Plan) -> bool {
+    let is_scalar = |value: Val<'_>| {
+        matches!(value, Val::Bool(_) | Val::Int(_) | Val::UInt(_) | Val::Double(_) | Val::String(_))
+    };
+    match plan {
+        Plan::Constant(Val::List(list), 0) => list.iter().all(is_scalar),
+        _ => false,
     }
 }

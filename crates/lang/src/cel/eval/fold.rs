@@ -5,6 +5,9 @@ use crate::cel::library::sort;
 use crate::cel::plan::{Fold, FoldKind};
 use crate::cel::val::{Entries, List, MapVal, Val};
 
+/// What adding one element to a list costs: naming the list, making one with the element, and joining both.
+const APPEND: u64 = 12;
+
 /// What is gone over.
 enum Range<'a> {
     List(List<'a>),
@@ -43,12 +46,15 @@ impl<'a> Run<'_, 'a> {
 
     fn decide_all(&mut self, fold: &'a Fold, range: &Range<'a>, decisive: bool) -> Outcome<'a> {
         let mut failed = None;
-        for index in 0..range.len() {
+        // The API server asks before each element whether there is a need to go on.
+        let asking = if decisive { 3 } else { 2 };
+        let length = range.len();
+        for index in 0..length {
             self.take(fold, range, index)?;
-            self.cost.charge(3)?;
+            self.cost.charge(asking + 1)?;
             match self.condition(&fold.body) {
                 Ok(value) if value == decisive => {
-                    self.cost.charge(1)?;
+                    self.cost.charge(1 + if index + 1 < length { asking } else { 0 })?;
                     return Ok(Val::Bool(decisive));
                 }
                 Ok(_) => {}
@@ -69,8 +75,6 @@ impl<'a> Run<'_, 'a> {
             if self.holds(fold)? {
                 count += 1;
                 self.cost.charge(2)?;
-            } else {
-                self.cost.charge(1)?;
             }
         }
         self.cost.charge(2)?;
@@ -84,12 +88,10 @@ impl<'a> Run<'_, 'a> {
             let value = self.local(fold.first);
             if self.holds(fold)? {
                 kept.push(value);
-                self.cost.charge(13)?;
-            } else {
-                self.cost.charge(1)?;
+                self.cost.charge(APPEND + 1)?;
             }
         }
-        self.cost.charge(11)?;
+        self.cost.charge(1)?;
         Ok(Val::list(kept))
     }
 
@@ -99,12 +101,10 @@ impl<'a> Run<'_, 'a> {
             self.take(fold, range, index)?;
             if self.is_wanted(fold)? {
                 made.push(self.eval(&fold.body)?);
-                self.cost.charge(12)?;
-            } else {
-                self.cost.charge(1)?;
+                self.cost.charge(APPEND)?;
             }
         }
-        self.cost.charge(11)?;
+        self.cost.charge(1)?;
         Ok(Val::list(made))
     }
 
@@ -114,15 +114,15 @@ impl<'a> Run<'_, 'a> {
             self.take(fold, range, index)?;
             let key = self.local(fold.first);
             if !self.is_wanted(fold)? {
-                self.cost.charge(1)?;
                 continue;
             }
             let value = self.eval(&fold.body)?;
-            self.cost.charge(2)?;
             if fold.kind == FoldKind::TransformMap {
+                self.cost.charge(3)?;
                 insert(&mut entries, key, value).map_err(|failure| failure.at(fold.at))?;
                 continue;
             }
+            self.cost.charge(2)?;
             let Val::Map(made) = value else {
                 let message = format!("`transformMapEntry` needs a map, found `{}`", value.type_name());
                 return Err(no_overload(&message).at(fold.at));
@@ -132,7 +132,7 @@ impl<'a> Run<'_, 'a> {
                 insert(&mut entries, key, value).map_err(|failure| failure.at(fold.at))?;
             }
         }
-        self.cost.charge(31)?;
+        self.cost.charge(1)?;
         Ok(Val::Map(MapVal::Made(entries.into())))
     }
 
@@ -142,9 +142,9 @@ impl<'a> Run<'_, 'a> {
             self.take(fold, range, index)?;
             let value = self.local(fold.first);
             keyed.push((self.eval(&fold.body)?, value));
-            self.cost.charge(12)?;
+            self.cost.charge(APPEND)?;
         }
-        self.cost.charge(11)?;
+        self.cost.charge(4)?;
         self.cost.work(keyed.len().saturating_mul(8))?;
         sort(&mut keyed).map_err(|failure| failure.at(fold.at))?;
         Ok(Val::list(keyed.into_iter().map(|(_, value)| value).collect()))

@@ -5,21 +5,27 @@ use std::cmp::Ordering;
 use super::{Failure, Outcome, Run, no_overload};
 use crate::cel::ast::Operator;
 use crate::cel::cost::traversal;
+use crate::cel::plan::{Charge, Sign};
 use crate::cel::val::{List, Val};
 
 impl<'a> Run<'_, 'a> {
-    pub(super) fn binary(&mut self, operator: Operator, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
+    pub(super) fn binary(&mut self, sign: Sign, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
+        let operator = sign.operator;
         match operator {
             Operator::Equal | Operator::NotEqual => {
-                self.cost.charge(traversal(left.size().min(right.size())))?;
+                let cost = match left {
+                    Val::Opaque(_) => 1,
+                    _ => traversal(left.size().min(right.size())),
+                };
+                self.cost.charge(cost)?;
                 let is_equal = left.equals(&right, self.cost)?;
                 Ok(Val::Bool(is_equal == (operator == Operator::Equal)))
             }
             Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
-                self.compare(operator, &left, &right).map(Val::Bool)
+                self.compare(sign, &left, &right).map(Val::Bool)
             }
-            Operator::In => self.contains(&left, &right).map(Val::Bool),
-            Operator::Add => self.add(left, right),
+            Operator::In => self.contains(sign.charge, &left, &right).map(Val::Bool),
+            Operator::Add => self.add(sign.charge, left, right),
             _ => {
                 self.cost.charge(1)?;
                 arithmetic(operator, &left, &right)
@@ -27,9 +33,12 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    fn compare(&mut self, operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Result<bool, Failure> {
+    fn compare(&mut self, sign: Sign, left: &Val<'a>, right: &Val<'a>) -> Result<bool, Failure> {
+        let operator = sign.operator;
         let cost = match (left, right) {
-            (Val::String(_), Val::String(_)) | (Val::Bytes(_), Val::Bytes(_)) => {
+            (Val::String(_), Val::String(_)) | (Val::Bytes(_), Val::Bytes(_))
+                if sign.charge == Charge::Size =>
+            {
                 traversal(left.size().min(right.size()))
             }
             _ => 1,
@@ -49,10 +58,14 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    fn contains(&mut self, left: &Val<'a>, right: &Val<'a>) -> Result<bool, Failure> {
+    fn contains(&mut self, charge: Charge, left: &Val<'a>, right: &Val<'a>) -> Result<bool, Failure> {
         match right {
             Val::List(list) => {
-                self.cost.charge(list.len() as u64)?;
+                self.cost.charge(match charge {
+                    Charge::Size => list.len() as u64,
+                    Charge::One => 1,
+                    Charge::Nothing => 0,
+                })?;
                 self.cost.work(list.len())?;
                 for item in list.iter() {
                     if left.equals(&item, self.cost)? {
@@ -69,14 +82,15 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    fn add(&mut self, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
+    fn add(&mut self, charge: Charge, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
         let cost = match (&left, &right) {
             (Val::String(_), Val::String(_)) | (Val::Bytes(_), Val::Bytes(_)) => {
                 traversal(left.size().saturating_add(right.size()))
             }
             _ => 1,
         };
-        self.cost.charge(cost)?;
+        self.cost.charge(if charge == Charge::One { 1 } else { cost })?;
+        self.cost.work(usize::try_from(cost).unwrap_or(usize::MAX))?;
         match (left, right) {
             (Val::String(a), Val::String(b)) => {
                 let mut text = String::with_capacity(a.len() + b.len());

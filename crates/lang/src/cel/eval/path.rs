@@ -1,5 +1,7 @@
 //! Fields and indexes.
 
+use kubewright_value::Value;
+
 use super::{Failure, Outcome, Run, no_overload};
 use crate::cel::error::EvalErrorKind;
 use crate::cel::plan::{Path, Plan, Step, StepKind};
@@ -19,6 +21,7 @@ impl<'a> Run<'_, 'a> {
         let root = self.root(&path.root)?;
         let Some((last, steps)) = path.steps.split_last() else { return Ok(false) };
         let (Some(value), _) = self.follow(root, steps)? else { return Ok(false) };
+        self.cost.charge(1)?;
         let StepKind::Field(name) = &last.what else { return Ok(false) };
         let value = match value {
             Val::Optional(None) => return Ok(false),
@@ -28,23 +31,48 @@ impl<'a> Run<'_, 'a> {
         match value {
             Val::Map(MapVal::Borrowed(map)) => Ok(map.contains_key(name)),
             Val::Map(map) => Ok(map.field(name).is_some()),
+            other if is_plain(&other) => Ok(false),
             other => Err(no_field(&other, name).at(last.at)),
         }
     }
 
     fn root(&mut self, root: &'a Plan) -> Outcome<'a> {
         match root {
-            Plan::Variable(..) | Plan::Local(_) => self.eval(root),
-            other => {
-                let value = self.eval(other)?;
-                self.cost.charge(1)?;
-                Ok(value)
-            }
+            Plan::Variable(..) | Plan::Local(_) => self.attribute(root),
+            other => self.eval(other),
         }
     }
 
     /// Follows `steps`; returns what is there, and whether it is an optional's.
-    fn follow(&mut self, mut value: Val<'a>, steps: &'a [Step]) -> Result<(Option<Val<'a>>, bool), Failure> {
+    fn follow(&mut self, value: Val<'a>, steps: &'a [Step]) -> Result<(Option<Val<'a>>, bool), Failure> {
+        let Val::Map(MapVal::Borrowed(map)) = value else { return self.follow_any(value, steps) };
+        // Fields of JSON, which most paths are made of, are followed without a detour.
+        let mut current: Option<&'a Value> = None;
+        for (index, step) in steps.iter().enumerate() {
+            let (StepKind::Field(name), false) = (&step.what, step.is_optional) else {
+                let value = current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed);
+                return self.follow_any(value, steps.get(index..).unwrap_or_default());
+            };
+            let object = match current {
+                None => map,
+                Some(Value::Object(object)) => object,
+                Some(other) => return Err(no_field(&Val::borrowed(other), name).at(step.at)),
+            };
+            self.cost.charge(1)?;
+            current = object.get(name);
+            if current.is_none() {
+                let message = format!("no such key: {name}");
+                return Err(Failure::new(EvalErrorKind::Missing, message).at(step.at));
+            }
+        }
+        Ok((Some(current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed)), false))
+    }
+
+    fn follow_any(
+        &mut self,
+        mut value: Val<'a>,
+        steps: &'a [Step],
+    ) -> Result<(Option<Val<'a>>, bool), Failure> {
         let mut is_optional = false;
         for step in steps {
             if let Val::Optional(inner) = value {
@@ -55,23 +83,33 @@ impl<'a> Run<'_, 'a> {
                 }
             }
             is_optional |= step.is_optional;
-            self.cost.charge(1)?;
             let found = match &step.what {
+                StepKind::Field(_) if is_optional && is_plain(&value) => Ok(None),
                 StepKind::Field(name) => self::field(&value, name),
                 StepKind::Index(plan) => {
-                    let key = self.eval(plan)?;
+                    let key = self.attribute(plan)?;
                     item(&value, &key)
                 }
             };
             value = match found {
                 Ok(Some(found)) => found,
                 Ok(None) if is_optional => return Ok((None, true)),
-                Ok(None) => return Err(missing(&value, &step.what).at(step.at)),
+                Ok(None) => {
+                    self.cost.charge(1)?;
+                    return Err(missing(&value, &step.what).at(step.at));
+                }
                 Err(failure) => return Err(failure.at(step.at)),
             };
+            self.cost.charge(1)?;
         }
         Ok((Some(value), is_optional))
     }
+}
+
+/// Returns whether this is neither a list, a map, nor a value of a library: it has no field, which is no error
+/// to ask for.
+fn is_plain(value: &Val<'_>) -> bool {
+    !matches!(value, Val::List(_) | Val::Map(_) | Val::Opaque(_))
 }
 
 #[inline]

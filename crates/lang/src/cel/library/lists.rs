@@ -58,10 +58,7 @@ fn add(functions: &mut Functions) {
     );
     functions.add(
         Overload::method("distinct", &[Kind::List], Kind::List, distinct)
-            .cost(|arguments, result| {
-                let size = arguments.first().map_or(0, Val::size);
-                size.saturating_mul(size).saturating_add(made(arguments, result))
-            })
+            .cost(|arguments, _| comparing(arguments))
             .help("the items without those that come again"),
     );
     functions.add(
@@ -94,9 +91,23 @@ fn made(_: &[Val<'_>], result: &Val<'_>) -> u64 {
     result.size().saturating_add(11)
 }
 
-fn sorting(arguments: &[Val<'_>], result: &Val<'_>) -> u64 {
-    let size = arguments.first().map_or(0, Val::size);
-    size.saturating_mul(size).saturating_add(made(arguments, result))
+/// Comparing every item with every other, twice, and a little more for texts.
+fn comparing(arguments: &[Val<'_>]) -> u64 {
+    let Some(Val::List(list)) = arguments.first() else { return 1 };
+    let pairs = (list.len() as u64).saturating_pow(2);
+    let texts = match list.get(0) {
+        Some(Val::String(_) | Val::Bytes(_)) => pairs / 10,
+        _ => 0,
+    };
+    pairs.saturating_mul(2).saturating_add(texts).saturating_add(11)
+}
+
+/// Sorting is only charged for where the type of the items is known beforehand, which that of JSON is not.
+fn sorting(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
+    match arguments.first() {
+        Some(Val::List(List::Made(_))) => comparing(arguments),
+        _ => 1,
+    }
 }
 
 fn slice<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {

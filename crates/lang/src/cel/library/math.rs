@@ -6,6 +6,7 @@ use super::Library;
 use crate::cel::environment::Macros;
 use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
+use crate::cel::standard::size_of;
 use crate::cel::val::{Kind, Val};
 
 /// The library of numbers.
@@ -32,7 +33,11 @@ fn add(functions: &mut Functions) {
         ("math.greatest", greatest as crate::cel::Body, "the largest of some numbers, or of a list"),
         ("math.least", least, "the smallest of some numbers, or of a list"),
     ] {
-        functions.add(Overload::function(name, &[Kind::List], Kind::Any, body).help(help));
+        functions.add(
+            Overload::function(name, &[Kind::List], Kind::Any, body)
+                .cost(|arguments, _| size_of(arguments, 0).saturating_add(1))
+                .help(help),
+        );
         for one in [&[Kind::Int][..], &[Kind::UInt], &[Kind::Double]] {
             functions.add(Overload::function(name, one, Kind::Any, body).help(help));
         }

@@ -18,7 +18,7 @@ fn add(functions: &mut Functions) {
             let (a, b) = lists(arguments)?;
             Ok(Val::Bool(has_all(a, b, call)?))
         })
-        .cost(|arguments, _| pairs(arguments))
+        .cost(|arguments, _| pairs(arguments).saturating_add(1))
         .help("whether the first list has every item of the second"),
     );
     functions.add(
@@ -26,7 +26,7 @@ fn add(functions: &mut Functions) {
             let (a, b) = lists(arguments)?;
             Ok(Val::Bool(has_all(a, b, call)? && has_all(b, a, call)?))
         })
-        .cost(|arguments, _| pairs(arguments).saturating_mul(2))
+        .cost(|arguments, _| pairs(arguments).saturating_mul(2).saturating_add(1))
         .help("whether each list has every item of the other"),
     );
     functions.add(
@@ -39,7 +39,7 @@ fn add(functions: &mut Functions) {
             }
             Ok(Val::Bool(false))
         })
-        .cost(|arguments, _| pairs(arguments))
+        .cost(|arguments, _| pairs(arguments).saturating_add(1))
         .help("whether the lists have an item in common"),
     );
 }

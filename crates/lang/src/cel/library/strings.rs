@@ -20,14 +20,17 @@ fn add(functions: &mut Functions) {
     };
     let once: crate::cel::CallCost = |arguments, _| traversal(size_of(arguments, 0));
     let twice: crate::cel::CallCost = |arguments, _| traversal(size_of(arguments, 0).saturating_mul(2));
+    // Searching rounds down, and counts bytes.
+    let searching: crate::cel::CallCost =
+        |arguments, _| arguments.first().and_then(Val::as_str).map_or(0, |text| text.len() as u64 / 10);
     let joining: crate::cel::CallCost = |_, result| traversal(result.size().saturating_mul(2));
     method("charAt", &[String, Int], String, char_at, |_, _| 1, "the character at a position");
     let help = "where a text is found first; -1 for nowhere";
-    method("indexOf", &[String, String], Int, index_of, once, help);
-    method("indexOf", &[String, String, Int], Int, index_of, once, help);
+    method("indexOf", &[String, String], Int, index_of, searching, help);
+    method("indexOf", &[String, String, Int], Int, index_of, searching, help);
     let help = "where a text is found last; -1 for nowhere";
-    method("lastIndexOf", &[String, String], Int, last_index_of, once, help);
-    method("lastIndexOf", &[String, String, Int], Int, last_index_of, once, help);
+    method("lastIndexOf", &[String, String], Int, last_index_of, searching, help);
+    method("lastIndexOf", &[String, String, Int], Int, last_index_of, searching, help);
     method("lowerAscii", &[String], String, lower, once, "A to Z in lower case");
     method("upperAscii", &[String], String, upper, once, "a to z in upper case");
     let help = "a text with another replaced, everywhere or so many times";

@@ -61,7 +61,10 @@ impl Planner<'_> {
         arguments: impl Iterator<Item = &'x Expr>,
         span: Span,
     ) -> (Plan, Type) {
+        let was_formatting = self.is_formatting;
+        self.is_formatting |= name == "format";
         let (plans, kinds): (Vec<Plan>, Vec<Type>) = arguments.map(|argument| self.expr(argument)).unzip();
+        self.is_formatting = was_formatting;
         let taking = overloads.iter().filter(|overload| overload.takes(plans.len()));
         let taking: Vec<_> = taking.cloned().collect();
         if taking.is_empty() {
@@ -90,7 +93,21 @@ impl Planner<'_> {
             regex: regex.map(Arc::new),
             at: span.start,
         };
-        (Plan::Call(Box::new(calling)), result)
+        let plan = self.folded(Plan::Call(Box::new(calling)));
+        self.converted(&plan, span);
+        (plan, result)
+    }
+
+    /// Reports a constant that cannot be converted, such as `duration('x')`.
+    fn converted(&mut self, plan: &Plan, span: Span) {
+        let Plan::Call(calling) = plan else { return };
+        let is_constant = matches!(&*calling.arguments, [Plan::Constant(..)]);
+        if !is_constant || !is_conversion(&calling.name) {
+            return;
+        }
+        if let Err(failure) = super::constant::compute(plan) {
+            self.error(failure.message().to_owned(), span, CompileErrorKind::Value);
+        }
     }
 
     /// Compiles the pattern of a call, if it is a constant.
@@ -117,6 +134,11 @@ impl Planner<'_> {
         };
         self.unknown(message, span, CompileErrorKind::UnknownFunction)
     }
+}
+
+/// Returns whether a function only converts, which the API server does beforehand where it can.
+pub(super) fn is_conversion(name: &str) -> bool {
+    ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "type", "uint"].contains(&name)
 }
 
 fn choices(overloads: &[Arc<Overload>]) -> String {

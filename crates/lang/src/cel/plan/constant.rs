@@ -1,8 +1,10 @@
 //! Computing what does not depend on anything.
 
+use super::call::is_conversion;
 use super::{Plan, Planner, StepKind};
 use crate::cel::bindings::Bindings;
 use crate::cel::cost::Cost;
+use crate::cel::error::Failure;
 use crate::cel::eval::Run;
 use crate::cel::val::{List, MapVal, Val};
 
@@ -16,13 +18,31 @@ impl Planner<'_> {
         if !is_constant(&plan) {
             return plan;
         }
-        let mut cost = Cost::new(MOST);
-        let bindings = Bindings::new();
-        let made = Run::new(&bindings, &[], 0, &mut cost).eval(&plan);
-        match made.ok().and_then(owned) {
-            Some(value) => Plan::Constant(value, cost.used()),
-            None => plan,
+        match compute(&plan) {
+            Ok((value, cost)) if !is_free(&plan) => Plan::Constant(value, cost),
+            Ok((value, _)) => Plan::Constant(value, 0),
+            Err(_) => plan,
         }
+    }
+}
+
+/// Returns what a constant is, and what computing it costs.
+pub(super) fn compute(plan: &Plan) -> Result<(Val<'static>, u64), Failure> {
+    let mut cost = Cost::new(MOST);
+    let bindings = Bindings::new();
+    let made = owned(Run::new(&bindings, &[], 0, &mut cost).eval(plan)?);
+    Ok((made.ok_or_else(Failure::mismatch)?, cost.used()))
+}
+
+/// Returns whether the API server computes this beforehand too, so that it costs nothing: literals of
+/// literals, and conversions of them.
+fn is_free(plan: &Plan) -> bool {
+    let is = |plan: &Plan| matches!(plan, Plan::Constant(_, 0));
+    match plan {
+        Plan::List(parts) => parts.iter().all(|part| is(&part.plan)),
+        Plan::Map(parts, _) => parts.iter().all(|(key, part)| is(key) && is(&part.plan)),
+        Plan::Call(calling) => is_conversion(&calling.name) && calling.arguments.iter().all(is),
+        _ => false,
     }
 }
 

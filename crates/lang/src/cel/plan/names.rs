@@ -110,7 +110,7 @@ impl Planner<'_> {
                     return (self.variable(candidate, span), kind.clone(), used);
                 }
                 if let Some(name) = self.environment.type_named(&candidate) {
-                    return (Plan::Constant(Val::Type(name.clone()), 1), Type::of(Kind::Type), used);
+                    return (Plan::Constant(Val::Type(name.clone()), 0), Type::of(Kind::Type), used);
                 }
             }
         }
