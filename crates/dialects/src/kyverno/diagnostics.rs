@@ -81,4 +81,5 @@ codes! {
     UNUSED_CEL_VARIABLE "KW-K074" Warning "a CEL variable that is never used";
     CONSTANT_CEL "KW-K075" Warning "a CEL expression that always has the same result";
     CEL_BRACES "KW-K076" Warning "`{{` in a rule in CEL";
+    UNUSED_CEL_MESSAGE "KW-K077" Warning "a CEL message that is never used";
 }

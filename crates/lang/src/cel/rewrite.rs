@@ -118,7 +118,7 @@ impl Rewriter<'_> {
         Node::Call { target, name: name.clone(), arguments: made }
     }
 
-    /// Returns the path with another beginning; nothing when `expr` is none or stays.
+    /// Returns the path, perhaps with another beginning; nothing when `expr` is none.
     fn path(&mut self, expr: &Expr) -> Option<Expr> {
         let (name, is_absolute, span, links) = unfold(expr)?;
         if !is_absolute && self.locals.iter().any(|local| local == name) {
@@ -126,15 +126,18 @@ impl Rewriter<'_> {
         }
         let mut keys = vec![name.as_str()];
         keys.extend(links.iter().map_while(|link| link.key));
-        let (count, replacement) = (self.change)(&keys)?;
+        let change = (self.change)(&keys).filter(|(count, replacement)| *count > 0 && !replacement.is_empty());
+        let Some((count, replacement)) = change else {
+            // The paths in its indices may change all the same.
+            let root = Expr::new(Node::Identifier { name: name.clone(), is_absolute }, span);
+            return Some(links.iter().fold(root, |made, link| self.relinked(made, link.expr)));
+        };
         let replaced = links.get(..count.saturating_sub(1)).unwrap_or_default();
         let (first, rest) = replacement.split_first()?;
-        if count == 0 {
-            return None;
-        }
         self.has_changed.set(true);
         let span = replaced.last().map_or(span, |link| link.expr.span);
-        let is_optional = replaced.iter().any(|link| link.is_optional);
+        // What stands before a key that may be missing may be missing itself.
+        let is_optional = links.iter().take(replaced.len() + 1).any(|link| link.is_optional);
         let mut made = Expr::new(Node::Identifier { name: first.clone(), is_absolute }, span);
         for key in rest {
             made = select(made, key, is_optional, span);

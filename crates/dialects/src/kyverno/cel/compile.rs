@@ -98,9 +98,8 @@ pub(in super::super) fn compile(
     let mut expressions = Vec::new();
     for one in &cel.expressions {
         let expression = compiler.condition(&one.expression, &environment);
-        let message_expression = one.message_expression.as_ref().and_then(|text| {
-            compiler.expression(text, &without_authorizer, &[Kind::String])
-        });
+        let message_expression =
+            one.message_expression.as_ref().and_then(|text| compiler.message(text, &without_authorizer));
         let Some(expression) = expression else { continue };
         expressions.push(Assertion {
             expression,
@@ -160,6 +159,15 @@ impl Compiler {
     /// Compiles what must be a yes or a no.
     fn condition(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
         let expression = self.expression(text, environment, &[Kind::Bool])?;
+        if expression.program.result_type().kind == Kind::Any {
+            self.problems.push(Problem {
+                code: &code::CEL_TYPE,
+                message: "the expression must give `bool`, and may give anything".to_owned(),
+                help: "compare it with something, such as `== true`".to_owned(),
+                path: text.path.clone(),
+                place: None,
+            });
+        }
         if expression.program.names().next().is_none() {
             self.problems.push(Problem {
                 code: &code::CONSTANT_CEL,
@@ -170,6 +178,22 @@ impl Compiler {
             });
         }
         Some(expression)
+    }
+
+    /// Compiles a message. One that may be something else than text is never said, as in Kubernetes.
+    fn message(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
+        let expression = self.expression(text, environment, &[Kind::String])?;
+        if expression.program.result_type().kind == Kind::String {
+            return Some(expression);
+        }
+        self.problems.push(Problem {
+            code: &code::UNUSED_CEL_MESSAGE,
+            message: "the message may be something else than text, and is never used".to_owned(),
+            help: "write `string(...)` around it".to_owned(),
+            path: text.path.clone(),
+            place: None,
+        });
+        None
     }
 
     /// Compiles what must be of one of the types `wanted`, or of any type when there are none.

@@ -1,5 +1,6 @@
 //! What the expressions of a rule may use.
 
+use kubewright_lang::cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
 use kubewright_lang::cel::{Environment, Kind, Type};
 
 /// The environments of the different places where expressions stand.
@@ -18,9 +19,7 @@ pub(super) struct Given {
 
 impl Environments {
     pub(in super::super) fn new() -> Self {
-        let base = kubewright_lang::cel::library::EXTENSIONS
-            .iter()
-            .fold(Environment::standard(), |environment, library| environment.with(library))
+        let base = Environment::kubernetes()
             .with_plain_or_value()
             .variable("object")
             .variable("oldObject")
@@ -37,7 +36,9 @@ impl Environments {
             environment = environment.variable("params");
         }
         if given.authorizer {
-            environment = environment.variable("authorizer").variable("authorizer.requestResource");
+            environment = environment
+                .variable_of("authorizer", Type::of(AUTHORIZER_TYPE))
+                .variable_of("authorizer.requestResource", Type::of(RESOURCE_CHECK_TYPE));
         }
         environment
     }

@@ -3,10 +3,12 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
+use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Val, Variables};
 use kubewright_value::{Map, Value};
 
 use super::{Expression, Variable, request};
+use crate::kyverno::context::resource_of;
 use crate::kyverno::notes::{Note, Notes};
 
 /// What one expression may cost.
@@ -139,6 +141,13 @@ impl<'a> Scope<'a> {
         self.variables.iter().position(|variable| variable.name == name)
     }
 
+    fn request_resource(&self) -> Val<'a> {
+        let Request { kind, subresource, namespace, name, .. } = self.request;
+        let resource = resource_of(kind);
+        let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
+        resource_check(&kind.group, resource, subresource, namespace, name)
+    }
+
     fn namespace(&'a self) -> Result<Val<'a>, Failure> {
         match &self.namespace {
             Namespace::Known(namespace) => Ok(Val::borrowed(namespace)),
@@ -166,6 +175,8 @@ impl<'a> Variables<'a> for Scope<'a> {
             "params" => Val::borrowed(self.params),
             "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
             "namespaceObject" => self.namespace()?,
+            "authorizer" => authorizer(),
+            "authorizer.requestResource" => self.request_resource(),
             name => match self.position(name) {
                 Some(index) => self.variable(index)?,
                 None => return Ok(None),
