@@ -23,8 +23,13 @@ pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
     let Some(mut policy) = policy else { return Compiled { rules: Vec::new(), diagnostics } };
     diagnostics.extend(check::check(document, &mut policy));
     diagnostics.extend(autogen::warnings(document, &policy));
-    let mut compiler =
-        Compiler { dialect, document: Arc::new(document.clone()), policy: &policy, diagnostics, gate: Arc::default() };
+    let mut compiler = Compiler {
+        dialect,
+        document: Arc::new(document.clone()),
+        policy: &policy,
+        diagnostics,
+        gate: Arc::default(),
+    };
     let rules = compiler.rules();
     let mut diagnostics = compiler.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);

@@ -179,8 +179,7 @@ pub(super) struct Cel {
 #[derive(Debug, Clone)]
 pub(super) struct CelExpression {
     pub(super) expression: Placed<Text>,
-    /// May be empty.
-    pub(super) message: Text,
+    pub(super) message: Option<Placed<Text>>,
     pub(super) message_expression: Option<Placed<Text>>,
 }
 

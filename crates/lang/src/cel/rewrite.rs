@@ -126,7 +126,8 @@ impl Rewriter<'_> {
         }
         let mut keys = vec![name.as_str()];
         keys.extend(links.iter().map_while(|link| link.key));
-        let change = (self.change)(&keys).filter(|(count, replacement)| *count > 0 && !replacement.is_empty());
+        let change =
+            (self.change)(&keys).filter(|(count, replacement)| *count > 0 && !replacement.is_empty());
         let Some((count, replacement)) = change else {
             // The paths in its indices may change all the same.
             let root = Expr::new(Node::Identifier { name: name.clone(), is_absolute }, span);

@@ -1,7 +1,7 @@
 //! From what is written to what runs, with everything that is wrong with it.
 
 use kubewright_engine::{Code, nearest};
-use kubewright_lang::cel::{CompileErrorKind, Environment, Kind, Program};
+use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program};
 use kubewright_value::{Position, Step, Text};
 
 use super::environment::{Given, unknown_field};
@@ -23,6 +23,13 @@ pub(in super::super) struct Problem {
     pub(in super::super) place: Option<(Position, u32)>,
 }
 
+impl Problem {
+    /// Returns a problem of a whole text.
+    fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
+        Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
+    }
+}
+
 /// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
 pub(in super::super) struct Parts {
     preconditions: Vec<Condition>,
@@ -36,8 +43,7 @@ impl Parts {
     pub(in super::super) fn build(&self, to: Workload) -> CelCheck {
         let condition =
             |one: &Condition| Condition { name: one.name.clone(), expression: one.expression.rebased(to) };
-        let variable =
-            |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
+        let variable = |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
         let mut check = CelCheck {
             preconditions: self.preconditions.iter().map(condition).collect(),
             variables: self.variables.iter().map(variable).collect(),
@@ -79,7 +85,7 @@ pub(in super::super) fn compile(
     environments: &Environments,
     cel: &Cel,
     preconditions: &[NamedExpression],
-    message: &Text,
+    message: Option<&Placed<Text>>,
 ) -> (Parts, Vec<Problem>) {
     let mut compiler = Compiler { problems: Vec::new(), read: Vec::new() };
     let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
@@ -103,13 +109,20 @@ pub(in super::super) fn compile(
         let Some(expression) = expression else { continue };
         expressions.push(Assertion {
             expression,
-            message: if one.message.is_empty() { message.to_string() } else { one.message.to_string() },
+            message: one.message.as_ref().or(message).map(|text| text.value.to_string()).unwrap_or_default(),
             message_expression,
             about: Vec::new(),
         });
     }
     for one in &cel.audit_annotations {
         compiler.expression(&one.expression, &environment, &[Kind::String, Kind::Null]);
+    }
+    for text in message.into_iter().chain(cel.expressions.iter().filter_map(|one| one.message.as_ref())) {
+        compiler.braces(text);
+    }
+    if cel.expressions.is_empty() {
+        let message = "there is no expression, and every object passes".to_owned();
+        compiler.problems.push(Problem::about(&code::CONSTANT_CEL, &cel.path, message, ""));
     }
     compiler.unused(&cel.variables);
     let params = cel.params.as_ref().map(Params::compile);
@@ -160,22 +173,14 @@ impl Compiler {
     fn condition(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
         let expression = self.expression(text, environment, &[Kind::Bool])?;
         if expression.program.result_type().kind == Kind::Any {
-            self.problems.push(Problem {
-                code: &code::CEL_TYPE,
-                message: "the expression must give `bool`, and may give anything".to_owned(),
-                help: "compare it with something, such as `== true`".to_owned(),
-                path: text.path.clone(),
-                place: None,
-            });
+            let message = "the expression must give `bool`, and may give anything".to_owned();
+            let help = "compare it with something, such as `== true`";
+            self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
         }
         if expression.program.names().next().is_none() {
-            self.problems.push(Problem {
-                code: &code::CONSTANT_CEL,
-                message: "the expression reads nothing, and always has the same result".to_owned(),
-                help: "ask about `object`, `oldObject` or `request`".to_owned(),
-                path: text.path.clone(),
-                place: None,
-            });
+            let message = "the expression reads nothing, and always has the same result".to_owned();
+            let help = "ask about `object`, `oldObject` or `request`";
+            self.problems.push(Problem::about(&code::CONSTANT_CEL, &text.path, message, help));
         }
         Some(expression)
     }
@@ -186,13 +191,9 @@ impl Compiler {
         if expression.program.result_type().kind == Kind::String {
             return Some(expression);
         }
-        self.problems.push(Problem {
-            code: &code::UNUSED_CEL_MESSAGE,
-            message: "the message may be something else than text, and is never used".to_owned(),
-            help: "write `string(...)` around it".to_owned(),
-            path: text.path.clone(),
-            place: None,
-        });
+        let message = "the message may be something else than text, and is never used".to_owned();
+        let help = "write `string(...)` around it";
+        self.problems.push(Problem::about(&code::UNUSED_CEL_MESSAGE, &text.path, message, help));
         None
     }
 
@@ -206,15 +207,7 @@ impl Compiler {
         let program = match Program::compile(&text.value, environment) {
             Ok(program) => program,
             Err(errors) => {
-                for error in errors {
-                    self.problems.push(Problem {
-                        code: code_of(error.kind),
-                        message: error.message,
-                        help: String::new(),
-                        path: text.path.clone(),
-                        place: Some((error.position, error.length)),
-                    });
-                }
+                self.problems.extend(errors.into_iter().map(|error| problem(text, environment, error)));
                 return None;
             }
         };
@@ -223,13 +216,8 @@ impl Compiler {
         let found = program.result_type().kind;
         if !wanted.is_empty() && found != Kind::Any && !wanted.contains(&found) {
             let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
-            self.problems.push(Problem {
-                code: &code::CEL_TYPE,
-                message: format!("the expression must give {}, and gives `{found}`", names.join(" or ")),
-                help: String::new(),
-                path: text.path.clone(),
-                place: None,
-            });
+            let message = format!("the expression must give {}, and gives `{found}`", names.join(" or "));
+            self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, ""));
             return None;
         }
         Some(Expression { program, text: text.value.to_string(), path: text.path.clone() })
@@ -259,20 +247,55 @@ impl Compiler {
         }
     }
 
+    /// Reports a message that looks as if something were put into it.
+    fn braces(&mut self, text: &Placed<Text>) {
+        if text.value.contains("{{") {
+            let message = "nothing is put into the message of a rule in CEL".to_owned();
+            let help = "compute it with `messageExpression`";
+            self.problems.push(Problem::about(&code::CEL_BRACES, &text.path, message, help));
+        }
+    }
+
     fn unused(&mut self, variables: &[NamedExpression]) {
         for one in variables {
             let name = format!("variables.{}", one.name.value);
             if !self.read.contains(&name) {
-                self.problems.push(Problem {
-                    code: &code::UNUSED_CEL_VARIABLE,
-                    message: format!("`{name}` is never used"),
-                    help: String::new(),
-                    path: one.name.path.clone(),
-                    place: None,
-                });
+                let message = format!("`{name}` is never used");
+                self.problems.push(Problem::about(&code::UNUSED_CEL_VARIABLE, &one.name.path, message, ""));
             }
         }
     }
+}
+
+fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) -> Problem {
+    let mut problem = Problem {
+        code: code_of(error.kind),
+        message: error.message,
+        help: String::new(),
+        path: text.path.clone(),
+        place: Some((error.position, error.length)),
+    };
+    if let Some(name) = variable_at(&text.value, error.position)
+        && error.kind == CompileErrorKind::UnknownName
+    {
+        let all = environment.variables();
+        let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
+        problem.message = format!("there is no variable `{name}` further up");
+        problem.help = match nearest(name, known) {
+            Some(near) => format!("did you mean `variables.{near}`?"),
+            None => "give it in `variables`".to_owned(),
+        };
+    }
+    problem
+}
+
+/// Returns the name behind `variables.` at a place in `text`.
+fn variable_at(text: &str, position: Position) -> Option<&str> {
+    let line = text.lines().nth(usize::try_from(position.line).ok()?.checked_sub(1)?)?;
+    let (start, _) = line.char_indices().nth(usize::try_from(position.column).ok()?.checked_sub(1)?)?;
+    let rest = line.get(start..)?.strip_prefix("variables.")?;
+    let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_');
+    rest.get(..end.unwrap_or(rest.len()))
 }
 
 fn code_of(kind: CompileErrorKind) -> &'static Code {

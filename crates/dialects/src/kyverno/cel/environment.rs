@@ -96,8 +96,7 @@ pub(super) fn unknown_field(path: &[String]) -> Option<(usize, &'static [&'stati
     let mut found: Vec<_> = FIELDS
         .iter()
         .filter(|(known, fields)| {
-            is_start(known)
-                && path.get(known.len()).is_some_and(|field| !fields.contains(&field.as_str()))
+            is_start(known) && path.get(known.len()).is_some_and(|field| !fields.contains(&field.as_str()))
         })
         .map(|(known, fields)| (known.len(), *fields))
         .collect();

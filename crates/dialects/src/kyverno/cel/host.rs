@@ -38,7 +38,9 @@ impl Scope<'_> {
                 spec.insert("user".into(), user.clone());
             }
             None => {
-                for (key, from) in [("user", "username"), ("groups", "groups"), ("uid", "uid"), ("extra", "extra")] {
+                for (key, from) in
+                    [("user", "username"), ("groups", "groups"), ("uid", "uid"), ("extra", "extra")]
+                {
                     if let Some(value) = self.request.user.get(from) {
                         spec.insert(key.into(), value.clone());
                     }

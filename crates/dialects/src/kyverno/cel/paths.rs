@@ -30,7 +30,9 @@ pub(super) fn rebased_text(text: &str, to: Workload) -> String {
     let below = to.keys().join(".");
     let mut text = text.to_owned();
     for object in ["object.", "oldObject."] {
-        for part in ["spec", "metadata.labels", "metadata.annotations"] {
+        for part in
+            ["spec", "metadata.labels", "metadata.annotations", "metadata.?labels", "metadata.?annotations"]
+        {
             text = text.replace(&format!("{object}{part}"), &format!("{object}{below}.{part}"));
         }
     }

@@ -156,7 +156,8 @@ impl<'a> Scope<'a> {
             Namespace::None => {
                 let metadata = Map::from([("name", Value::String(self.request.namespace.clone()))]);
                 let empty = || Value::from(Map::new());
-                let namespace = Map::from([("metadata", metadata.into()), ("spec", empty()), ("status", empty())]);
+                let namespace =
+                    Map::from([("metadata", metadata.into()), ("spec", empty()), ("status", empty())]);
                 Ok(Val::from(Value::from(namespace)))
             }
             Namespace::Unknown(error) => {
@@ -195,7 +196,10 @@ impl Variable {
 fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::EvalError>) -> Note {
     let (found, verdict) = match result {
         Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
-        Ok(value) => (value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)), Seen::Done),
+        Ok(value) => (
+            value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)),
+            Seen::Done,
+        ),
         Err(error) => (error.message.clone(), Seen::Error),
     };
     Note {

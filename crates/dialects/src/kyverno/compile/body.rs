@@ -75,8 +75,8 @@ impl Compiler<'_> {
     }
 
     fn cel(&mut self, rule: &Rule, cel: &Cel) -> cel::Parts {
-        let message = rule.validate.message.as_ref().map(|text| text.value.clone()).unwrap_or_default();
-        let (parts, problems) = cel::compile(&self.dialect.cel, cel, &rule.cel_preconditions, &message);
+        let message = rule.validate.message.as_ref();
+        let (parts, problems) = cel::compile(&self.dialect.cel, cel, &rule.cel_preconditions, message);
         self.report_cel(problems);
         parts
     }
@@ -87,7 +87,8 @@ impl Compiler<'_> {
                 Some((position, length)) => within(&self.document, &problem.path, position, length),
                 None => self.document.locate(&problem.path),
             };
-            self.diagnostics.push(Diagnostic::new(problem.code, problem.message, location).help(problem.help));
+            self.diagnostics
+                .push(Diagnostic::new(problem.code, problem.message, location).help(problem.help));
         }
     }
 

@@ -36,7 +36,11 @@ impl LabelSelector {
     }
 
     /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
-    pub(in super::super) fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    pub(in super::super) fn matches(
+        &self,
+        labels: Option<&Map>,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         if self.is_invalid || !self.exact.iter().all(|(key, value)| label(key) == Some(value)) {
             return Ok(false);

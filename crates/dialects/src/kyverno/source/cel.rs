@@ -11,9 +11,6 @@ pub(super) fn cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
     let known = ["expressions", "variables", "auditAnnotations", "paramKind", "paramRef", "generate"];
     reader.only(fields, &known);
     let items = reader.objects(fields, "expressions").unwrap_or_default();
-    if items.is_empty() && reader.any(fields, "expressions").is_none() {
-        reader.missing(fields, "expressions");
-    }
     Cel {
         path: fields.path.clone(),
         expressions: items.iter().filter_map(|item| expression(reader, item)).collect(),
@@ -35,7 +32,7 @@ pub(super) fn conditions<'d>(
 
 fn expression<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<CelExpression> {
     reader.only(item, &["expression", "message", "messageExpression", "reason"]);
-    let message = reader.string(item, "message").map(|text| text.value).unwrap_or_default();
+    let message = reader.string(item, "message").filter(|text| !text.value.is_empty());
     let message_expression = reader.string(item, "messageExpression").filter(|text| !text.value.is_empty());
     reader.string(item, "reason");
     let expression = filled(reader, item, "expression")?;
@@ -117,6 +114,7 @@ fn params<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Params> {
 
 fn bad(reader: &mut Reader<'_>, fields: &Fields<'_>, message: String) {
     let location = reader.document.locate_key(&fields.path);
-    let help = "give `paramKind`, and in `paramRef` either `name` or `selector`, and `parameterNotFoundAction`";
+    let help =
+        "give `paramKind`, and in `paramRef` either `name` or `selector`, and `parameterNotFoundAction`";
     reader.report(Diagnostic::new(&code::BAD_PARAMS, message, location).help(help));
 }

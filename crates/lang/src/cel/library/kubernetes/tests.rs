@@ -169,7 +169,10 @@ fn the_authorizer_asks_the_world() {
     gives("authorizer.path('/x').check('unknown').allowed()", "nobody knows");
     gives("authorizer.path(' ').check('get')", "path must not be empty");
     gives("authorizer.serviceAccount('A', 'b')", "Invalid service account namespace");
-    gives("authorizer.group('').resource('p').labelSelector('a=b').check('get').allowed()", "true for 350115");
+    gives(
+        "authorizer.group('').resource('p').labelSelector('a=b').check('get').allowed()",
+        "true for 350115",
+    );
     gives(
         "[1, 2, 3].all(x, authorizer.path('/x').check('get').allowed())",
         "the expression costs more than 1000000",
