@@ -138,7 +138,8 @@ impl Planner<'_> {
 
 /// Returns whether a function only converts, which the API server does beforehand where it can.
 pub(super) fn is_conversion(name: &str) -> bool {
-    ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "type", "uint"].contains(&name)
+    ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"]
+        .contains(&name)
 }
 
 fn choices(overloads: &[Arc<Overload>]) -> String {
