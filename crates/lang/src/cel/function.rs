@@ -35,6 +35,7 @@ pub struct Overload {
     result: Kind,
     body: Body,
     cost: Option<CallCost>,
+    is_cost_certain: bool,
     pattern: Option<usize>,
     help: &'static str,
 }
@@ -51,6 +52,7 @@ impl Overload {
             result,
             body,
             cost: None,
+            is_cost_certain: true,
             pattern: None,
             help: "",
         }
@@ -66,6 +68,12 @@ impl Overload {
     #[must_use]
     pub fn cost(self, cost: CallCost) -> Self {
         Self { cost: Some(cost), ..self }
+    }
+
+    /// Sets what a call costs where it is known beforehand that this overload is called; otherwise it is 1.
+    #[must_use]
+    pub fn cost_if_known(self, cost: CallCost) -> Self {
+        Self { cost: Some(cost), is_cost_certain: false, ..self }
     }
 
     /// Says that the argument at `index` is a regular expression: a constant one is compiled once.
@@ -133,9 +141,11 @@ impl Overload {
         &self,
         arguments: &[Val<'a>],
         call: &mut Call<'_, 'a>,
+        is_known: bool,
     ) -> Result<Val<'a>, Failure> {
         let result = (self.body)(arguments, call)?;
-        call.cost.charge(self.cost.map_or(1, |cost| cost(arguments, &result)))?;
+        let cost = self.cost.filter(|_| self.is_cost_certain || is_known);
+        call.cost.charge(cost.map_or(1, |cost| cost(arguments, &result)))?;
         Ok(result)
     }
 
