@@ -50,6 +50,12 @@ impl Environment {
         let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
         made.without_mixed_literals()
     }
+
+    /// Returns the same with JSON patches: `JSONPatch{op: 'add', path: '/a', value: 1}`.
+    #[must_use]
+    pub fn kubernetes_with_patches() -> Self {
+        Self::kubernetes().with(&JSON_PATCH).structure("JSONPatch")
+    }
 }
 
 /// Returns the text at `index`.

@@ -130,9 +130,11 @@ fn add<const MAY_MAP: bool>(functions: &mut Functions) {
 fn parsing<const MAY_MAP: bool>(functions: &mut Functions) {
     const TEXT: &[Kind] = &[Kind::String];
     functions.add(
-        Overload::function("ip", TEXT, IP_KIND, |arguments, _| Ok(Val::opaque(parse_ip::<MAY_MAP>(text(arguments)?)?)))
-            .cost(|arguments, _| traversal(size_of(arguments, 0)))
-            .help("the IP address that a text is"),
+        Overload::function("ip", TEXT, IP_KIND, |arguments, _| {
+            Ok(Val::opaque(parse_ip::<MAY_MAP>(text(arguments)?)?))
+        })
+        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .help("the IP address that a text is"),
     );
     functions.add(
         Overload::function("cidr", TEXT, CIDR_KIND, |arguments, _| {

@@ -5,19 +5,19 @@ mod names;
 use std::any::Any;
 use std::fmt;
 
-use names::{
-    base64, date, date_time, dns_label, dns1035_label, label_value, prefix, qualified_name, subdomain, uri, uuid,
-};
 use super::{Library, opaque, text};
 use crate::cel::cost::traversal;
 use crate::cel::environment::Macros;
 use crate::cel::function::{Functions, Overload};
 use crate::cel::standard::size_of;
 use crate::cel::val::{Kind, Opaque, Val};
+use names::{
+    base64, date, date_time, dns_label, dns1035_label, label_value, prefix, qualified_name, subdomain, uri,
+    uuid,
+};
 
 /// The library of formats.
-pub const FORMATS: Library =
-    Library { name: "format", functions: add, macros: Macros::NONE, types: &[] };
+pub const FORMATS: Library = Library { name: "format", functions: add, macros: Macros::NONE, types: &[] };
 
 const NAME: &str = "kubernetes.NamedFormat";
 

@@ -35,9 +35,10 @@ fn find<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, F
 
 fn find_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     // A count below zero stands for all.
-    let most = arguments.get(2).and_then(Val::as_int).map_or(usize::MAX, |most| {
-        usize::try_from(most).unwrap_or(usize::MAX)
-    });
+    let most = arguments
+        .get(2)
+        .and_then(Val::as_int)
+        .map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
     let text_in = text(arguments, 0)?;
     call.work(text_in.len())?;
     let regex = call.regex(text(arguments, 1)?)?;

@@ -26,8 +26,7 @@ impl Host for World {
 /// Compiles and evaluates `text`; the result is followed by what it cost.
 fn found(text: &str) -> String {
     let object = json::parse(r#"{"ints":[1,2,3],"mixed":[1,"a"],"name":"abc","bad":"["}"#).expect("JSON");
-    let environment = Environment::kubernetes()
-        .with(&JSON_PATCH)
+    let environment = Environment::kubernetes_with_patches()
         .variable("object")
         .variable_of("authorizer", Type::of(AUTHORIZER_TYPE));
     let program = match Program::compile(text, &environment) {
@@ -170,7 +169,10 @@ fn the_authorizer_asks_the_world() {
     gives("authorizer.path('/x').check('unknown').allowed()", "nobody knows");
     gives("authorizer.path(' ').check('get')", "path must not be empty");
     gives("authorizer.serviceAccount('A', 'b')", "Invalid service account namespace");
-    gives("authorizer.group('').resource('p').labelSelector('a=b').check('get').allowed()", "true for 350115");
+    gives(
+        "authorizer.group('').resource('p').labelSelector('a=b').check('get').allowed()",
+        "true for 350115",
+    );
     gives(
         "[1, 2, 3].all(x, authorizer.path('/x').check('get').allowed())",
         "the expression costs more than 1000000",
@@ -182,11 +184,19 @@ fn literals_are_free_and_checked() {
     gives("[1, 2]", "[1, 2] for 0");
     gives("{'a': [1]}", r#"{"a": [1]} for 0"#);
     gives("duration('1h')", "duration(1h0m0s) for 0");
-    gives("duration('bad')", "refused: cannot convert `bad` to a duration: a duration is one or more numbers with units, such as `1h30m` or `1.5s`");
+    gives(
+        "duration('bad')",
+        "refused: cannot convert `bad` to a duration: a duration is one or more numbers with units, such as `1h30m` or `1.5s`",
+    );
     gives("[1, 'a']", "refused: all elements must be of one type, found `int` and `string`");
     gives("'%s-%d'.format(['a', 1])", r#""a-1" for 1"#);
     gives("'a'.reverse()", "refused: `reverse` does not take `string`; it is `list.reverse() -> list`");
+}
+
+#[test]
+fn patches_are_made() {
     gives("jsonpatch.escapeKey('a/b~c')", r#""a~1b~0c" for 1"#);
+    assert!(found("JSONPatch{op: 'add', path: '/a'}.path").starts_with(r#""/a" for"#));
 }
 
 #[test]

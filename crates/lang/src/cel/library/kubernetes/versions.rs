@@ -14,8 +14,7 @@ use crate::cel::standard::size_of;
 use crate::cel::val::{Kind, Opaque, Val};
 
 /// The library of semantic versions.
-pub const VERSIONS: Library =
-    Library { name: "semver", functions: add, macros: Macros::NONE, types: &[] };
+pub const VERSIONS: Library = Library { name: "semver", functions: add, macros: Macros::NONE, types: &[] };
 
 const NAME: &str = "kubernetes.Semver";
 const ONE: &[Kind] = &[Kind::Opaque(NAME)];

@@ -129,9 +129,8 @@ fn is_date(text: &str) -> bool {
 
 /// Returns whether `text` is `23:59:59`, a fraction or none, and `z` or an offset.
 fn is_clock(text: &str) -> bool {
-    let two = |text: &str, most: &str| {
-        text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()) && text <= most
-    };
+    let two =
+        |text: &str, most: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()) && text <= most;
     let Some((clock, rest)) = text.split_at_checked(8) else { return false };
     let mut parts = clock.split(':');
     let mut part = |most| parts.next().is_some_and(|part| two(part, most));
