@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    About, Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode,
+    About, Decision, Engine, Occasion, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode,
 };
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
@@ -28,6 +28,8 @@ pub(crate) struct Question<'a> {
     pub(crate) user: &'a UserInfo,
     /// Whether a failure that does not refuse the object is a warning.
     pub(crate) is_lenient: bool,
+    /// Why objects are looked at; without it every rule runs.
+    pub(crate) occasion: Option<Occasion>,
     /// What the outputs want to know.
     pub(crate) needs: Needs,
 }
@@ -140,7 +142,8 @@ impl Question<'_> {
     }
 
     fn decide(&self, request: &Request) -> Decision {
-        let settings = Settings { is_traced: self.needs.trace, ..Settings::default() };
+        let settings =
+            Settings { is_traced: self.needs.trace, occasion: self.occasion, ..Settings::default() };
         self.engine.decide(request, self.world, &settings)
     }
 
