@@ -173,9 +173,13 @@ impl BodyParts {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
             check: match &self.check {
-                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place)),
+                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place, None)),
                 CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
-                    patterns: patterns.iter().map(|pattern| pattern.build(workload, place)).collect(),
+                    patterns: patterns
+                        .iter()
+                        .enumerate()
+                        .map(|(item, pattern)| pattern.build(workload, place, Some(item)))
+                        .collect(),
                 }),
                 CheckParts::Deny(conditions) => {
                     Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
@@ -196,7 +200,7 @@ impl Rooted<Conditions> {
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload, place: PatternPlace) -> OnePattern {
+    fn build(&self, workload: Workload, place: PatternPlace, item: Option<usize>) -> OnePattern {
         let below = match place {
             PatternPlace::Object => workload,
             PatternPlace::Element => Workload::Pod,
@@ -204,10 +208,7 @@ impl PatternParts {
         let source = match &self.constant {
             Some(pattern) => Source::Constant(Arc::clone(pattern).under(below)),
             None => Source::Variable {
-                template: match place {
-                    PatternPlace::Object => self.template.rebased_below(workload),
-                    PatternPlace::Element => self.template.rebased(workload),
-                },
+                template: self.template.rebased_below(workload, below, item),
                 workload: below,
                 is_entry: self.is_entry,
             },
