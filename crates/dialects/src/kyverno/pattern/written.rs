@@ -19,7 +19,7 @@ pub(super) fn merged(parts: &[Part]) -> Cow<'_, [Part]> {
     for part in parts.iter().filter(|part| !part.text.is_empty()) {
         match merged.last_mut() {
             Some(last) if last.is_own == part.is_own => {
-                last.text = format!("{}{}", last.text, part.text).into()
+                last.text = format!("{}{}", last.text, part.text).into();
             }
             _ => merged.push(part.clone()),
         }
