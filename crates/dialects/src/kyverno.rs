@@ -71,8 +71,13 @@ impl Dialect for Kyverno {
     }
 }
 
+/// Returns whether `document` is a PolicyException.
+pub(crate) fn is_exception(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && field(document, "kind") == "PolicyException"
+}
+
 /// Returns what is wrong with documents that make exceptions from `rules`.
-pub fn check_exceptions<'r>(
+pub(crate) fn check_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId>,
 ) -> Vec<Diagnostic> {

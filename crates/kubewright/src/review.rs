@@ -86,6 +86,8 @@ pub(crate) struct OutcomeRow {
     pub(crate) patch: Vec<patch::Operation>,
     /// What the requester is told.
     pub(crate) denial: Option<String>,
+    /// Whether the rule was about the object and judged it.
+    pub(crate) is_judged: bool,
     /// Whether the request is refused because of it.
     pub(crate) is_refusal: bool,
     /// Whether it counts for a score.
@@ -224,6 +226,7 @@ impl OutcomeRow {
             changes: outcome.patch.len(),
             patch: outcome.patch,
             denial: outcome.denial,
+            is_judged: outcome.is_judged,
             is_refusal: outcome.is_refusal,
             is_scored,
             exceptions: outcome.exceptions,

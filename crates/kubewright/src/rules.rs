@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
@@ -38,13 +38,13 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     if options.exceptions.is_empty() && !arguments.exceptions.is_empty() {
         let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
-        diagnostics.push(problem.help("an exception is a PolicyException of kyverno.io"));
+        diagnostics.push(problem.help("an exception is a document such as a PolicyException"));
     }
     let dialects = kubewright_dialects::all(&options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let ids = loaded.rules.iter().map(|rule| &*rule.id);
-    diagnostics.extend(kubewright_dialects::kyverno::check_exceptions(&options.exceptions, ids));
+    diagnostics.extend(kubewright_dialects::check_exceptions(&options.exceptions, ids));
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
     diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
     let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
@@ -62,11 +62,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
 /// Returns the exceptions among `documents`; a list of objects stands for its items.
 pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
     let objects = load::objects_of(documents, &mut Vec::new());
-    let is_exception = |document: &Document| {
-        let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
-        text("kind") == "PolicyException" && text("apiVersion").starts_with("kyverno.io/")
-    };
-    objects.into_iter().filter(is_exception).collect()
+    objects.into_iter().filter(kubewright_dialects::is_exception).collect()
 }
 
 /// Returns the rules of `rules` that are called by one of `names`; all of them when there are no names.

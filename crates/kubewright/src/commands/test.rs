@@ -121,7 +121,7 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     ran.files.push(FileResult { file: title(input, file.name.as_deref()), trace, results });
 }
 
-/// Runs a test in Kyverno's format.
+/// Runs a test in the format of `kyverno-test.yaml`.
 fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared, ran: &mut Ran) {
     let manner = kyverno::Manner {
         folder: &folder(input),

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Rule, Status, TraceNode};
-use kubewright_value::{Document, Map, Value, json};
+use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
+use kubewright_value::{Document, Location, Map, Value, json};
 
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
@@ -143,7 +143,8 @@ impl Writer {
             let place = paint.cyan(&visible(&format!("{}:{}", report.location.file, row.position)));
             writeln!(self.out, "      {place}  {}", visible(&row.part()))?;
         }
-        if let Some(location) = &row.rule_location {
+        let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
+        if let Some(location) = row.rule_location.as_ref().filter(|place| !is_shown(place, children)) {
             let rule = row.trace.as_ref().and_then(|trace| trace.location.as_ref());
             let is_whole = rule.is_some_and(|rule| rule.position == location.position);
             let line = location.source.line(location.position.line).filter(|_| !is_whole).unwrap_or_default();
@@ -165,6 +166,15 @@ impl Writer {
         }
         self.out.flush()
     }
+}
+
+/// Returns whether a node that is not as wanted stands at `place`, so that the tree has shown it.
+fn is_shown(place: &Location, nodes: &[TraceNode]) -> bool {
+    nodes.iter().any(|node| {
+        let stands_there = node.location.as_ref().is_some_and(|location| location.position == place.position);
+        let is_wrong = matches!(node.verdict, Verdict::No | Verdict::Error);
+        (stands_there && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
+    })
 }
 
 fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {

@@ -1,4 +1,4 @@
-//! Files that describe a part of a cluster: `World`, and `ClusterResource`, `Context` and `Test` of Kyverno's users.
+//! Files that describe a part of a cluster: `World`, and `ClusterResource`, `Context` and `Test` of `cli.kyverno.io`.
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kubewright_engine::EvalError;
 use kubewright_value::{Exhausted, Step, Value};
 
-use super::{Failure, Verdict, failed};
+use super::{Failure, From, Verdict, failed};
 use crate::kyverno::context::Context;
 use crate::kyverno::message::{Message, Outcome};
 use crate::kyverno::mixed::Mixed;
@@ -63,7 +63,12 @@ impl OnePattern {
     }
 
     fn failure(&self, message: String, mismatch: Mismatch) -> Failure {
-        Failure { message, path: mismatch.path, at: [self.path.as_slice(), &mismatch.at].concat() }
+        Failure {
+            message,
+            path: mismatch.path,
+            from: From::Element,
+            at: [self.path.as_slice(), &mismatch.at].concat(),
+        }
     }
 
     fn compare(
@@ -136,7 +141,7 @@ impl AnyPattern {
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
         Verdict::Fail(match failed {
             Some((pattern, mismatch)) => pattern.failure(text, mismatch),
-            None => Failure { message: text, path: Vec::new(), at: Vec::new() },
+            None => Failure::new(text),
         })
     }
 

@@ -71,7 +71,7 @@ pub(super) fn run(
     let dialects = own.as_deref().unwrap_or(manner.dialects);
     let policies = policies::load(books.iter().filter_map(|loan| loan.get()), dialects, problems);
     let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
-    problems.extend(kubewright_dialects::kyverno::check_exceptions(&exceptions, ids));
+    problems.extend(kubewright_dialects::check_exceptions(&exceptions, ids));
     let resources = library.borrow(folder, &file.resources, problems);
     let others = library.borrow(folder, &file.others, problems);
     let mut objects = Objects::new(&resources, &others, problems);
