@@ -4,7 +4,8 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    About, Decision, Engine, Occasion, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode,
+    About, Decision, Engine, Occasion, Operation, Outcome, Phase, Request, RuleId, Settings, Status,
+    TraceNode,
 };
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
@@ -138,6 +139,10 @@ impl Question<'_> {
         }
         values.place(&mut request);
         request::place_namespace(&mut request);
+        // What rules change is compared with what was written.
+        if self.engine.rules().iter().all(|rule| rule.phase == Phase::Judge) {
+            request::place_maps(&mut request);
+        }
         request
     }
 
