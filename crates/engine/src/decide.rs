@@ -9,8 +9,8 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
-    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Outcome, Phase, Program, Query,
-    Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
+    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
+    Program, Query, Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
 /// How many rules' worth all rules that change the object may spend.
@@ -29,6 +29,8 @@ pub struct Settings {
     /// that rules which make each other's work larger come to an end too. Judging rules change nothing, and none of
     /// them has less because of others: a refusal must not depend on what another rule spent.
     pub limits: Limits,
+    /// Why objects are looked at: rules that are not for it are left out. Without it every rule runs.
+    pub occasion: Option<Occasion>,
     /// Whether to keep the tree of what was looked at.
     pub is_traced: bool,
 }
@@ -49,7 +51,10 @@ impl Engine {
     /// Decides `request`. The same request, rules and world give the same decision every time.
     #[must_use]
     pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
-        let candidates = self.index.candidates(request);
+        let mut candidates = self.index.candidates(request);
+        if let Some(occasion) = settings.occasion {
+            candidates.retain(|rule| rule.occasions.contains(occasion));
+        }
         let outcomes = Vec::with_capacity(candidates.len());
         let memory = Memory::default();
         let mut walk = Walk {
@@ -152,7 +157,8 @@ impl Walk<'_> {
                 empty.push(place);
                 continue;
             }
-            let outcome = run.traced(self.taken(rule, effect), rule);
+            let outcome = Outcome { is_judged: true, ..self.taken(rule, effect) };
+            let outcome = run.traced(outcome, rule);
             if rule.is_exclusive && outcome.status != Status::Skip {
                 closed = Some(&rule.id.policy);
             }
@@ -217,6 +223,7 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
         location: Some(rule.location.clone()),
         patch: Vec::new(),
         denial: None,
+        is_judged: false,
         is_refusal: false,
         exceptions: Vec::new(),
         about: Arc::clone(&rule.about),

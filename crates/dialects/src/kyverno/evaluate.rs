@@ -1,22 +1,24 @@
 //! One rule on one object: match, context, preconditions, exceptions, then the check itself.
 
+mod before;
+mod loops;
 pub(super) mod patterns;
+
+pub(super) use loops::Loop;
 
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Answer, Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation,
-    Query as WorldQuery, Request, RequestProgram, RuleId, Tracer, World,
+    Applies, Branch, Effect, EvalError, Evaluation, Operation, RequestProgram, RuleId, Tracer,
 };
-use kubewright_value::{Document, Map, Step, Text, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
 use super::conditions::Conditions;
-use super::context::{Context, Entry, Sourced, Unresolved, overlaid};
+use super::context::{Context, Entry, Unresolved, overlaid};
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
 use super::notes::Notes;
 use super::source::Action;
-use super::template::Query;
 use super::trace;
 use patterns::{AnyPattern, OnePattern};
 
@@ -35,6 +37,8 @@ pub(super) struct Judge {
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
     pub(super) is_scored: bool,
+    /// Whether requests of Kyverno's own background controller are none of its business.
+    pub(super) skips_background_requests: bool,
 }
 
 /// What is loaded, asked and checked: of a rule, or of one loop of it.
@@ -52,16 +56,6 @@ pub(super) enum Check {
     Foreach(Vec<Loop>),
     /// What cannot run, and why.
     Impossible(Text),
-}
-
-/// One loop.
-pub(super) struct Loop {
-    pub(super) path: Vec<Step>,
-    pub(super) list: Query,
-    /// The keys from the object to the list, where the list is a plain path.
-    pub(super) keys: Option<Vec<Step>>,
-    pub(super) element_scope: Option<bool>,
-    pub(super) body: Body,
 }
 
 /// Something and where it stands in the document.
@@ -95,6 +89,11 @@ struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
+    /// Returns whether it is `element` that is checked.
+    fn is_same_element(&self, element: &Value) -> bool {
+        std::ptr::eq(self.object, element)
+    }
+
     fn whole(object: &'a Value) -> Self {
         Self { object, is_element: false, nesting: 0 }
     }
@@ -115,14 +114,35 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) message: String,
-    /// In the object; empty when it is not known.
+    /// In what was checked, as far as it is known.
     pub(super) path: Vec<Step>,
+    pub(super) from: From,
     /// In the document of the rule; empty when it is the whole rule.
     pub(super) at: Vec<Step>,
 }
 
+/// Where the path of a failure starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// At the element of the loop, or at the object outside of loops.
+    Element,
+    /// At what the loop itself is about.
+    Subject,
+    /// At the object.
+    Object,
+}
+
+impl Failure {
+    fn new(message: String) -> Self {
+        Self { message, path: Vec::new(), from: From::Element, at: Vec::new() }
+    }
+}
+
 impl RequestProgram for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
+            return Ok(Applies::Outside("the background controller asks".into()));
+        }
         let mut notes = notes(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
@@ -221,113 +241,29 @@ impl Judge {
         context: &mut Context<'_>,
         notes: &mut Notes,
     ) -> Verdict {
-        let (holds, messages, at) = match conditions {
-            None => (true, None, Vec::new()),
-            Some(conditions) => {
-                let mark = notes.mark();
-                let result = conditions.value.evaluate(context, notes);
-                notes.rebase(mark, &conditions.path);
-                match result {
-                    Ok(verdict) => (verdict.holds, Some(verdict), conditions.path.clone()),
-                    Err(unresolved) => {
-                        return Verdict::Error(failed("failed to check deny conditions", unresolved));
-                    }
-                }
-            }
+        let Some(conditions) = conditions else {
+            return Verdict::Fail(Failure::new(self.message.denied(None, context)));
         };
-        match holds {
-            false => Verdict::Pass(self.message.passed.clone()),
-            true => {
-                let message = self.message.denied(messages.as_ref(), context);
-                Verdict::Fail(Failure { message, path: Vec::new(), at })
+        let (mark, path) = (notes.mark(), &conditions.path);
+        notes.open();
+        let result = conditions.value.evaluate(context, notes);
+        notes.close(|| trace::conditions("deny", &result));
+        notes.rebase(mark, path);
+        match result {
+            Err(unresolved) => Verdict::Error(failed("failed to check deny conditions", unresolved)),
+            Ok(verdict) if !verdict.holds => Verdict::Pass(self.message.passed.clone()),
+            Ok(verdict) => {
+                let message = self.message.denied(Some(&verdict), context);
+                let at = [path.as_slice(), verdict.at()].concat();
+                let looked_at = verdict.looked_at();
+                let from = match &looked_at {
+                    Some(found) if !found.is_element => From::Object,
+                    _ => From::Element,
+                };
+                let path = looked_at.map(|found| found.path).unwrap_or_default();
+                Verdict::Fail(Failure { message, path, from, at })
             }
         }
-    }
-
-    fn loops<'a>(
-        &'a self,
-        loops: &'a [Loop],
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
-        notes: &mut Notes,
-    ) -> Verdict {
-        let mut applied = 0;
-        let mut list_error = None;
-        for one in loops {
-            let elements = match context.find(&one.list) {
-                Ok(found) => found,
-                Err(Unresolved::Missing(_)) => continue,
-                Err(unresolved) => {
-                    list_error = Some(failed("failed to evaluate list", unresolved));
-                    continue;
-                }
-            };
-            let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
-            for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
-                context.checkpoint();
-                notes.open();
-                let verdict = self.element(one, (element, index), subject, context, notes);
-                notes.close(|| trace::element(one, index, &element.value, &verdict));
-                context.restore();
-                match verdict {
-                    Verdict::Pass(_) => applied += 1,
-                    Verdict::Skip(_) | Verdict::Nothing(_) => {}
-                    Verdict::Fail(mut failure) => {
-                        failure.message = format!("validation failure: {}", failure.message);
-                        failure.path = one.path_of(index, failure.path, elements.value.as_array());
-                        if failure.at.is_empty() {
-                            failure.at.clone_from(&one.path);
-                        }
-                        return Verdict::Fail(failure);
-                    }
-                    Verdict::Error(mut error) => {
-                        error.message = format!("validation failure: {}", error.message);
-                        return Verdict::Error(error);
-                    }
-                }
-            }
-        }
-        match (applied, list_error) {
-            (0, Some(error)) => Verdict::Error(error),
-            (0, None) => Verdict::Nothing("no element was checked".into()),
-            _ => Verdict::Pass("rule passed".into()),
-        }
-    }
-
-    fn element<'a>(
-        &'a self,
-        one: &'a Loop,
-        (sourced, index): (&Sourced, usize),
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
-        notes: &mut Notes,
-    ) -> Verdict {
-        let element = &sourced.value;
-        let is_map = element.as_object().is_some();
-        if one.element_scope == Some(true) && !is_map {
-            let kind = go_type(element);
-            return Verdict::Error(EvalError::new(format!(
-                "failed to process foreach: cannot use elementScope=true foreach rules for elements that are \
-                 not maps, expected type=map got type={kind}"
-            )));
-        }
-        let is_scoped = one.element_scope.unwrap_or(is_map);
-        context.enter_sourced(sourced, index, subject.nesting);
-        context.declare(&one.body.entries);
-        match one.body.precondition(context, notes) {
-            Ok(None) => {}
-            Ok(Some(skip)) => return Verdict::Skip(skip),
-            // An element that cannot be asked about is left out, as its author's `||` would do.
-            Err(error) if error.kind == EvalErrorKind::Evaluation => {
-                return Verdict::Skip(error.message.into());
-            }
-            Err(error) => return Verdict::Error(error),
-        }
-        let inner = match is_scoped {
-            true => Subject { object: element, is_element: true, nesting: subject.nesting + 1 },
-            false => Subject { nesting: subject.nesting + 1, ..subject },
-        };
-        self.check(&one.body.check, inner, context, notes)
     }
 
     /// Returns the exceptions that are about `object`.
@@ -350,57 +286,13 @@ impl Judge {
         Ok(found)
     }
 
-    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed.
-    fn forgiven(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Verdict {
-        let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == Action::Enforce;
-        let request = evaluation.request;
-        let can_be = is_enforced && self.allows_existing_violations && request.operation == Operation::Update;
-        if !can_be || !matches!(verdict, Verdict::Fail(_)) {
-            return verdict;
-        }
-        match self.was_bad(request, evaluation) {
-            Ok(true) => {
-                Verdict::Skip("skipping the rule evaluation as pre-existing violations are allowed".into())
-            }
-            Ok(false) => verdict,
-            Err(_) => Verdict::Skip("failed to validate old object".into()),
-        }
-    }
-
-    /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
-    fn was_bad(&self, request: &Request, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
-        let before = Request {
-            operation: Operation::Create,
-            object: request.old_object.clone(),
-            old_object: Value::Null,
-            user: nobody(),
-            roles: Vec::new(),
-            cluster_roles: Vec::new(),
-            ..request.clone()
-        };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
-        let world = Before { world: evaluation.world };
-        let mut evaluation = Evaluation::new(&before, &world, evaluation.budget, &mut tracer, &memory);
-        let object = &before.object;
-        if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
-            return Ok(false);
-        }
-        let mut context = Context::new(&mut evaluation, object, &self.id, self.home.as_ref());
-        context.declare(&self.body.entries);
-        if self.body.precondition(&mut context, &mut notes)?.is_some() {
-            return Ok(false);
-        }
-        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, &mut notes);
-        Ok(matches!(verdict, Verdict::Fail(_)))
-    }
-
     fn effect(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         Ok(match verdict {
             Verdict::Pass(message) => Effect::Pass(message),
             Verdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
             Verdict::Nothing(reason) => Effect::Nothing(reason),
             Verdict::Error(error) => return Err(error),
-            Verdict::Fail(Failure { message, path, at }) => {
+            Verdict::Fail(Failure { message, path, at, .. }) => {
                 let is_refusal = self.actions.effective(evaluation)? == Action::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
                 match self.is_scored {
@@ -417,7 +309,9 @@ impl Body {
     fn precondition(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<Option<Text>, EvalError> {
         let Some(conditions) = &self.preconditions else { return Ok(None) };
         let mark = notes.mark();
+        notes.open();
         let result = conditions.value.evaluate(context, notes);
+        notes.close(|| trace::conditions("preconditions", &result));
         notes.rebase(mark, &conditions.path);
         let verdict = result.map_err(|unresolved| failed("failed to evaluate preconditions", unresolved))?;
         Ok(match (verdict.holds, verdict.text().as_str()) {
@@ -453,15 +347,6 @@ impl Rooted<Conditions> {
     }
 }
 
-impl Loop {
-    /// Returns where in the object a failure is that was found at `path` of element `index`.
-    fn path_of(&self, index: usize, path: Vec<Step>, list: Option<&[Value]>) -> Vec<Step> {
-        let Some(keys) = &self.keys else { return Vec::new() };
-        let index = list.map(|_| Step::Index(index));
-        keys.iter().cloned().chain(index).chain(path).collect()
-    }
-}
-
 impl Actions {
     /// Returns what a violation of the request's object leads to.
     fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<Action, EvalError> {
@@ -475,25 +360,6 @@ impl Actions {
         Ok(of_policy.action(evaluation)?.unwrap_or(self.policy))
     }
 }
-
-/// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
-struct Before<'w> {
-    world: &'w dyn World,
-}
-
-impl World for Before<'_> {
-    fn get(&self, query: &WorldQuery) -> Answer {
-        self.world.get(query)
-    }
-
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        let mut given = self.world.given(rule, request);
-        given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
-        given
-    }
-}
-
-const REQUESTED: [&str; 3] = ["request.operation", "request.object", "request.oldObject"];
 
 /// Returns the keys of the exceptions whose conditions hold. One that cannot be answered makes no exception.
 fn exceptions(about: &[&Exception], context: &mut Context<'_>, notes: &mut Notes) -> Vec<Text> {
@@ -518,29 +384,12 @@ fn failed(step: &str, unresolved: Unresolved) -> EvalError {
     }
 }
 
-/// Returns one who asks and is in no group that a rule could name.
-fn nobody() -> Value {
-    Map::from([
-        ("username", Value::from("kyverno:kyverno-invalid-controller")),
-        ("uid", "kyverno:invaliduid".into()),
-        ("groups", vec!["kyverno:invalidgroup"].into()),
-    ])
-    .into()
+/// Returns whether it is the controller that carries out what other policies want.
+fn is_background_controller(user: &Value) -> bool {
+    let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
+    name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }
 
 fn notes(tracer: &Tracer) -> Notes {
     if tracer.is_on() { Notes::on() } else { Notes::off() }
-}
-
-/// Returns what Go calls the type of `value`.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.as_i64().is_some() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

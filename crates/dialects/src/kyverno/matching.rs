@@ -58,12 +58,16 @@ struct Entry {
 }
 
 /// How comparing went.
+#[derive(Clone, Copy)]
 enum Fit<'m> {
     /// This entry fits, or all of them and this last.
     Yes(&'m Entry),
     /// None fits, and here is why.
-    No(Text),
+    No(&'static str),
 }
+
+/// Why it could not be compared; small, as it is handed up through every match.
+type Failure = Box<EvalError>;
 
 impl Matcher {
     /// Returns the matcher of a rule. `home` is the namespace of a Policy.
@@ -100,11 +104,11 @@ impl Matcher {
             return Ok(Some(Text::new_static("it is about the namespace of its policy only")));
         }
         let asked = Asked { object, operation };
-        if let Fit::No(reason) = self.matching.compare(asked, evaluation, notes)? {
-            return Ok(Some(reason));
+        if let Fit::No(reason) = self.matching.compare(asked, evaluation, notes).map_err(|error| *error)? {
+            return Ok(Some(Text::new_static(reason)));
         }
         let Some(exclude) = &self.exclude else { return Ok(None) };
-        Ok(match exclude.compare(asked, evaluation, notes)? {
+        Ok(match exclude.compare(asked, evaluation, notes).map_err(|error| *error)? {
             Fit::Yes(entry) => Some(entry.excluded.clone()),
             Fit::No(_) => None,
         })
@@ -153,7 +157,10 @@ impl Side {
         asked: Asked<'_>,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, EvalError> {
+    ) -> Result<Fit<'_>, Failure> {
+        if !notes.is_on() {
+            return self.compare_entries(asked, evaluation, notes);
+        }
         notes.open();
         let fit = self.compare_entries(asked, evaluation, notes);
         notes.close(|| note(self.what.to_owned(), verdict(&fit), &self.path));
@@ -165,8 +172,8 @@ impl Side {
         asked: Asked<'_>,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, EvalError> {
-        let mut fit = Fit::No(Text::new_static("its match is empty"));
+    ) -> Result<Fit<'_>, Failure> {
+        let mut fit = Fit::No("its match is empty");
         let mut entries = self.entries.iter();
         for entry in entries.by_ref() {
             fit = entry.compare(asked, self.is_lenient, evaluation, notes)?;
@@ -179,7 +186,7 @@ impl Side {
         }
         Ok(match fit {
             Fit::No(_) if self.mode == Mode::Any && self.entries.len() > 1 => {
-                Fit::No(Text::new_static("it is about other objects"))
+                Fit::No("it is about other objects")
             }
             fit => fit,
         })
@@ -259,8 +266,8 @@ impl Entry {
         is_lenient: bool,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, EvalError> {
-        if self.what.is_empty() {
+    ) -> Result<Fit<'_>, Failure> {
+        if self.what.is_empty() || !notes.is_on() {
             return self.compare_clauses(asked, is_lenient, evaluation, notes);
         }
         notes.open();
@@ -275,14 +282,17 @@ impl Entry {
         is_lenient: bool,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, EvalError> {
+    ) -> Result<Fit<'_>, Failure> {
         let ignores_users = self.has_users && is_lenient && !evaluation.request.has_user();
         let mut fit = match self.has_resources || (self.has_users && !ignores_users) {
             true => Fit::Yes(self),
-            false => Fit::No(Text::new_static("its match is empty")),
+            false => Fit::No("its match is empty"),
         };
         for clause in &self.clauses {
             if matches!(fit, Fit::No(_)) || (ignores_users && clause.is_about_user()) {
+                if !notes.is_on() && matches!(fit, Fit::No(_)) {
+                    break;
+                }
                 notes.say(|| note(clause.what.clone(), Verdict::NotLooked, &clause.path));
                 continue;
             }
@@ -291,7 +301,7 @@ impl Entry {
                 found: clause.found(asked, evaluation),
                 ..note(clause.what.clone(), verdict_of(&holds), &clause.path)
             });
-            if !holds? {
+            if !holds.map_err(Box::new)? {
                 fit = Fit::No(clause.reason());
             }
         }
@@ -299,7 +309,7 @@ impl Entry {
     }
 }
 
-fn verdict(fit: &Result<Fit<'_>, EvalError>) -> Verdict {
+fn verdict(fit: &Result<Fit<'_>, Failure>) -> Verdict {
     match fit {
         Ok(Fit::Yes(_)) => Verdict::Yes,
         Ok(Fit::No(_)) => Verdict::No,

@@ -76,11 +76,6 @@ impl Operator {
         NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// Returns the name.
-    pub(super) fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, operator)| *operator == self).map_or("", |(name, _)| name)
-    }
-
     /// Returns what is to be written in place of a deprecated operator.
     pub(super) fn replacement(self) -> Option<&'static [&'static str]> {
         match self {
@@ -106,14 +101,14 @@ impl Operator {
         value: &Operand,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
-        budget.step(1)?;
+        budget.step(1 + key.size() + value.size())?;
         match self {
             Self::Equals => equality::equals(key, value, budget),
             Self::NotEquals => Ok(!key.is_null() && !equality::equals(key, value, budget)?),
-            Self::AnyIn => membership::holds(Wanted::AnyIn, key, value, budget),
+            Self::AnyIn => membership::holds(Wanted::OneIn, key, value, budget),
             Self::AllIn => membership::holds(Wanted::AllIn, key, value, budget),
-            Self::AnyNotIn => membership::holds(Wanted::AnyNotIn, key, value, budget),
-            Self::AllNotIn => membership::holds(Wanted::AllNotIn, key, value, budget),
+            Self::AnyNotIn => membership::holds(Wanted::OneOut, key, value, budget),
+            Self::AllNotIn => membership::holds(Wanted::AllOut, key, value, budget),
             Self::In => membership::legacy(false, key, value, budget),
             Self::NotIn => membership::legacy(true, key, value, budget),
             Self::Compare(order) => Ok(order::compare(key, value).is_some_and(|found| order.admits(found))),

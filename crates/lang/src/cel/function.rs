@@ -172,15 +172,15 @@ pub struct Call<'r, 'a> {
     pub(super) host: Option<&'a dyn Host>,
 }
 
-impl<'a> Call<'_, 'a> {
+impl<'r, 'a> Call<'r, 'a> {
     /// Returns the regular expression of the parameter that [`Overload::pattern`] names.
     ///
     /// # Errors
     /// When `pattern` is none.
-    pub fn regex(&self, pattern: &str) -> Result<Cow<'_, Regex>, Failure> {
+    pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, Failure> {
         match self.regex {
             Some(regex) => Ok(Cow::Borrowed(regex)),
-            None => self.patterns.compiled(pattern).map(Cow::Owned),
+            None => self.patterns.compiled(pattern, self.cost).map(Cow::Owned),
         }
     }
 
@@ -190,7 +190,15 @@ impl<'a> Call<'_, 'a> {
         self.host
     }
 
-    /// Counts `count` items copied or compared.
+    /// Counts `count` items made.
+    ///
+    /// # Errors
+    /// When it is too much.
+    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+        self.cost.make(count)
+    }
+
+    /// Counts `count` items looked at.
     ///
     /// # Errors
     /// When it is too much.
@@ -217,13 +225,16 @@ pub trait Host {
 pub(super) struct Patterns(RefCell<Vec<(Box<str>, Regex)>>);
 
 impl Patterns {
-    fn compiled(&self, pattern: &str) -> Result<Regex, Failure> {
+    fn compiled(&self, pattern: &str, cost: &mut Cost) -> Result<Regex, Failure> {
         let mut kept = self.0.borrow_mut();
         if let Some((_, regex)) = kept.iter().find(|(known, _)| **known == *pattern) {
             return Ok(regex.clone());
         }
+        // Compiling is slow, whatever the API server charges for it.
+        cost.work(5_000 + pattern.len().saturating_mul(64))?;
         let regex = goregex::compile_within(pattern, PATTERN_SIZE)
             .map_err(|error| Failure::new(EvalErrorKind::Value, format!("invalid regex: {error}")))?;
+        cost.work(usize::try_from(regex.compiling_cost()).unwrap_or(usize::MAX))?;
         if kept.len() == KEPT_PATTERNS {
             kept.remove(0);
         }

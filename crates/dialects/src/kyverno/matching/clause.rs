@@ -122,9 +122,8 @@ impl Clause {
         match &self.test {
             Test::Operations(operations) => Ok(operations.contains(asked.operation)),
             Test::Kinds(kinds) => {
-                let subject = Subject::of(request);
                 for kind in kinds {
-                    if kind.matches(&subject, budget)? {
+                    if kind.matches(request, budget)? {
                         return Ok(true);
                     }
                 }
@@ -166,8 +165,8 @@ impl Clause {
     }
 
     /// Returns why the rule is not about an object of which this is not so.
-    pub(super) fn reason(&self) -> Text {
-        Text::new_static(match &self.test {
+    pub(super) fn reason(&self) -> &'static str {
+        match &self.test {
             Test::Operations(_) => "it is about other operations",
             Test::Kinds(_) => "it is about other kinds",
             Test::Names(_) => "it is about other names",
@@ -178,7 +177,7 @@ impl Clause {
             Test::ClusterRoles(_) => "it is about other cluster roles",
             Test::Subjects(_) => "it is about requests of others",
             Test::NamespaceLabels(_) => "it is about namespaces with other labels",
-        })
+        }
     }
 
     /// Returns what was looked at, for a trace.

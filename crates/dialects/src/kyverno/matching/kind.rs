@@ -73,18 +73,16 @@ impl KindSelector {
         }
     }
 
-    /// Returns whether the selector means the kind and the subresource.
-    pub(super) fn matches(&self, subject: &Subject<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let (is_kind, is_part) = match self {
-            Self::Named(kind) => (subject.kind == kind.as_str(), subject.subresource.is_empty()),
-            Self::Parts(parts) => (
-                parts.kind.matches(subject.kind, budget)?
-                    && parts.version.matches(subject.version, budget)?
-                    && parts.group.matches(subject.group, budget)?,
-                parts.subresource.matches(subject.subresource, budget)?,
-            ),
-        };
-        Ok(is_kind && (is_part || subject.is_part_of_pod()))
+    /// Returns whether the selector means what `request` is about.
+    pub(super) fn matches(&self, request: &Request, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match self {
+            Self::Named(kind) if request.subresource.is_empty() => Ok(request.kind.kind == *kind),
+            Self::Named(kind) => {
+                let subject = Subject::of(request);
+                Ok(subject.kind == kind && subject.is_part_of_pod())
+            }
+            Self::Parts(parts) => parts.match_subject(&Subject::of(request), budget),
+        }
     }
 
     /// Returns the one kind that requests can have for this selector to mean them, if there is only one.
@@ -94,6 +92,15 @@ impl KindSelector {
             Self::Parts(parts) if parts.subresource.as_exact() == Some("") => parts.kind.as_exact(),
             Self::Parts(_) => None,
         }
+    }
+}
+
+impl Parts {
+    fn match_subject(&self, subject: &Subject<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+        Ok(self.kind.matches(subject.kind, budget)?
+            && self.version.matches(subject.version, budget)?
+            && self.group.matches(subject.group, budget)?
+            && (self.subresource.matches(subject.subresource, budget)? || subject.is_part_of_pod()))
     }
 }
 

@@ -12,10 +12,10 @@ use super::range::Range;
 /// How many items of the key are wanted in the value, or not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    AnyIn,
+    OneIn,
     AllIn,
-    AnyNotIn,
-    AllNotIn,
+    OneOut,
+    AllOut,
 }
 
 pub(super) fn holds(
@@ -27,27 +27,27 @@ pub(super) fn holds(
     // `*` in an object is as good as every name, so it is found where something is looked for, and is no way to be
     // somewhere it is not.
     let wildcards = match wanted {
-        Wanted::AnyIn | Wanted::AllIn => Wildcards::All,
-        Wanted::AnyNotIn | Wanted::AllNotIn => Wildcards::Own,
+        Wanted::OneIn | Wanted::AllIn => Wildcards::All,
+        Wanted::OneOut | Wanted::AllOut => Wildcards::Own,
     };
     let Shape::List(keys) = &key.shape else {
         let is_in = scalar_is_in(key, value, wildcards, budget)?;
-        return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::AnyIn | Wanted::AllIn)));
+        return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::OneIn | Wanted::AllIn)));
     };
-    let keys = keys.items();
-    let accepts_scalars = matches!(wanted, Wanted::AnyIn | Wanted::AnyNotIn);
-    let Some(target) = Target::of(&keys, value, accepts_scalars) else { return Ok(false) };
+    let keys = keys.items(budget)?;
+    let accepts_scalars = matches!(wanted, Wanted::OneIn | Wanted::OneOut);
+    let Some(target) = Target::of(&keys, value, accepts_scalars, budget)? else { return Ok(false) };
     for item in &keys.list {
         let found = target.look(item, wildcards, budget)?;
         match wanted {
-            Wanted::AnyIn if found == Found::In => return Ok(true),
-            Wanted::AnyNotIn if found == Found::Out => return Ok(true),
+            Wanted::OneIn if found == Found::In => return Ok(true),
+            Wanted::OneOut if found == Found::Out => return Ok(true),
             Wanted::AllIn if found != Found::In => return Ok(false),
-            Wanted::AllNotIn if found == Found::In => return Ok(false),
+            Wanted::AllOut if found == Found::In => return Ok(false),
             _ => {}
         }
     }
-    Ok(matches!(wanted, Wanted::AllIn | Wanted::AllNotIn))
+    Ok(matches!(wanted, Wanted::AllIn | Wanted::AllOut))
 }
 
 /// `In` and `NotIn`: without ranges, and without wildcards in lists.
@@ -61,9 +61,9 @@ pub(super) fn legacy(
         let is_in = legacy_scalar_is_in(is_negated, key, value, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in != is_negated));
     };
-    let keys = keys.items();
+    let keys = keys.items(budget)?;
     let values = match &value.shape {
-        Shape::List(values) => values.items(),
+        Shape::List(values) => values.items(budget)?,
         // Both are true then.
         Shape::Text(words) if is_only(&keys, words.text()) => return Ok(true),
         Shape::Text(words) => match words.array() {
@@ -102,12 +102,17 @@ enum Found {
 }
 
 impl<'v> Target<'v> {
-    fn of(keys: &Items, value: &'v Operand, accepts_scalars: bool) -> Option<Self> {
-        match &value.shape {
-            Shape::List(values) => Some(Self::Items(values.items())),
+    /// Returns nothing when nothing can be looked for in `value`.
+    fn of(
+        keys: &Items,
+        value: &'v Operand,
+        accepts_scalars: bool,
+        budget: &mut Budget,
+    ) -> Result<Option<Self>, Exhausted> {
+        Ok(match &value.shape {
+            Shape::List(values) => Some(Self::Items(values.items(budget)?)),
             Shape::Number(_) | Shape::Bool(_) if accepts_scalars => {
-                let item = Item::of_scalar(value)?.into_owned();
-                Some(Self::Items(Cow::Owned(Items::one(item))))
+                Item::of_scalar(value).map(|item| Self::Items(Cow::Owned(Items::one(item.into_owned()))))
             }
             Shape::Text(words) if is_only(keys, words.text()) => Some(Self::Same),
             Shape::Text(words) => match words.range() {
@@ -115,14 +120,14 @@ impl<'v> Target<'v> {
                 None => match words.array() {
                     Cow::Borrowed(Array::Texts(items)) => Some(Self::Items(Cow::Borrowed(items))),
                     Cow::Owned(Array::Texts(items)) => Some(Self::Items(Cow::Owned(items))),
-                    other if matches!(*other, Array::NotJson) => {
+                    Cow::Borrowed(Array::NotJson) | Cow::Owned(Array::NotJson) => {
                         Some(Self::Items(Cow::Owned(Items::one(words.item.clone()))))
                     }
-                    _ => None,
+                    Cow::Borrowed(Array::Other) | Cow::Owned(Array::Other) => None,
                 },
             },
             _ => None,
-        }
+        })
     }
 
     fn look(&self, item: &Item, wildcards: Wildcards, budget: &mut Budget) -> Result<Found, Exhausted> {
@@ -147,7 +152,7 @@ fn scalar_is_in(
 ) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => values.items().has_fitting(&key, wildcards, budget).map(Some),
+        Shape::List(values) => values.items(budget)?.has_fitting(&key, wildcards, budget).map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match words.range() {
             Some(range) => Ok(Some(range.contains(&key.text))),
@@ -169,10 +174,10 @@ fn legacy_scalar_is_in(
 ) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => values
-            .items()
-            .has_fitting(&key, if is_negated { Wildcards::Own } else { Wildcards::All }, budget)
-            .map(Some),
+        Shape::List(values) => {
+            let wildcards = if is_negated { Wildcards::Own } else { Wildcards::All };
+            values.items(budget)?.has_fitting(&key, wildcards, budget).map(Some)
+        }
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match &*words.array() {
             Array::Texts(items) => items.has(&key.text, budget).map(Some),

@@ -57,6 +57,7 @@ pub(super) struct List {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Items {
     pub(super) list: Vec<Item>,
+    has_wildcards: bool,
     // The texts of a long list.
     index: Option<HashSet<Text>>,
 }
@@ -126,6 +127,18 @@ impl Operand {
             }
         };
         Self { shape }
+    }
+
+    /// Returns how many steps it takes to read this.
+    pub(super) fn size(&self) -> u64 {
+        match &self.shape {
+            Shape::Text(words) if words.readings.is_none() => words.text().len() as u64 / 16,
+            Shape::List(list) if list.items.is_none() => match &list.source {
+                Mixed::List(items) => items.len() as u64,
+                source => source.plain().as_array().map_or(0, |items| items.len() as u64),
+            },
+            _ => 0,
+        }
     }
 
     /// Returns whether there is no value.
@@ -235,7 +248,7 @@ impl Words {
             _ => None,
         };
         match values.iter().map(text).collect() {
-            Some(list) => Array::Texts(Items { list, index: None }.indexed()),
+            Some(list) => Array::Texts(Items::new(list).indexed()),
             None => Array::Other,
         }
     }
@@ -288,11 +301,13 @@ impl Item {
 }
 
 impl List {
-    pub(super) fn items(&self) -> Cow<'_, Items> {
-        match &self.items {
-            Some(items) => Cow::Borrowed(items),
-            None => Cow::Owned(Items::of(&self.source)),
+    pub(super) fn items(&self, budget: &mut Budget) -> Result<Cow<'_, Items>, Exhausted> {
+        if let Some(items) = &self.items {
+            return Ok(Cow::Borrowed(items));
         }
+        let items = Items::of(&self.source);
+        budget.produce(items.printed())?;
+        Ok(Cow::Owned(items))
     }
 
     pub(super) fn plain(&self) -> Cow<'_, Value> {
@@ -318,11 +333,20 @@ impl Items {
                 .collect(),
             _ => Vec::new(),
         };
-        Self { list, index: None }
+        Self::new(list)
+    }
+
+    fn new(list: Vec<Item>) -> Self {
+        Self { has_wildcards: list.iter().any(|item| has_wildcard(&item.text)), list, index: None }
     }
 
     pub(super) fn one(item: Item) -> Self {
-        Self { list: vec![item], index: None }
+        Self::new(vec![item])
+    }
+
+    /// Returns how many bytes were printed to make this.
+    fn printed(&self) -> usize {
+        self.list.iter().filter(|item| !item.is_text).map(|item| item.text.len()).sum()
     }
 
     fn indexed(mut self) -> Self {
@@ -357,7 +381,11 @@ impl Items {
         if self.has(&wanted.text, budget)? {
             return Ok(true);
         }
+        if !self.has_wildcards && !has_wildcard(&wanted.text) {
+            return Ok(false);
+        }
         for item in &self.list {
+            budget.step(1)?;
             if item.covers(&wanted.text, wildcards, budget)?
                 || wanted.covers(&item.text, wildcards, budget)?
             {

@@ -5,7 +5,8 @@ use kubewright_value::{Budget, Step};
 
 use super::{Mixed, Notes, Pattern, Verdict, value};
 use crate::kyverno::notes::Note;
-use crate::kyverno::pattern::LintKind::{
+use crate::kyverno::pattern::lint;
+use crate::kyverno::pattern::lint::LintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
 
@@ -49,8 +50,20 @@ fn notes_name_each_anchor_and_the_value_that_does_not_fit() {
         [("(a): \"x\"", Seen::Yes, path(&["(a)"])), ("=(b): {\"c\":\"w\"}", Seen::No, path(&["=(b)"])),]
     );
     let leaf = &notes[1].children[0];
-    assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "w"));
+    assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "\"w\""));
     assert_eq!(leaf.at, path(&["=(b)", "c"]));
+    assert_eq!(leaf.what, "/b/c/");
+}
+
+#[test]
+fn notes_name_what_is_missing_under_a_condition_too() {
+    let notes = notes("{(a): {b: '*', c: {}}}", "{a: {c: x}}");
+    let leaf = &notes[0].children[0];
+    assert_eq!(
+        (leaf.what.as_str(), leaf.found.as_str(), leaf.wanted.as_str()),
+        ("/a/b/", "nothing", "\"*\"")
+    );
+    assert_eq!(leaf.at, path(&["(a)", "b"]));
 }
 
 #[test]
@@ -82,7 +95,7 @@ fn every_branch_has_the_place_that_its_note_has() {
 
 #[track_caller]
 fn lints(pattern: &str, want: &[(LintKind, &[&str])]) {
-    let found = Pattern::compile(&Mixed::Own(value(pattern))).lint();
+    let found = lint(&value(pattern));
     let found: Vec<_> = found.iter().map(|lint| (lint.kind, lint.at.clone())).collect();
     let want: Vec<_> = want.iter().map(|(kind, at)| (*kind, path(at))).collect();
     assert_eq!(found, want, "{pattern}");
