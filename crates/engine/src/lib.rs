@@ -23,12 +23,12 @@ pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use index::RuleIndex;
-pub use kubernetes::is_cluster_scoped;
+pub use kubernetes::{fields, is_cluster_scoped};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
-    About, Applies, Branch, Effect, Evaluation, Memory, Phase, Program, RequestProgram, Rule, RuleId,
-    SetProgram,
+    About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, RequestProgram,
+    Rule, RuleId, SetProgram,
 };
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;

@@ -28,6 +28,8 @@ pub(super) struct CelCheck {
     params: Option<Params>,
     /// Whether anything in it reads the namespace of the object.
     needs_namespace: bool,
+    /// Whether somebody else checks it: a ValidatingAdmissionPolicy was made of it.
+    is_elsewhere: bool,
 }
 
 /// Conditions that must all hold before anything else is asked.

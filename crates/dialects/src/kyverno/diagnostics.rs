@@ -82,4 +82,5 @@ codes! {
     CONSTANT_CEL "KW-K075" Warning "a CEL expression that always has the same result";
     CEL_BRACES "KW-K076" Warning "`{{` in a rule in CEL";
     UNUSED_CEL_MESSAGE "KW-K077" Warning "a CEL message that is never used";
+    UNKNOWN_OBJECT_FIELD "KW-K078" Warning "a CEL expression reads a field that the objects do not have";
 }

@@ -77,6 +77,8 @@ pub(super) struct Settings {
     pub(super) emits_warning: bool,
     /// `applyRules` is `One`.
     pub(super) applies_one_rule: bool,
+    /// Its status says that it became a ValidatingAdmissionPolicy, which checks in its place.
+    pub(super) is_generated: bool,
     /// `webhookConfiguration.matchConditions`
     pub(super) match_conditions: Vec<NamedExpression>,
 }
@@ -171,8 +173,6 @@ pub(super) struct Cel {
     pub(super) variables: Vec<NamedExpression>,
     pub(super) audit_annotations: Vec<NamedExpression>,
     pub(super) params: Option<Params>,
-    /// `generate`: whether a ValidatingAdmissionPolicy is made of it.
-    pub(super) is_generated: bool,
 }
 
 /// An expression that must hold, and what is said when it does not.

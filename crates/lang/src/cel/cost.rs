@@ -1,7 +1,7 @@
 //! How much an evaluation may cost, counted as the API server counts.
 //!
 //! Costs are the API server's: what is free there is free here. So that nothing that is free can run
-//! for ever, work is counted besides: items copied and compared, whatever they cost.
+//! for ever or take all memory, work is counted besides: items made and looked at, whatever they cost.
 
 use thiserror::Error;
 
@@ -53,7 +53,16 @@ impl Cost {
         if self.used > self.limit { Err(Exceeded(self.limit)) } else { Ok(()) }
     }
 
-    /// Counts `count` items copied or compared, which cost nothing.
+    /// Counts `count` items made, which take memory.
+    ///
+    /// # Errors
+    /// When it is too much.
+    #[inline]
+    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+        self.work(count.saturating_mul(4))
+    }
+
+    /// Counts `count` items looked at, whatever that costs.
     ///
     /// # Errors
     /// When it is too much.

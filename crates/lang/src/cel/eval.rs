@@ -280,7 +280,8 @@ impl<'r, 'a> Run<'r, 'a> {
             patterns: &self.patterns,
             host: self.bindings.host(),
         };
-        overload.call(arguments, &mut call).map_err(|failure| failure.at(calling.at))
+        let is_known = calling.overloads.len() == 1;
+        overload.call(arguments, &mut call, is_known).map_err(|failure| failure.at(calling.at))
     }
 }
 

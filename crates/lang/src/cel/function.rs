@@ -35,6 +35,7 @@ pub struct Overload {
     result: Kind,
     body: Body,
     cost: Option<CallCost>,
+    is_cost_certain: bool,
     pattern: Option<usize>,
     help: &'static str,
 }
@@ -51,6 +52,7 @@ impl Overload {
             result,
             body,
             cost: None,
+            is_cost_certain: true,
             pattern: None,
             help: "",
         }
@@ -66,6 +68,12 @@ impl Overload {
     #[must_use]
     pub fn cost(self, cost: CallCost) -> Self {
         Self { cost: Some(cost), ..self }
+    }
+
+    /// Sets what a call costs where it is known beforehand that this overload is called; otherwise it is 1.
+    #[must_use]
+    pub fn cost_if_known(self, cost: CallCost) -> Self {
+        Self { cost: Some(cost), is_cost_certain: false, ..self }
     }
 
     /// Says that the argument at `index` is a regular expression: a constant one is compiled once.
@@ -133,9 +141,11 @@ impl Overload {
         &self,
         arguments: &[Val<'a>],
         call: &mut Call<'_, 'a>,
+        is_known: bool,
     ) -> Result<Val<'a>, Failure> {
         let result = (self.body)(arguments, call)?;
-        call.cost.charge(self.cost.map_or(1, |cost| cost(arguments, &result)))?;
+        let cost = self.cost.filter(|_| self.is_cost_certain || is_known);
+        call.cost.charge(cost.map_or(1, |cost| cost(arguments, &result)))?;
         Ok(result)
     }
 
@@ -162,15 +172,15 @@ pub struct Call<'r, 'a> {
     pub(super) host: Option<&'a dyn Host>,
 }
 
-impl<'a> Call<'_, 'a> {
+impl<'r, 'a> Call<'r, 'a> {
     /// Returns the regular expression of the parameter that [`Overload::pattern`] names.
     ///
     /// # Errors
     /// When `pattern` is none.
-    pub fn regex(&self, pattern: &str) -> Result<Cow<'_, Regex>, Failure> {
+    pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, Failure> {
         match self.regex {
             Some(regex) => Ok(Cow::Borrowed(regex)),
-            None => self.patterns.compiled(pattern).map(Cow::Owned),
+            None => self.patterns.compiled(pattern, self.cost).map(Cow::Owned),
         }
     }
 
@@ -180,7 +190,15 @@ impl<'a> Call<'_, 'a> {
         self.host
     }
 
-    /// Counts `count` items copied or compared.
+    /// Counts `count` items made.
+    ///
+    /// # Errors
+    /// When it is too much.
+    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+        self.cost.make(count)
+    }
+
+    /// Counts `count` items looked at.
     ///
     /// # Errors
     /// When it is too much.
@@ -207,13 +225,16 @@ pub trait Host {
 pub(super) struct Patterns(RefCell<Vec<(Box<str>, Regex)>>);
 
 impl Patterns {
-    fn compiled(&self, pattern: &str) -> Result<Regex, Failure> {
+    fn compiled(&self, pattern: &str, cost: &mut Cost) -> Result<Regex, Failure> {
         let mut kept = self.0.borrow_mut();
         if let Some((_, regex)) = kept.iter().find(|(known, _)| **known == *pattern) {
             return Ok(regex.clone());
         }
+        // Compiling is slow, whatever the API server charges for it.
+        cost.work(5_000 + pattern.len().saturating_mul(64))?;
         let regex = goregex::compile_within(pattern, PATTERN_SIZE)
             .map_err(|error| Failure::new(EvalErrorKind::Value, format!("invalid regex: {error}")))?;
+        cost.work(usize::try_from(regex.compiling_cost()).unwrap_or(usize::MAX))?;
         if kept.len() == KEPT_PATTERNS {
             kept.remove(0);
         }

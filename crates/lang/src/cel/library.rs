@@ -20,6 +20,7 @@ pub use lists::LISTS;
 pub(super) use lists::sort;
 pub use math::MATH;
 pub use network::NETWORK;
+use network::STRICT_NETWORK;
 pub use optionals::OPTIONALS;
 pub use regexes::REGEX;
 pub use sets::SETS;

@@ -1,10 +1,11 @@
 //! From what is written to what runs, with everything that is wrong with it.
 
+use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, nearest};
-use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program};
+use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program, Read};
 use kubewright_value::{Position, Step, Text};
 
-use super::environment::{Given, unknown_field};
+use super::environment::{self, Given};
 use super::params::Params;
 use super::{Assertion, CelCheck, Condition, Conditions, Environments, Expression, Variable, paths};
 use crate::fields::Placed;
@@ -36,6 +37,8 @@ pub(in super::super) struct Parts {
     variables: Vec<Variable>,
     expressions: Vec<Assertion>,
     params: Option<Params>,
+    /// Whether a ValidatingAdmissionPolicy was made of it.
+    pub(in super::super) is_elsewhere: bool,
 }
 
 impl Parts {
@@ -50,6 +53,7 @@ impl Parts {
             expressions: self.expressions.iter().map(|one| one.rebased(to)).collect(),
             params: self.params.clone(),
             needs_namespace: false,
+            is_elsewhere: self.is_elsewhere,
         };
         let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
         let needs_namespace = check.programs().any(reads_namespace);
@@ -80,14 +84,15 @@ impl Assertion {
     }
 }
 
-/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none.
+/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
 pub(in super::super) fn compile(
     environments: &Environments,
     cel: &Cel,
     preconditions: &[NamedExpression],
     message: Option<&Placed<Text>>,
+    kinds: &[&str],
 ) -> (Parts, Vec<Problem>) {
-    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new() };
+    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new(), kinds };
     let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
     let mut environment = environments.environment(given);
     let mut without_authorizer = environments.environment(Given { authorizer: false, ..given });
@@ -126,7 +131,7 @@ pub(in super::super) fn compile(
     }
     compiler.unused(&cel.variables);
     let params = cel.params.as_ref().map(Params::compile);
-    (Parts { preconditions, variables, expressions, params }, compiler.problems)
+    (Parts { preconditions, variables, expressions, params, is_elsewhere: false }, compiler.problems)
 }
 
 /// Compiles the conditions under which the API server asks about an object at all.
@@ -134,18 +139,20 @@ pub(in super::super) fn conditions(
     environments: &Environments,
     conditions: &[NamedExpression],
 ) -> (Conditions, Vec<Problem>) {
-    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new() };
+    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new(), kinds: &[] };
     let environment = environments.environment(Given { authorizer: true, ..Given::default() });
     (Conditions(compiler.conditions(conditions, &environment)), compiler.problems)
 }
 
-struct Compiler {
+struct Compiler<'k> {
     problems: Vec<Problem>,
     /// The variables that something reads.
     read: Vec<String>,
+    /// What the rule is about.
+    kinds: &'k [&'k str],
 }
 
-impl Compiler {
+impl Compiler<'_> {
     fn variable(
         &mut self,
         one: &NamedExpression,
@@ -204,7 +211,7 @@ impl Compiler {
         environment: &Environment,
         wanted: &[Kind],
     ) -> Option<Expression> {
-        let program = match Program::compile(&text.value, environment) {
+        let program = match Program::compile(text.value.trim_end(), environment) {
             Ok(program) => program,
             Err(errors) => {
                 self.problems.extend(errors.into_iter().map(|error| problem(text, environment, error)));
@@ -223,28 +230,50 @@ impl Compiler {
         Some(Expression { program, text: text.value.to_string(), path: text.path.clone() })
     }
 
-    /// Reports fields that the request and namespaces never have.
+    /// Reports fields that the request, namespaces and objects of the kinds that the rule is about never have.
     fn fields(&mut self, text: &Placed<Text>, program: &Program) {
-        for path in paths::of(program) {
-            let Some((at, known)) = unknown_field(&path) else { continue };
-            let (Some(field), Some(before)) = (path.get(at), path.get(..at)) else { continue };
-            let message = format!("`{}` has no field `{field}`", before.join("."));
-            let help = match (before, field.as_str()) {
-                ([_], "object" | "oldObject") => format!("the object is the variable `{field}`"),
-                _ => match nearest(field, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("known here: {}", known.join(", ")),
-                },
+        for read in program.reads() {
+            let (code, at, help) = match self.unknown(&read) {
+                Some(found) => found,
+                None => continue,
             };
-            let place = place_of(&text.value, &before.join("."), field);
-            self.problems.push(Problem {
-                code: &code::UNKNOWN_CEL_NAME,
-                message,
+            let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
+            let before: Vec<&str> = read.path.iter().take(at).map(Text::as_str).collect();
+            let owner = std::iter::once(read.variable.as_str()).chain(before).collect::<Vec<_>>().join(".");
+            let problem = Problem {
+                code,
+                message: format!("`{owner}` has no field `{field}`"),
                 help,
                 path: text.path.clone(),
-                place,
-            });
+                place: Some((*position, u32::try_from(field.chars().count()).unwrap_or(1))),
+            };
+            let is_known = |known: &Problem| known.message == problem.message && known.place == problem.place;
+            if !self.problems.iter().any(is_known) {
+                self.problems.push(problem);
+            }
         }
+    }
+
+    /// Returns the code, the step of the path that does not exist, and what may have been meant.
+    fn unknown(&self, read: &Read) -> Option<(&'static Code, usize, String)> {
+        if let "object" | "oldObject" = read.variable.as_str() {
+            let path: Vec<&str> = read.path.iter().map(Text::as_str).collect();
+            // What one of the kinds has is not unknown.
+            let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
+            let unknown = found?.into_iter().next()?;
+            let help = unknown.nearest.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+            return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
+        }
+        let (at, known) = environment::unknown_field(&read.variable, &read.path)?;
+        let field = read.path.get(at)?;
+        let help = match (at, field.as_str()) {
+            (0, "object" | "oldObject") => format!("the object is the variable `{field}`"),
+            _ => match nearest(field, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known here: {}", known.join(", ")),
+            },
+        };
+        Some((&code::UNKNOWN_CEL_NAME, at, help))
     }
 
     /// Reports a message that looks as if something were put into it.
@@ -306,8 +335,11 @@ fn code_of(kind: CompileErrorKind) -> &'static Code {
     }
 }
 
-/// Returns the place of `field` behind `before`, where it is written plainly.
-fn place_of(text: &str, before: &str, field: &str) -> Option<(Position, u32)> {
-    let at = text.find(&format!("{before}.{field}"))? + before.len() + 1;
-    Some((Position::of(text, at), u32::try_from(field.chars().count()).ok()?))
+/// Returns what is wrong with a path into objects of `kind`, as a policy names it; nothing where that is not known.
+fn known_fields(kind: &str, path: &[&str]) -> Option<Unknown> {
+    let mut parts = kind.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let group = kind.split('/').next().filter(|_| kind.matches('/').count() > 1).unwrap_or_default();
+    let is_own = !group.contains('.') || group.ends_with(".k8s.io");
+    if is_own { fields::unknown_field(name, path) } else { None }
 }

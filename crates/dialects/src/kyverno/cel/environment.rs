@@ -1,7 +1,8 @@
 //! What the expressions of a rule may use.
 
 use kubewright_lang::cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
-use kubewright_lang::cel::{Environment, Kind, Type};
+use kubewright_lang::cel::{ANY, Environment, Kind, Type};
+use kubewright_value::Text;
 
 /// The environments of the different places where expressions stand.
 pub(in super::super) struct Environments {
@@ -90,16 +91,17 @@ const FIELDS: &[(&[&str], &[&str])] = &[
     (&["namespaceObject", "status"], &["conditions", "phase"]),
 ];
 
-/// Returns the place in `path` of the first field that does not exist, and those that do.
-pub(super) fn unknown_field(path: &[String]) -> Option<(usize, &'static [&'static str])> {
-    let is_start = |known: &[&str]| known.len() < path.len() && known.iter().zip(path).all(|(a, b)| a == b);
-    let mut found: Vec<_> = FIELDS
-        .iter()
-        .filter(|(known, fields)| {
-            is_start(known) && path.get(known.len()).is_some_and(|field| !fields.contains(&field.as_str()))
-        })
-        .map(|(known, fields)| (known.len(), *fields))
-        .collect();
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().next()
+/// Returns the place in `path`, which is behind `variable`, of the first field that does not exist, and those that do.
+pub(super) fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
+    (0..path.len()).find_map(|at| {
+        let before = path.get(..at)?;
+        let is_it = |known: &[&str]| {
+            known.split_first().is_some_and(|(first, rest)| {
+                *first == variable && rest.len() == at && rest.iter().zip(before).all(|(a, b)| *a == b)
+            })
+        };
+        let (_, fields) = FIELDS.iter().find(|(known, _)| is_it(known))?;
+        let field = path.get(at)?;
+        (field != ANY && !fields.contains(&field.as_str())).then_some((at, *fields))
+    })
 }

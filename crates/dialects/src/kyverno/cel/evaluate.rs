@@ -35,6 +35,9 @@ impl CelCheck {
         notes: &mut Notes,
     ) -> Verdict {
         let passed = || Verdict::Pass(format!("Validation rule '{rule}' passed.").into());
+        if self.is_elsewhere {
+            return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
+        }
         let spent = Cell::new(0);
         let Some(params) = &self.params else {
             return self.once(&NO_PARAMS, object, &spent, evaluation, notes).unwrap_or_else(passed);

@@ -1,8 +1,6 @@
 //! The paths that expressions read, and where they lead in objects that make Pods.
 
-use std::cell::RefCell;
-
-use kubewright_lang::cel::{Change, Program};
+use kubewright_lang::cel::{ANY, Change, Program};
 use kubewright_value::{Step, Text};
 
 use crate::kyverno::source::Workload;
@@ -39,30 +37,17 @@ pub(super) fn rebased_text(text: &str, to: Workload) -> String {
     text
 }
 
-/// Returns every path that `program` reads: a variable, and the keys behind it.
-pub(super) fn of(program: &Program) -> Vec<Vec<String>> {
-    let found = RefCell::new(Vec::new());
-    let _ = program.rewritten(&|keys| {
-        found.borrow_mut().push(keys.iter().map(|key| (*key).to_owned()).collect());
-        None
-    });
-    found.into_inner()
-}
-
 /// Returns the part of the object that `program` is about: what all its paths into the object have in common.
 pub(super) fn about(program: &Program) -> Vec<Step> {
-    let mut common: Option<Vec<String>> = None;
-    for path in of(program) {
-        let Some((first, keys)) = path.split_first() else { continue };
-        if first != "object" {
-            continue;
-        }
+    let mut common: Option<Vec<Text>> = None;
+    for read in program.reads().into_iter().filter(|read| read.variable == "object") {
+        let keys = read.path.into_iter().take_while(|key| key != ANY);
         common = Some(match common {
-            None => keys.to_vec(),
+            None => keys.collect(),
             Some(common) => {
-                common.into_iter().zip(keys).take_while(|(a, b)| a == *b).map(|(a, _)| a).collect()
+                common.into_iter().zip(keys).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
             }
         });
     }
-    common.unwrap_or_default().iter().map(|key| Step::from(key.as_str())).collect()
+    common.unwrap_or_default().into_iter().map(Step::Key).collect()
 }

@@ -76,9 +76,14 @@ impl Compiler<'_> {
 
     fn cel(&mut self, rule: &Rule, cel: &Cel) -> cel::Parts {
         let message = rule.validate.message.as_ref();
-        let (parts, problems) = cel::compile(&self.dialect.cel, cel, &rule.cel_preconditions, message);
+        let about = &rule.matching;
+        let filters = about.any.iter().chain(&about.all).chain(&about.flat);
+        let kinds: Vec<&str> =
+            filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
+        let preconditions = &rule.cel_preconditions;
+        let (parts, problems) = cel::compile(&self.dialect.cel, cel, preconditions, message, &kinds);
         self.report_cel(problems);
-        parts
+        cel::Parts { is_elsewhere: self.policy.settings.is_generated, ..parts }
     }
 
     pub(super) fn report_cel(&mut self, problems: Vec<cel::Problem>) {

@@ -10,6 +10,7 @@ use kubewright_value::Text;
 pub(super) fn cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
     let known = ["expressions", "variables", "auditAnnotations", "paramKind", "paramRef", "generate"];
     reader.only(fields, &known);
+    reader.boolean(fields, "generate");
     let items = reader.objects(fields, "expressions").unwrap_or_default();
     Cel {
         path: fields.path.clone(),
@@ -17,7 +18,6 @@ pub(super) fn cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
         variables: named(reader, fields, "variables", ("name", "expression")),
         audit_annotations: named(reader, fields, "auditAnnotations", ("key", "valueExpression")),
         params: params(reader, fields),
-        is_generated: reader.boolean(fields, "generate").unwrap_or(false),
     }
 }
 

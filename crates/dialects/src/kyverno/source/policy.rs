@@ -108,6 +108,12 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
         applies_one_rule: apply
             .and_then(|text| one_of(reader, &text, "applyRules", &[("All", false), ("One", true)]))
             .unwrap_or(false),
+        is_generated: reader
+            .document
+            .value
+            .at(&["status", "validatingadmissionpolicy", "generated"])
+            .and_then(Value::as_bool)
+            .unwrap_or(false),
         match_conditions,
     }
 }

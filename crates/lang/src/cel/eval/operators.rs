@@ -108,17 +108,17 @@ impl<'a> Run<'_, 'a> {
         if right.is_empty() {
             return Ok(Val::List(left));
         }
-        self.cost.work(right.len())?;
+        self.cost.make(right.len())?;
         // A list that nobody else holds grows in place, so that a long sum of lists is not quadratic.
         if let List::Made(mut items) = left {
             if let Some(own) = std::sync::Arc::get_mut(&mut items) {
                 own.extend(right.iter());
                 return Ok(Val::List(List::Made(items)));
             }
-            self.cost.work(items.len())?;
+            self.cost.make(items.len())?;
             return Ok(Val::list(items.iter().cloned().chain(right.iter()).collect()));
         }
-        self.cost.work(left.len())?;
+        self.cost.make(left.len())?;
         Ok(Val::list(left.iter().chain(right.iter()).collect()))
     }
 }

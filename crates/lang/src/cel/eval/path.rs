@@ -53,12 +53,12 @@ impl<'a> Run<'_, 'a> {
                 let value = current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed);
                 return self.follow_any(value, steps.get(index..).unwrap_or_default());
             };
+            self.cost.charge(1)?;
             let object = match current {
                 None => map,
                 Some(Value::Object(object)) => object,
                 Some(other) => return Err(no_field(&Val::borrowed(other), name).at(step.at)),
             };
-            self.cost.charge(1)?;
             current = object.get(name);
             if current.is_none() {
                 let message = format!("no such key: {name}");
@@ -88,7 +88,7 @@ impl<'a> Run<'_, 'a> {
                 StepKind::Field(name) => self::field(&value, name),
                 StepKind::Index(plan) => {
                     let key = self.attribute(plan)?;
-                    item(&value, &key)
+                    if is_optional && is_plain(&value) { Ok(None) } else { item(&value, &key) }
                 }
             };
             value = match found {
@@ -98,7 +98,10 @@ impl<'a> Run<'_, 'a> {
                     self.cost.charge(1)?;
                     return Err(missing(&value, &step.what).at(step.at));
                 }
-                Err(failure) => return Err(failure.at(step.at)),
+                Err(failure) => {
+                    self.cost.charge(1)?;
+                    return Err(failure.at(step.at));
+                }
             };
             self.cost.charge(1)?;
         }
@@ -121,6 +124,9 @@ fn field<'a>(value: &Val<'a>, name: &str) -> Result<Option<Val<'a>>, Failure> {
 }
 
 fn no_field(value: &Val<'_>, name: &str) -> Failure {
+    if is_plain(value) {
+        return Failure::new(EvalErrorKind::Missing, format!("no such key: {name}"));
+    }
     no_overload(&format!("a value of type `{}` has no field `{name}`", value.type_name()))
 }
 

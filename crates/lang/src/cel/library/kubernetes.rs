@@ -19,7 +19,7 @@ pub use regexes::REGEX;
 pub use urls::URLS;
 pub use versions::VERSIONS;
 
-use super::{Library, NETWORK, OPTIONALS, SETS, STRINGS, TWO_VARIABLES};
+use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS, TWO_VARIABLES};
 use crate::cel::environment::Environment;
 use crate::cel::error::Failure;
 use crate::cel::val::Val;
@@ -34,7 +34,7 @@ const LIBRARIES: [&Library; 14] = [
     &QUANTITIES,
     &STRINGS,
     &SETS,
-    &NETWORK,
+    &STRICT_NETWORK,
     &FORMATS,
     &TWO_VARIABLES,
     &VERSIONS,
@@ -49,6 +49,12 @@ impl Environment {
     pub fn kubernetes() -> Self {
         let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
         made.without_mixed_literals()
+    }
+
+    /// Returns the same with JSON patches: `JSONPatch{op: 'add', path: '/a', value: 1}`.
+    #[must_use]
+    pub fn kubernetes_with_patches() -> Self {
+        Self::kubernetes().with(&JSON_PATCH).structure("JSONPatch")
     }
 }
 

@@ -64,7 +64,7 @@ fn add(functions: &mut Functions) {
     functions.add(
         Overload::method("reverse", &[Kind::List], Kind::List, |arguments, call| {
             let [Val::List(list)] = arguments else { return Err(Failure::mismatch()) };
-            call.work(list.len())?;
+            call.make(list.len())?;
             let mut items: Vec<_> = list.iter().collect();
             items.reverse();
             Ok(Val::list(items))
@@ -78,7 +78,7 @@ fn add(functions: &mut Functions) {
             let Ok(size) = usize::try_from(*count) else {
                 return Err(Failure::value("lists.range: size must be non-negative"));
             };
-            call.work(size)?;
+            call.make(size)?;
             Ok(Val::list((0..*count).map(Val::Int).collect()))
         })
         .cost(made)
@@ -117,7 +117,7 @@ fn slice<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
     let bounds = usize::try_from(*start).ok().zip(usize::try_from(*end).ok());
     match bounds.filter(|(start, end)| start <= end && *end <= list.len()) {
         Some((start, end)) => {
-            call.work(end - start)?;
+            call.make(end - start)?;
             Ok(Val::list((start..end).filter_map(|index| list.get(index)).collect()))
         }
         None => Err(Failure::value(format!("cannot slice({start}, {end}), list is length {}", list.len()))),
@@ -137,7 +137,7 @@ fn flatten_into<'a>(
     call: &mut Call<'_, 'a>,
 ) -> Result<(), Failure> {
     for item in list.iter() {
-        call.work(1)?;
+        call.make(1)?;
         match item {
             Val::List(inner) if depth > 0 => flatten_into(items, &inner, depth - 1, call)?,
             other => items.push(other),

@@ -77,20 +77,15 @@ fn replace<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
         _ => return Err(Failure::mismatch()),
     };
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
-    let regex = call.regex(pattern)?.into_owned();
+    let regex = call.regex(pattern)?;
     let mut out = String::new();
     let mut end = 0;
     for groups in regex.as_regex().captures_iter(text).take(limit) {
         let Some(whole) = groups.get(0) else { continue };
         out.push_str(text.get(end..whole.start()).unwrap_or_default());
         let group = |number| groups.get(number).map_or("", |group| group.as_str());
-        insert(&mut out, replacement, regex.as_regex().captures_len(), group)?;
+        insert(&mut out, replacement, regex.as_regex().captures_len(), group, call)?;
         end = whole.end();
-        call.work(replacement.len() + whole.len())?;
-        // Many groups in many matches may multiply.
-        if out.len() > 1 << 24 {
-            call.work(out.len())?;
-        }
     }
     out.push_str(text.get(end..).unwrap_or_default());
     Ok(Val::text(out))
@@ -101,7 +96,9 @@ fn insert<'t>(
     replacement: &str,
     groups: usize,
     group: impl Fn(usize) -> &'t str,
+    call: &mut Call<'_, '_>,
 ) -> Result<(), Failure> {
+    call.work(1 + replacement.len() / 4)?;
     let mut characters = replacement.chars();
     while let Some(c) = characters.next() {
         if c != '\\' {
@@ -110,7 +107,11 @@ fn insert<'t>(
         }
         match characters.next().map(|c| (c, c.to_digit(10))) {
             Some(('\\', _)) => out.push('\\'),
-            Some((_, Some(number))) if (number as usize) < groups => out.push_str(group(number as usize)),
+            Some((_, Some(number))) if (number as usize) < groups => {
+                let group = group(number as usize);
+                call.work(group.len() / 4)?;
+                out.push_str(group);
+            }
             Some((_, Some(number))) => {
                 let message =
                     format!("the replacement `{replacement}` names group {number}, there are {}", groups - 1);

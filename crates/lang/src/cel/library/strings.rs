@@ -186,7 +186,7 @@ fn split<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
         [Val::String(text), Val::String(separator), Val::Int(count)] => (text, separator, *count),
         _ => return Err(Failure::mismatch()),
     };
-    call.work(text.len())?;
+    call.make(text.len())?;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let parts: Vec<Val<'a>> = if limit == 0 {
         Vec::new()

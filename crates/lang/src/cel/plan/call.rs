@@ -72,7 +72,11 @@ impl Planner<'_> {
             return self.unknown(message, span, CompileErrorKind::Arity);
         }
         let accepts = |overload: &&Arc<Overload>| overload.accepts(kinds.iter().map(|kind| kind.kind));
-        let fitting: Vec<_> = taking.iter().filter(accepts).cloned().collect();
+        let mut fitting: Vec<_> = taking.iter().filter(accepts).cloned().collect();
+        if kinds.iter().all(|kind| kind.kind != Kind::Any) {
+            // Of those that take values of these types, the first is called.
+            fitting.truncate(1);
+        }
         let Some(first) = fitting.first() else {
             let found: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
             let message = format!("`{name}` does not take {}; it is {}", found.join(", "), choices(&taking));
@@ -138,7 +142,8 @@ impl Planner<'_> {
 
 /// Returns whether a function only converts, which the API server does beforehand where it can.
 pub(super) fn is_conversion(name: &str) -> bool {
-    ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "type", "uint"].contains(&name)
+    ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"]
+        .contains(&name)
 }
 
 fn choices(overloads: &[Arc<Overload>]) -> String {

@@ -27,7 +27,7 @@ pub(super) fn add(functions: &mut Functions) {
             let overload = Overload::function(name, parameters, result, body).help(help);
             functions.add(match (name, parameters) {
                 ("string", [Kind::Bytes]) | ("bytes", [Kind::String]) => {
-                    overload.cost(|arguments, _| traversal(arguments.first().map_or(0, Val::size)))
+                    overload.cost_if_known(|arguments, _| traversal(arguments.first().map_or(0, Val::size)))
                 }
                 _ => overload,
             });

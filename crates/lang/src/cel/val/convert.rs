@@ -26,8 +26,15 @@ impl<'a> Val<'a> {
     /// Returns the value as JSON: bytes in base64, timestamps and durations as text, an empty optional as null.
     ///
     /// # Errors
-    /// When JSON has no word for it: a type, a value of a library, or a number that is not finite.
+    /// When JSON has no word for it: a type, a value of a library, or a number that is not finite; or when it is
+    /// too large to be written down.
     pub fn to_value(&self) -> Result<Value, String> {
+        self.written(&mut MOST_WRITTEN.clone())
+    }
+
+    /// A value may hold another many times over and still be small; as JSON it is not.
+    fn written(&self, left: &mut usize) -> Result<Value, String> {
+        *left = left.checked_sub(1).ok_or("the value is too large")?;
         Ok(match self {
             Self::Null | Self::Optional(None) => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
@@ -36,28 +43,47 @@ impl<'a> Val<'a> {
             Self::Double(value) if value.is_finite() => Value::from(*value),
             Self::String(text) => Value::String(text.as_ref().clone()),
             Self::Bytes(bytes) => Value::from(STANDARD.encode(bytes)),
-            Self::List(List::Borrowed(items)) => Value::Array((*items).clone()),
-            Self::List(List::Shared(items)) => Value::Array(items.clone()),
+            Self::List(List::Borrowed(items)) => counted(Value::Array((*items).clone()), left)?,
+            Self::List(List::Shared(items)) => counted(Value::Array(items.clone()), left)?,
             Self::List(List::Made(items)) => {
-                Value::array(items.iter().map(Val::to_value).collect::<Result<_, _>>()?)
+                Value::array(items.iter().map(|item| item.written(left)).collect::<Result<_, _>>()?)
             }
-            Self::Map(MapVal::Borrowed(map)) => Value::Object((*map).clone()),
-            Self::Map(MapVal::Shared(map)) => Value::Object(map.clone()),
+            Self::Map(MapVal::Borrowed(map)) => counted(Value::Object((*map).clone()), left)?,
+            Self::Map(MapVal::Shared(map)) => counted(Value::Object(map.clone()), left)?,
             Self::Map(map) => {
-                let entry = |(key, value): (Val<'_>, Val<'_>)| Ok((key_text(&key)?, value.to_value()?));
+                let entry = |(key, value): (Val<'_>, Val<'_>)| Ok((key_text(&key)?, value.written(left)?));
                 Value::object(map.iter().map(entry).collect::<Result<Map, String>>()?)
             }
             Self::Timestamp(time) => Value::from(time.to_string()),
             Self::Duration(duration) => Value::from(crate::cel::time::seconds_text(*duration)),
-            Self::Optional(Some(value)) => value.to_value()?,
+            Self::Optional(Some(value)) => value.written(left)?,
             Self::Opaque(value) => match value.to_text() {
                 Some(text) => Value::from(text),
                 None => return Err(format!("a value of type `{}` has no form in JSON", value.type_name())),
             },
-            Self::Double(_) | Self::Type(_) => {
-                return Err(format!("`{self:?}` has no form in JSON"));
-            }
+            Self::Double(value) => return Err(format!("`{value}` has no form in JSON")),
+            Self::Type(name) => return Err(format!("the type `{name}` has no form in JSON")),
         })
+    }
+}
+
+/// How many values a result may be made of, beyond an object that is a result as a whole.
+const MOST_WRITTEN: usize = 200_000;
+
+/// Counts JSON that is part of a larger value; alone it is as large as it was given.
+fn counted(value: Value, left: &mut usize) -> Result<Value, String> {
+    if *left + 1 < MOST_WRITTEN {
+        count(&value, left).ok_or("the value is too large")?;
+    }
+    Ok(value)
+}
+
+fn count(value: &Value, left: &mut usize) -> Option<()> {
+    *left = left.checked_sub(1)?;
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|item| count(item, left)),
+        Value::Object(map) => map.values().try_for_each(|value| count(value, left)),
+        _ => Some(()),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Library;
 use crate::cel::environment::Macros;
 use crate::cel::function::Functions;
+use crate::cel::standard::size_of;
 use crate::cel::val::{Kind, Val};
 
 /// Added last, since it changes what the others added.
@@ -18,6 +19,13 @@ fn change(functions: &mut Functions) {
     for name in ["indexOf", "lastIndexOf"] {
         functions.set_cost(name, tree);
     }
+    functions.set_cost("flatten", flatten);
+}
+
+/// Returns 11 and the size of the list for each level, however large the lists in it are.
+fn flatten(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
+    let levels = arguments.get(1).and_then(Val::as_int).map_or(1, i64::unsigned_abs);
+    size_of(arguments, 0).saturating_mul(levels).saturating_add(11)
 }
 
 /// Returns what going through the first argument with everything in it costs.
