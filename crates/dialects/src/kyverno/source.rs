@@ -157,7 +157,7 @@ pub(super) enum Method {
     /// The conditions; without any, everything is denied.
     Deny(Option<Placed<Value>>),
     Foreach(Vec<Foreach>),
-    Cel(Cel),
+    Cel(Box<Cel>),
     /// What is not supported yet, in the author's words: `validate.manifests`, `mutate` and so on.
     Unsupported {
         field: &'static str,

@@ -233,10 +233,7 @@ impl Compiler<'_> {
     /// Reports fields that the request, namespaces and objects of the kinds that the rule is about never have.
     fn fields(&mut self, text: &Placed<Text>, program: &Program) {
         for read in program.reads() {
-            let (code, at, help) = match self.unknown(&read) {
-                Some(found) => found,
-                None => continue,
-            };
+            let Some((code, at, help)) = self.unknown(&read) else { continue };
             let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
             let before: Vec<&str> = read.path.iter().take(at).map(Text::as_str).collect();
             let owner = std::iter::once(read.variable.as_str()).chain(before).collect::<Vec<_>>().join(".");

@@ -81,9 +81,10 @@ impl Compiler<'_> {
         let kinds: Vec<&str> =
             filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
         let preconditions = &rule.cel_preconditions;
-        let (parts, problems) = cel::compile(&self.dialect.cel, cel, preconditions, message, &kinds);
+        let (mut parts, problems) = cel::compile(&self.dialect.cel, cel, preconditions, message, &kinds);
         self.report_cel(problems);
-        cel::Parts { is_elsewhere: self.policy.settings.is_generated, ..parts }
+        parts.is_elsewhere = self.policy.settings.is_generated;
+        parts
     }
 
     pub(super) fn report_cel(&mut self, problems: Vec<cel::Problem>) {

@@ -202,7 +202,7 @@ fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) ->
             let items = reader.objects(fields, key)?;
             Some(Method::Foreach(items.iter().filter_map(|item| foreach(reader, item)).collect()))
         }
-        "cel" => reader.object(fields, key).map(|fields| Method::Cel(cel::cel(reader, &fields))),
+        "cel" => reader.object(fields, key).map(|fields| Method::Cel(Box::new(cel::cel(reader, &fields)))),
         _ => Some(unsupported(reader, name, child(&fields.path, key))),
     }
 }
