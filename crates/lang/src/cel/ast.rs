@@ -7,7 +7,7 @@ use kubewright_value::Text;
 use super::val::Val;
 
 /// How deep expressions may nest.
-pub(super) const MAX_HEIGHT: u32 = 160;
+pub(super) const MAX_HEIGHT: u32 = 100;
 
 /// A part of an expression, and the word of it that messages point at: start and end in bytes.
 #[derive(Debug, Clone)]

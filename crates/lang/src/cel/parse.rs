@@ -157,7 +157,11 @@ impl Parser {
         }
         if count > 0 {
             let operand = self.member()?;
-            return if count % 2 == 0 { Ok(operand) } else { self.made(Node::Not(Box::new(operand)), span) };
+            return if count.is_multiple_of(2) {
+                Ok(operand)
+            } else {
+                self.made(Node::Not(Box::new(operand)), span)
+            };
         }
         let is_number = |word: Option<&Token>| {
             matches!(word.map(|t| &t.word), Some(Word::Integer(_) | Word::Literal(Val::Double(_))))
@@ -170,7 +174,7 @@ impl Parser {
             return self.member();
         }
         let operand = self.member()?;
-        if count % 2 == 0 { Ok(operand) } else { self.made(Node::Negate(Box::new(operand)), span) }
+        if count.is_multiple_of(2) { Ok(operand) } else { self.made(Node::Negate(Box::new(operand)), span) }
     }
 
     /// `a.b`, `a.?b`, `a.f(b)`, `a[b]`, `a[?b]`

@@ -285,7 +285,7 @@ impl Planner<'_> {
                 format!("both results of `?` must be of one type, found `{then_kind}` and `{other_kind}`");
             self.error(message, span, CompileErrorKind::Type);
         }
-        let kind = types::join(then_kind, other_kind);
+        let kind = types::join(&then_kind, &other_kind);
         (Plan::Conditional(Box::new([condition, then, otherwise]), span.start), kind)
     }
 
@@ -352,7 +352,7 @@ impl Planner<'_> {
             let message = format!("all elements must be of one type, found `{joined}` and `{kind}`");
             self.error(message, span, CompileErrorKind::Type);
         }
-        types::join(joined, kind)
+        types::join(&joined, &kind)
     }
 
     /// Reports a type that is certainly none of those wanted.

@@ -110,11 +110,11 @@ impl Planner<'_> {
                 let message = format!("`orValue` needs `{inner}`, found `{other_kind}`");
                 self.error(message, span, CompileErrorKind::Type);
             }
-            let kind = super::types::join(inner, other_kind);
+            let kind = super::types::join(&inner, &other_kind);
             return (Plan::OptionalOrValue(Box::new((value, other)), span.start), kind);
         }
         self.require(&[Kind::Optional], &other_kind, "or", span);
-        let kind = super::types::join(kind, other_kind);
+        let kind = super::types::join(&kind, &other_kind);
         (Plan::OptionalOr(Box::new((value, other)), span.start), kind)
     }
 
@@ -214,7 +214,7 @@ impl Planner<'_> {
         match kind {
             FoldKind::Map | FoldKind::TransformMap | FoldKind::SortBy => {}
             FoldKind::TransformMapEntry => {
-                self.require(&[Kind::Map], &body_kind, "transformMapEntry", body_span)
+                self.require(&[Kind::Map], &body_kind, "transformMapEntry", body_span);
             }
             _ => self.require(&[Kind::Bool], &body_kind, "the macro", body_span),
         }

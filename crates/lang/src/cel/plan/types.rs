@@ -48,7 +48,7 @@ fn arithmetic(operator: Operator, left: &Type, right: &Type) -> Option<Type> {
         return Some(Type::ANY);
     }
     if first == List {
-        return Some(join(left.clone(), right.clone())).map(|kind| match kind.kind {
+        return Some(join(left, right)).map(|kind| match kind.kind {
             List => kind,
             _ => Type::of(List),
         });
@@ -85,15 +85,15 @@ pub(super) fn are_compatible(left: &Type, right: &Type) -> bool {
 }
 
 /// Returns the type of a value that is of one of both.
-pub(super) fn join(left: Type, right: Type) -> Type {
+pub(super) fn join(left: &Type, right: &Type) -> Type {
     if left == right {
-        return left;
+        return left.clone();
     }
     if left.kind != right.kind {
         return Type::ANY;
     }
     match (&left.element, &right.element) {
-        (Some(a), Some(b)) => Type::with(left.kind, join((**a).clone(), (**b).clone())),
+        (Some(a), Some(b)) => Type::with(left.kind, join(a, b)),
         _ => Type::of(left.kind),
     }
 }

@@ -17,9 +17,8 @@ pub(super) fn offset(zone: &str, unix: i64) -> Result<i32, String> {
     let (_, minutes, rule) = ZONES.iter().find(|(names, _, _)| names.contains(&zone)).ok_or_else(unknown)?;
     let standard = minutes * 60;
     let year = Time::from_unix(unix).civil().year;
-    let saving = match rule.saving(year) {
-        None => return Err(format!("the rules of time zone `{zone}` in {year} are not known here")),
-        Some(saving) => saving,
+    let Some(saving) = rule.saving(year) else {
+        return Err(format!("the rules of time zone `{zone}` in {year} are not known here"));
     };
     let is_saving = saving.is_some_and(|(start, end)| {
         let shift = i64::from(standard);
