@@ -14,18 +14,32 @@ pub const LISTS: Library =
     Library { name: "kubernetes lists", functions: add, macros: Macros::NONE, types: &[] };
 
 const LIST: &[Kind] = &[Kind::List];
+const SUMMABLE: &[Kind] = &[Kind::Int, Kind::UInt, Kind::Double, Kind::Duration];
+const ORDERED: &[Kind] = &[
+    Kind::Int,
+    Kind::UInt,
+    Kind::Double,
+    Kind::Bool,
+    Kind::Duration,
+    Kind::Timestamp,
+    Kind::String,
+    Kind::Bytes,
+];
 
 fn add(functions: &mut Functions) {
-    let mut method = |name, parameters, result, body, help| {
-        functions.add(Overload::method(name, parameters, result, body).cost(tree).help(help));
+    let mut method = |name, items, result, body, help| {
+        functions.add(Overload::method(name, LIST, result, body).items(items).cost(tree).help(help));
     };
-    method("isSorted", LIST, Kind::Bool, is_sorted, "whether no item is larger than the next");
-    method("sum", LIST, Kind::Any, sum, "the sum of numbers or durations");
-    method("min", LIST, Kind::Any, least, "the smallest item");
-    method("max", LIST, Kind::Any, greatest, "the largest item");
-    let item = &[Kind::List, Kind::Any];
-    method("indexOf", item, Kind::Int, index_of, "where an item is first; -1 for nowhere");
-    method("lastIndexOf", item, Kind::Int, last_index_of, "where an item is last; -1 for nowhere");
+    method("isSorted", ORDERED, Kind::Bool, is_sorted, "whether no item is larger than the next");
+    method("sum", SUMMABLE, Kind::Any, sum, "the sum of numbers or durations");
+    method("min", ORDERED, Kind::Any, least, "the smallest item");
+    method("max", ORDERED, Kind::Any, greatest, "the largest item");
+    let mut place = |name, body, help| {
+        functions
+            .add(Overload::method(name, &[Kind::List, Kind::Any], Kind::Int, body).cost(tree).help(help));
+    };
+    place("indexOf", index_of, "where an item is first; -1 for nowhere");
+    place("lastIndexOf", last_index_of, "where an item is last; -1 for nowhere");
 }
 
 fn list<'v, 'a>(arguments: &'v [Val<'a>], call: &mut Call<'_, 'a>) -> Result<&'v List<'a>, Failure> {

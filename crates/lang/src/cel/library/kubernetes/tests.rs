@@ -87,7 +87,9 @@ fn lists_have_order_sums_and_places() {
     gives("[1.5, 2.5].sum()", "4.0 for 2");
     gives("[].sum()", "0 for 0");
     gives("[duration('1s'), duration('2s')].sum()", "duration(3s) for 2");
-    gives("['a'].sum()", "no such overload");
+    gives("dyn(['a']).sum()", "no such overload");
+    gives("['a'].sum()", "refused: `sum` does not take `list(string)`; it is `list.sum() -> dyn`");
+    gives("[1].max() + 'a'", "refused: no operator `+` for `int` and `string`");
     gives("[3, 1, 2].min()", "1 for 3");
     gives("[3, 1, 2].max()", "3 for 3");
     gives("[].max()", "max called on empty list");
