@@ -63,7 +63,7 @@ fn objects_are_read_where_they_are() {
     gives("object.spec.list[object.spec.n - 1]", "3");
     gives("object.spec.missing", "Missing: no such key: missing");
     gives("object.spec.list[3]", "Missing: index out of bounds: 3");
-    gives("object.spec.n.x", "Type: no such overload: a value of type `int` has no field `x`");
+    gives("object.spec.n.x", "Missing: no such key: x");
     gives("has(object.spec.name) && !has(object.spec.other)", "true");
     gives("has(object.spec.nothing) && !has(object.spec.nothing.more)", "true");
 }

@@ -105,7 +105,7 @@ impl Planner<'_> {
         if is_value && self.environment.has_plain_or_value() {
             let (other, other_kind) = self.expr(other);
             let inner = if kind.kind == Kind::Optional { kind.elements() } else { kind };
-            let kind = super::types::join(inner, other_kind);
+            let kind = super::types::join(&inner, &other_kind);
             return (Plan::PlainOrValue(Box::new((value, other))), kind);
         }
         self.require(&[Kind::Optional], &kind, if is_value { "orValue" } else { "or" }, span);
