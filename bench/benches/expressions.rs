@@ -56,10 +56,18 @@ fn main() {
 }
 
 fn cel_go() -> Result<(), String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/cel-go");
+    let inputs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/cel-go");
+    // Go writes beside its sources.
+    let folder = std::env::temp_dir().join(format!("kubewright-cel-go-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    for file in ["go.mod", "main.go"] {
+        std::fs::copy(inputs.join(file), folder.join(file)).map_err(|error| error.to_string())?;
+    }
     let mut go = Command::new("go");
-    go.args(["run", "-mod=mod", ".", POD]).args(EXPRESSIONS).current_dir(folder);
-    let output = go.output().map_err(|error| error.to_string())?;
+    go.args(["run", "-mod=mod", ".", POD]).args(EXPRESSIONS).current_dir(&folder);
+    let output = go.output().map_err(|error| error.to_string());
+    let _ = std::fs::remove_dir_all(&folder);
+    let output = output?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }

@@ -249,6 +249,15 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// Returns how much work going through a long text is; nothing for short ones and other values.
+    pub(super) fn long_text(&self) -> usize {
+        match self {
+            Self::String(text) => text.len() / 32,
+            Self::Bytes(bytes) => bytes.len() / 32,
+            _ => 0,
+        }
+    }
+
     /// Returns whether this is false, zero or empty, as `optional.ofNonZeroValue` sees it.
     #[must_use]
     pub fn is_zero(&self) -> bool {
