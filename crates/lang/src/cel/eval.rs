@@ -274,6 +274,11 @@ impl<'r, 'a> Run<'r, 'a> {
             let message = format!("`{}` does not take `{}`", calling.name, found.join(", "));
             return Err(no_overload(&message).at(calling.at));
         };
+        // What the API server charges once for may still go through all of a text.
+        let long: usize = arguments.iter().map(Val::long_text).sum();
+        if long > 0 {
+            self.cost.work(long)?;
+        }
         let mut call = Call {
             cost: self.cost,
             regex: calling.regex.as_deref(),

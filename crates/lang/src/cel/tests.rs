@@ -215,14 +215,48 @@ fn long_expressions_work_and_deep_ones_are_refused() {
 
 #[test]
 fn the_deepest_expression_fits_a_small_stack() {
-    let text = format!("{}1{}", "[".repeat(97), "]".repeat(97));
-    let calls = (0..97).fold("1".to_owned(), |inner, _| format!("int({inner})"));
-    let negated = (0..97).fold("true".to_owned(), |inner, _| format!("!({inner})"));
-    for text in [text, calls, negated] {
-        let run = move || Program::compile(&text, &environment()).is_ok();
+    let nested = |before: &str, inner: &str, after: &str, count: usize| {
+        format!("{}{inner}{}", before.repeat(count), after.repeat(count))
+    };
+    let texts = [
+        nested("[", "1", "]", 97),
+        nested("[", "object", "]", 97),
+        nested("int(", "object.spec.n", ")", 95),
+        nested("!(", "object.spec.n == 1", ")", 95),
+        nested("(1 + ", "object.spec.n", ")", 95),
+        nested("true && (false || ", "object.spec.n == 1", ")", 48),
+        nested("object.spec.n == 3 ? ", "1", " : 2", 1),
+        nested("true ? 1 : ", "object.spec.n", "", 95),
+        nested("{'a': ", "object", "}", 97),
+        nested("[1].map(x, ", "x", ")", 24),
+        nested("cel.bind(x, 1, ", "x", ")", 95),
+        nested("optional.of(1).optMap(x, ", "x", ")", 95),
+        format!("object.spec.list{}", ".map(x, x)".repeat(95)),
+        format!("object{}", "[object.spec.name]".repeat(90)),
+    ];
+    for text in texts {
+        let run = move || {
+            let program =
+                Program::compile(&text, &environment()).map_err(|errors| errors[0].message.clone())?;
+            Ok::<_, String>(evaluate(&program, Cost::DEFAULT_LIMIT).0)
+        };
         let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread");
-        assert!(thread.join().expect("no overflow"));
+        thread.join().expect("no overflow").expect("an expression");
     }
+}
+
+#[test]
+fn programs_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Program>();
+    is_shared::<Environment>();
+}
+
+#[test]
+fn many_mistakes_are_reported_quickly_and_only_a_few_of_them() {
+    let text = vec!["nam.f(g(x))"; 8_000].join("+");
+    let errors = Program::compile(&text, &environment()).expect_err("mistakes");
+    assert_eq!(errors.len(), 20);
 }
 
 #[test]

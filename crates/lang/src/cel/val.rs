@@ -134,9 +134,16 @@ impl Kind {
     }
 }
 
+/// As people call it.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Self::Timestamp => "timestamp",
+            Self::Duration => "duration",
+            Self::Optional => "optional",
+            Self::Null => "null",
+            other => other.name(),
+        })
     }
 }
 
@@ -239,6 +246,15 @@ impl<'a> Val<'a> {
             Self::Optional(Some(value)) => value.size(),
             Self::Opaque(value) => value.size(),
             _ => 1,
+        }
+    }
+
+    /// Returns how much work going through a long text is; nothing for short ones and other values.
+    pub(super) fn long_text(&self) -> usize {
+        match self {
+            Self::String(text) => text.len() / 32,
+            Self::Bytes(bytes) => bytes.len() / 32,
+            _ => 0,
         }
     }
 

@@ -44,6 +44,7 @@ impl<'a> Run<'_, 'a> {
             _ => 1,
         };
         self.cost.charge(cost)?;
+        self.cost.work(left.long_text().min(right.long_text()))?;
         let is_nan = |value: &Val<'_>| matches!(value, Val::Double(value) if value.is_nan());
         let is_number = |value: &Val<'_>| matches!(value, Val::Int(_) | Val::UInt(_) | Val::Double(_));
         match left.order(right) {

@@ -19,6 +19,10 @@ impl Val<'_> {
                 (Some(a), Some(b)) => a.equals(b, cost),
                 _ => Ok(false),
             },
+            (Self::String(_), Val::String(_)) | (Self::Bytes(_), Val::Bytes(_)) => {
+                cost.work(self.long_text().min(other.long_text()))?;
+                Ok(self.is_same_scalar(other))
+            }
             _ => Ok(self.is_same_scalar(other)),
         }
     }
