@@ -170,7 +170,7 @@ impl Overload {
     /// Returns `string.charAt(int) -> string`.
     #[must_use]
     pub fn signature(&self) -> String {
-        let names: Vec<&str> = self.parameters.iter().map(|kind| kind.name()).collect();
+        let names: Vec<String> = self.parameters.iter().map(Kind::to_string).collect();
         let more = if self.is_variadic { ", ..." } else { "" };
         match (self.is_method, names.split_first()) {
             (true, Some((receiver, rest))) => {

@@ -24,7 +24,7 @@ use network::STRICT_NETWORK;
 pub use optionals::OPTIONALS;
 pub use regexes::REGEX;
 pub use sets::SETS;
-pub use strings::STRINGS;
+pub use strings::{STRINGS, STRINGS_2};
 
 use super::environment::Macros;
 use super::function::Functions;

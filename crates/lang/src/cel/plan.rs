@@ -23,6 +23,9 @@ use crate::goregex::Regex;
 /// How deep macros with loops may nest.
 const MAX_LOOPS: usize = 24;
 
+/// How many errors of one expression are reported.
+const MOST_ERRORS: usize = 20;
+
 /// What is evaluated.
 #[derive(Clone)]
 pub(super) enum Plan {
@@ -180,6 +183,7 @@ pub(super) fn plan(expr: &Expr, text: &str, environment: &Environment) -> Result
         variables: Vec::new(),
         slots: 0,
         loops: 0,
+        suggestions: 0,
         is_formatting: false,
     };
     let (plan, result) = planner.expr(expr);
@@ -198,6 +202,8 @@ struct Planner<'e> {
     variables: Vec<Text>,
     slots: u32,
     loops: usize,
+    /// How many names were compared with all others.
+    suggestions: usize,
     /// In the list of values of `format`, which may be of different types.
     is_formatting: bool,
 }
@@ -366,7 +372,8 @@ impl Planner<'_> {
 
     /// Reports what is wrong; where nothing is checked, it only fails when it is evaluated.
     fn error(&mut self, message: String, span: Span, kind: CompileErrorKind) {
-        if self.environment.is_checked() || kind == CompileErrorKind::Syntax {
+        let is_reported = self.environment.is_checked() || kind == CompileErrorKind::Syntax;
+        if is_reported && self.errors.len() < MOST_ERRORS {
             self.errors.push(CompileError::new(message, span, kind, self.text));
         }
     }

@@ -226,6 +226,20 @@ fn the_deepest_expression_fits_a_small_stack() {
 }
 
 #[test]
+fn programs_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Program>();
+    is_shared::<Environment>();
+}
+
+#[test]
+fn many_mistakes_are_reported_quickly_and_only_a_few_of_them() {
+    let text = vec!["nam.f(g(x))"; 8_000].join("+");
+    let errors = Program::compile(&text, &environment()).expect_err("mistakes");
+    assert_eq!(errors.len(), 20);
+}
+
+#[test]
 fn names_are_the_variables_that_are_read() {
     let environment = environment().variable("params").variable("variables.image");
     let program =

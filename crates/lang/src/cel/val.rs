@@ -134,9 +134,16 @@ impl Kind {
     }
 }
 
+/// As people call it.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Self::Timestamp => "timestamp",
+            Self::Duration => "duration",
+            Self::Optional => "optional",
+            Self::Null => "null",
+            other => other.name(),
+        })
     }
 }
 

@@ -5,13 +5,33 @@ use std::fmt::Write as _;
 use crate::cel::error::Failure;
 use crate::cel::function::Call;
 use crate::cel::time::seconds_text;
-use crate::cel::val::Val;
+use crate::cel::val::{MapVal, Val};
 use crate::gofloat;
 
 /// How many digits may be asked for.
 const MAX_PRECISION: usize = 1000;
 
+/// How values inside of lists and maps are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// `[a, 1.5]`
+    Plain,
+    /// `["a", 1.500000]`, as it was at first and is in the API server.
+    Literal,
+}
+
 pub(super) fn format<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    formatted(arguments, Style::Plain, call)
+}
+
+pub(super) fn format_literals<'a>(
+    arguments: &[Val<'a>],
+    call: &mut Call<'_, 'a>,
+) -> Result<Val<'a>, Failure> {
+    formatted(arguments, Style::Literal, call)
+}
+
+fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let [Val::String(template), Val::List(values)] = arguments else { return Err(Failure::mismatch()) };
     let mut out = String::new();
     let mut values = values.iter();
@@ -31,7 +51,11 @@ pub(super) fn format<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Resu
             return Err(Failure::value(format!("unrecognized formatting clause `%{verb}`")));
         }
         let value = values.next().ok_or_else(|| Failure::value("too few values for the format string"))?;
-        clause(&mut out, verb, precision, &value, call)?;
+        match (style, verb, &value) {
+            (Style::Literal, 's', Val::List(_) | Val::Map(_)) => literal(&mut out, &value, call)?,
+            (Style::Literal, 's', Val::Double(value)) => out.push_str(&gofloat::format(*value, 'g', None)),
+            _ => clause(&mut out, verb, precision, &value, call)?,
+        }
     }
     out.push_str(rest);
     Ok(Val::text(out))
@@ -120,6 +144,52 @@ fn float(value: f64, verb: char, precision: Option<usize>) -> String {
     gofloat::format(value, verb, precision)
 }
 
+/// Writes a value as CEL would have it written.
+fn literal(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<(), Failure> {
+    call.work(1 + out.len() / 256)?;
+    let _ = match value {
+        Val::String(text) => write!(out, "{:?}", text.as_str()),
+        Val::Bytes(bytes) => write!(out, "b{:?}", String::from_utf8_lossy(bytes)),
+        Val::Double(value) if value.is_finite() => write!(out, "{value:.6}"),
+        Val::Double(value) => write!(out, "\"{}\"", gofloat::format(*value, 'g', None)),
+        Val::Timestamp(time) => write!(out, "timestamp(\"{time}\")"),
+        Val::Duration(duration) => write!(out, "duration(\"{}\")", seconds_text(*duration)),
+        Val::List(list) => {
+            out.push('[');
+            for (index, item) in list.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                literal(out, &item, call)?;
+            }
+            write!(out, "]")
+        }
+        Val::Map(map) => {
+            let entries = entries(map, literal, call)?;
+            let entries: Vec<String> =
+                entries.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
+            write!(out, "{{{}}}", entries.join(", "))
+        }
+        other => return text(out, other, call),
+    };
+    Ok(())
+}
+
+/// Writes the entries of a map, in the order of what is written of their keys.
+fn entries(
+    map: &MapVal<'_>,
+    write: fn(&mut String, &Val<'_>, &mut Call<'_, '_>) -> Result<(), Failure>,
+    call: &mut Call<'_, '_>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut entries = Vec::with_capacity(map.len());
+    for (key, value) in map.iter() {
+        let mut written = (String::new(), String::new());
+        write(&mut written.0, &key, call)?;
+        write(&mut written.1, &value, call)?;
+        entries.push(written);
+    }
+    entries.sort();
+    Ok(entries)
+}
+
 /// Writes any value; maps by their keys in order.
 fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<(), Failure> {
     call.work(1 + out.len() / 256)?;
@@ -143,14 +213,7 @@ fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<()
             write!(out, "]")
         }
         Val::Map(map) => {
-            let mut entries = Vec::with_capacity(map.len());
-            for (key, value) in map.iter() {
-                let mut written = (String::new(), String::new());
-                text(&mut written.0, &key, call)?;
-                text(&mut written.1, &value, call)?;
-                entries.push(written);
-            }
-            entries.sort();
+            let entries = entries(map, text, call)?;
             let entries: Vec<String> =
                 entries.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
             write!(out, "{{{}}}", entries.join(", "))

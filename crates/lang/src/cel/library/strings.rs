@@ -13,12 +13,45 @@ use crate::cel::val::{Kind, List, Val};
 /// The library of texts.
 pub const STRINGS: Library = Library { name: "strings", functions: add, macros: Macros::NONE, types: &[] };
 
+/// The library of texts as the API server has it: no `reverse`, and `format` writes what is in lists and maps as CEL
+/// would have it written.
+pub const STRINGS_2: Library =
+    Library { name: "strings, version 2", functions: add_version_2, macros: Macros::NONE, types: &[] };
+
 fn add(functions: &mut Functions) {
+    use Kind::{List, String};
+    add_common(functions);
+    functions.add(
+        Overload::method("format", &[String, List], String, super::format::format).cost(once).help(FORMAT),
+    );
+    functions.add(
+        Overload::method("reverse", &[String], String, reverse)
+            .cost(once)
+            .help("the characters from the last to the first"),
+    );
+}
+
+fn add_version_2(functions: &mut Functions) {
+    use Kind::{List, String};
+    add_common(functions);
+    functions.add(
+        Overload::method("format", &[String, List], String, super::format::format_literals)
+            .cost(once)
+            .help(FORMAT),
+    );
+}
+
+const FORMAT: &str = "a text with values in place of `%s`, `%d`, `%f`, `%e`, `%b`, `%o`, `%x` and `%X`";
+
+fn once(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
+    traversal(size_of(arguments, 0))
+}
+
+fn add_common(functions: &mut Functions) {
     use Kind::{Int, List, String};
     let mut method = |name, parameters, result, body, cost: crate::cel::CallCost, help| {
         functions.add(Overload::method(name, parameters, result, body).cost(cost).help(help));
     };
-    let once: crate::cel::CallCost = |arguments, _| traversal(size_of(arguments, 0));
     let twice: crate::cel::CallCost = |arguments, _| traversal(size_of(arguments, 0).saturating_mul(2));
     // Searching rounds down, and counts bytes.
     let searching: crate::cel::CallCost =
@@ -43,12 +76,9 @@ fn add(functions: &mut Functions) {
     method("substring", &[String, Int], String, substring, once, help);
     method("substring", &[String, Int, Int], String, substring, once, help);
     method("trim", &[String], String, trim, once, "a text without blanks at both ends");
-    method("reverse", &[String], String, reverse, once, "the characters from the last to the first");
     let help = "texts one behind the other, with a separator or without";
     method("join", &[List], String, join, joining, help);
     method("join", &[List, String], String, join, joining, help);
-    let help = "a text with values in place of `%s`, `%d`, `%f`, `%e`, `%b`, `%o`, `%x` and `%X`";
-    method("format", &[String, List], String, super::format::format, once, help);
     functions.add(
         Overload::function("strings.quote", &[String], String, quote)
             .cost(once)

@@ -133,7 +133,9 @@ impl Planner<'_> {
     }
 
     fn unknown_function(&mut self, name: &Text, is_method: bool, span: Span) -> (Plan, Type) {
-        let names = self.environment.functions().names();
+        self.suggestions += 1;
+        let most = if self.suggestions > super::MOST_ERRORS { 0 } else { usize::MAX };
+        let names = self.environment.functions().names().take(most);
         let what = if is_method { "method" } else { "function" };
         let message = match nearest(name, names.filter(|known| !self.overloads(known, is_method).is_empty()))
         {

@@ -131,8 +131,12 @@ impl Planner<'_> {
     }
 
     fn unknown_name(&mut self, name: &Text, span: Span) -> (Plan, Type) {
+        self.suggestions += 1;
         let locals = self.scope.iter().map(|local| local.name.as_str());
-        let near = super::call::nearest(name, self.environment.variables().into_iter().chain(locals));
+        let near = match self.suggestions > super::MOST_ERRORS {
+            true => None,
+            false => super::call::nearest(name, self.environment.variables().into_iter().chain(locals)),
+        };
         let message = match near {
             Some(near) => format!("unknown name `{name}`; did you mean `{near}`?"),
             None => format!("unknown name `{name}`"),
