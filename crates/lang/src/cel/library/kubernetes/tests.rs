@@ -136,6 +136,7 @@ fn formats_say_what_is_wrong() {
     gives("format.dns1123Label().validate('my-name')", "optional.none() for 9");
     gives("format.dns1123Label().validate('a.b').value()", r#"["must not contain dots"] for 10"#);
     gives("format.dns1123LabelPrefix().validate('my-')", "optional.none() for 9");
+    gives("format.dns1123LabelPrefix().validate('ä-').hasValue()", "true for 10");
     gives("format.qualifiedName().validate('/x').value()", r#"["prefix part must be non-empty"] for 17"#);
     gives("format.uuid().validate('2f0c41a48c1f4c709d4b0b3d0e2f1a2b').hasValue()", "false for 74");
     gives("format.byte().validate('').value()", r#"["invalid base64"] for 23"#);

@@ -154,8 +154,9 @@ pub(super) fn prefix(text: &str) -> String {
     let Some(start) = text.strip_suffix('-').filter(|start| !start.is_empty()) else {
         return text.to_owned();
     };
-    let last = start.chars().next_back().map_or(0, char::len_utf8);
-    format!("{}a", start.get(..start.len() - last).unwrap_or_default())
+    // The character before the hyphen is not looked at, unless it can be in no name at all.
+    let kept = start.strip_suffix(|c: char| c.is_ascii()).unwrap_or(start);
+    format!("{kept}a")
 }
 
 fn is_label(text: &str) -> bool {
