@@ -16,6 +16,7 @@ mod mixed;
 mod notes;
 mod operator;
 mod pattern;
+mod pod_security;
 mod source;
 mod template;
 mod trace;

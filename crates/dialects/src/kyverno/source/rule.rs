@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
-use super::{Foreach, Match, Method, Rule, Validate, context, filter, owned, policy};
+use super::{Foreach, Match, Method, Rule, Validate, context, filter, owned, pod_security, policy};
 use crate::fields::{Fields, Placed, Reader, child};
 
 const RULE_FIELDS: &[&str] = &[
@@ -200,6 +200,7 @@ fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) ->
             let items = reader.objects(fields, key)?;
             Some(Method::Foreach(items.iter().filter_map(|item| foreach(reader, item)).collect()))
         }
+        "podSecurity" => pod_security::read(reader, fields, key).map(Method::PodSecurity),
         _ => Some(unsupported(reader, name, child(&fields.path, key))),
     }
 }
