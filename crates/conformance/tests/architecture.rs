@@ -23,7 +23,9 @@ const LAYERS: &[&[&str]] = &[
 const PURE: &[&str] = &["value", "lang", "engine", "dialects"];
 const OUTSIDE: &[&str] = &[
     "std::fs",
-    "std::net",
+    "std::net::Tcp",
+    "std::net::Udp",
+    "std::net::ToSocketAddrs",
     "std::env",
     "std::process",
     "std::time::Instant",
@@ -163,10 +165,15 @@ fn a_dialect_is_named_only_in_its_folder() {
             wrong.push(format!("{} names a dialect", path.display()));
         }
     }
-    // The binary shows examples of a dialect, and knows none.
-    for (path, content) in sources_of("kubewright") {
+    // The binary shows examples of dialects and reads the files of Kyverno's command line. It knows no rules.
+    let reads_their_files = |path: &Path| {
+        let path = path.to_string_lossy();
+        path.contains("src/commands/test") || path.contains("src/given")
+    };
+    for (path, content) in sources_of("kubewright").into_iter().filter(|(path, _)| !reads_their_files(path)) {
         let lower = content.to_lowercase();
-        let mut lines = lower.lines().filter(|line| !line.contains("/examples/"));
+        let mut lines =
+            lower.lines().filter(|line| !line.contains("/examples/") && !line.contains("kyverno-test.yaml"));
         if lines.any(|line| DIALECT_WORDS.iter().any(|word| line.contains(word))) {
             wrong.push(format!("{} names a dialect", path.display()));
         }

@@ -21,9 +21,9 @@ mod source;
 mod template;
 mod trace;
 
-use kubewright_engine::{Code, Compiled, Dialect};
-use kubewright_lang::jmespath::Functions;
-use kubewright_value::{Document, Value};
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, RuleId};
+use kubewright_lang::jmespath::{Functions, Inputs};
+use kubewright_value::{Document, Text, Value};
 
 use crate::Options;
 
@@ -45,7 +45,8 @@ impl Kyverno {
     pub fn new(options: &Options) -> Self {
         let exceptions =
             options.exceptions.iter().filter_map(|document| source::read_exception(document).0).collect();
-        Self { functions: Functions::kubernetes(), exceptions }
+        let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+        Self { functions: Functions::kubernetes().with_inputs(inputs), exceptions }
     }
 }
 
@@ -69,6 +70,35 @@ impl Dialect for Kyverno {
     fn codes(&self) -> &'static [&'static Code] {
         diagnostics::CODES
     }
+}
+
+/// Returns whether `document` is a PolicyException.
+pub(crate) fn is_exception(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && field(document, "kind") == "PolicyException"
+}
+
+/// Returns what is wrong with documents that make exceptions from `rules`.
+pub(crate) fn check_exceptions<'r>(
+    exceptions: &[Document],
+    rules: impl Iterator<Item = &'r RuleId>,
+) -> Vec<Diagnostic> {
+    let mut known: Vec<(Text, Vec<Text>)> = Vec::new();
+    for rule in rules.filter(|rule| rule.dialect == NAME) {
+        match known.iter_mut().find(|(policy, _)| *policy == rule.policy) {
+            Some((_, rules)) => rules.push(rule.rule.clone()),
+            None => known.push((rule.policy.clone(), vec![rule.rule.clone()])),
+        }
+    }
+    let mut diagnostics = Vec::new();
+    for document in exceptions {
+        let (exception, wrong) = source::read_exception(document);
+        diagnostics.extend(wrong);
+        if let Some(exception) = exception {
+            diagnostics.extend(check::check_exception(document, &exception).0);
+            diagnostics.extend(check::unfitting(document, &exception, &known));
+        }
+    }
+    diagnostics
 }
 
 fn field<'d>(document: &'d Document, key: &str) -> &'d str {

@@ -10,7 +10,7 @@ pub mod modrule;
 
 pub use load::{Loaded, codes, load};
 
-use kubewright_engine::Dialect;
+use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_value::{Document, Text};
 
 /// What the caller decides for every dialect.
@@ -41,6 +41,20 @@ impl Default for Options {
             exceptions: Vec::new(),
         }
     }
+}
+
+/// Returns whether `document` makes exceptions from rules.
+#[must_use]
+pub fn is_exception(document: &Document) -> bool {
+    kyverno::is_exception(document)
+}
+
+/// Returns what is wrong with documents that make exceptions from `rules`.
+pub fn check_exceptions<'r>(
+    exceptions: &[Document],
+    rules: impl Iterator<Item = &'r RuleId>,
+) -> Vec<Diagnostic> {
+    kyverno::check_exceptions(exceptions, rules)
 }
 
 /// Returns every dialect.

@@ -152,7 +152,8 @@ impl Walk<'_> {
                 empty.push(place);
                 continue;
             }
-            let outcome = run.traced(self.taken(rule, effect), rule);
+            let outcome = Outcome { is_judged: true, ..self.taken(rule, effect) };
+            let outcome = run.traced(outcome, rule);
             if rule.is_exclusive && outcome.status != Status::Skip {
                 closed = Some(&rule.id.policy);
             }
@@ -217,6 +218,7 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
         location: Some(rule.location.clone()),
         patch: Vec::new(),
         denial: None,
+        is_judged: false,
         is_refusal: false,
         exceptions: Vec::new(),
         about: Arc::clone(&rule.about),

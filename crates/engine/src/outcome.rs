@@ -26,6 +26,9 @@ pub struct Outcome {
     pub patch: Vec<patch::Operation>,
     /// What the requester is told, where the dialect has words of its own for it.
     pub denial: Option<String>,
+    /// Whether the rule was about the object and got as far as judging it. A skip without that says no more than
+    /// that the rule is not about the object.
+    pub is_judged: bool,
     /// Whether the request is refused because of this outcome.
     pub is_refusal: bool,
     /// The exceptions that made the rule skip the object, each `namespace/name`.

@@ -187,6 +187,7 @@ pub(crate) struct Apply {
 #[command(after_help = "\
 Examples:
   kubewright test rules/
+  kubewright test policies/ --file-name kyverno-test.yaml
   kubewright test rules/ --coverage -o json
   kubewright test --schema > kubewright-test.schema.json
 
@@ -320,17 +321,26 @@ pub(crate) enum TraceFormat {
 #[command(after_help = "\
 Examples:
   echo '{\"items\": [1, 2]}' | kubewright eval jsonpath '$.items[*]' -f - --keys
-  echo '{\"kind\": \"Pod\"}' | kubewright eval gotemplate '{{ .Target.kind | lower }}' -f -")]
+  echo '{\"kind\": \"Pod\"}' | kubewright eval gotemplate '{{ .Target.kind | lower }}' -f -
+  echo '{\"image\": \"nginx\"}' | kubewright eval jmespath 'image_normalize(image)' -f -
+  kubewright eval jmespath --list-functions")]
 pub(crate) struct Eval {
     /// The language of the expression
     #[arg(value_enum)]
     pub(crate) language: Language,
 
     /// The expression
+    #[arg(required_unless_present = "list_functions", default_value = "", hide_default_value = true)]
     pub(crate) expression: String,
 
-    /// The object; `-` is standard input
-    #[arg(short, long)]
+    /// The object, as YAML or JSON; `-` is standard input
+    #[arg(
+        short,
+        long,
+        required_unless_present = "list_functions",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub(crate) file: String,
 
     /// Show what each wildcard captured
@@ -340,6 +350,10 @@ pub(crate) struct Eval {
     /// Allow a template function that is off by default; may be repeated
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
+
+    /// List the functions that a JMESPath expression can call
+    #[arg(long, conflicts_with_all = ["expression", "file"])]
+    pub(crate) list_functions: bool,
 }
 
 /// The languages of expressions.
@@ -349,6 +363,8 @@ pub(crate) enum Language {
     Jsonpath,
     /// Makes text from an object.
     Gotemplate,
+    /// Makes values from an object, with the functions of policies.
+    Jmespath,
 }
 
 /// Shows the built-in examples at work.

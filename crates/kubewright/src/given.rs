@@ -1,6 +1,6 @@
 //! What a person gives to rules in place of a cluster: values of variables, who asks, and what is looked up.
 //!
-//! The files are those that Kyverno's users have: `Values`, `UserInfo`, `Context` and `ClusterResource` of
+//! Most of the files are those that people have already: `Values`, `UserInfo`, `Context` and `ClusterResource` of
 //! `cli.kyverno.io/v1alpha1`.
 
 mod answers;

@@ -9,7 +9,7 @@ mod objects;
 mod read;
 mod stream;
 
-pub(crate) use find::{Input, TEST_FILES, find, find_tests};
+pub(crate) use find::{Input, TEST_FILES, find, find_tests, is_address};
 use objects::each_object;
 pub(crate) use objects::objects_of;
 pub(crate) use read::{documents, text_of};

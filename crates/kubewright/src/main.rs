@@ -9,6 +9,7 @@ mod given;
 mod load;
 mod output;
 mod progress;
+mod request;
 mod review;
 mod rules;
 mod session;

@@ -30,7 +30,7 @@ pub(crate) use folder::Folder;
 pub(crate) use github::diagnostics as github_diagnostics;
 pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};
 pub(crate) use junit::xml;
-pub(crate) use paint::{ColorChoice, Paint, tell, visible};
+pub(crate) use paint::{ColorChoice, Paint, short, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
 pub(crate) use snippet::{Tally, snippet, window};
 pub(crate) use target::{Manner, Output, Target, standard_output};

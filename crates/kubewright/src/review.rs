@@ -7,10 +7,11 @@ use kubewright_engine::{
     About, Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode,
 };
 use kubewright_lang::patch;
-use kubewright_value::{Document, Location, Map, Position, Step, Text, Value};
+use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use crate::given::{GivenWorld, UserInfo};
 use crate::output::{Needs, json_object};
+use crate::request;
 use crate::words::plural;
 
 /// What is asked about every object.
@@ -71,6 +72,8 @@ pub(crate) struct OutcomeRow {
     pub(crate) message: Text,
     /// The part of the object this is about, as a person writes it.
     pub(crate) path: String,
+    /// Whether the object has that part.
+    pub(crate) is_there: bool,
     /// The name of the list item that the path goes through last; mostly a container.
     pub(crate) item: Option<Text>,
     /// The place in the rule file.
@@ -83,6 +86,8 @@ pub(crate) struct OutcomeRow {
     pub(crate) patch: Vec<patch::Operation>,
     /// What the requester is told.
     pub(crate) denial: Option<String>,
+    /// Whether the rule was about the object and judged it.
+    pub(crate) is_judged: bool,
     /// Whether the request is refused because of it.
     pub(crate) is_refusal: bool,
     /// Whether it counts for a score.
@@ -124,13 +129,13 @@ pub(crate) struct Counts {
 impl Question<'_> {
     /// Returns the request that `document` stands for.
     pub(crate) fn request(&self, document: &Document) -> Request {
-        let mut request = request(&document.value, self.operation, self.namespace, self.user);
+        let mut request = request::of(&document.value, self.operation, self.namespace, self.user);
         let values = self.world.values();
         if let Some(operation) = values.operation(None, &request.name) {
-            change_operation(&mut request, operation);
+            request::change_operation(&mut request, operation);
         }
         values.place(&mut request);
-        place_namespace(&mut request);
+        request::place_namespace(&mut request);
         request
     }
 
@@ -153,7 +158,7 @@ impl Question<'_> {
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
         let after = if counts.patched > 0 {
-            unplaced(decision.object, before, &request.namespace)
+            request::unplaced(decision.object, before, &request.namespace)
         } else {
             before.clone()
         };
@@ -211,6 +216,7 @@ impl OutcomeRow {
     fn new(outcome: Outcome, document: &Document, is_scored: bool) -> Self {
         Self {
             position: document.locate(&outcome.path).position,
+            is_there: document.value.follow(&outcome.path).is_some(),
             item: item_name(&outcome.path, &document.value),
             path: path_text(&outcome.path),
             rule: outcome.rule,
@@ -220,6 +226,7 @@ impl OutcomeRow {
             changes: outcome.patch.len(),
             patch: outcome.patch,
             denial: outcome.denial,
+            is_judged: outcome.is_judged,
             is_refusal: outcome.is_refusal,
             is_scored,
             exceptions: outcome.exceptions,
@@ -231,6 +238,16 @@ impl OutcomeRow {
     /// Returns whether the rule changed something.
     pub(crate) fn is_patched(&self) -> bool {
         self.status == Status::Pass && self.changes > 0
+    }
+
+    /// Returns which part of the object this is about, in words; empty for the whole object.
+    pub(crate) fn part(&self) -> String {
+        if self.path.is_empty() {
+            return String::new();
+        }
+        let item = self.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+        let end = if self.is_there { "" } else { " is not set" };
+        format!("{}{item}{end}", self.path)
     }
 
     /// Returns the message, or the best there is where the rule gave none.
@@ -278,88 +295,6 @@ impl AddAssign for Counts {
         self.skip += other.skip;
         self.patched += other.patched;
     }
-}
-
-/// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
-pub(crate) fn request(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> Request {
-    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
-    change_operation(&mut request, operation);
-    user.place(&mut request);
-    request
-}
-
-/// Returns the request to create `object` as a cluster would see it: the object names its namespace, and a map that was
-/// written without anything in it is empty.
-pub(crate) fn stored_request(object: &Value, namespace: &str) -> Request {
-    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
-    place_namespace(&mut request);
-    if has_null_map(&request.object) {
-        fill_maps(&mut request.object);
-    }
-    request
-}
-
-/// Lets the objects of a request name their namespace, as they do in a cluster.
-fn place_namespace(request: &mut Request) {
-    if request.namespace.is_empty() {
-        return;
-    }
-    for object in [&mut request.object, &mut request.old_object] {
-        if object
-            .get("metadata")
-            .is_none_or(|metadata| metadata.get("namespace").is_some_and(|name| !name.is_null()))
-        {
-            continue;
-        }
-        let metadata = object.as_object_mut().and_then(|object| object.get_mut("metadata"));
-        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
-            metadata.insert("namespace".into(), request.namespace.clone().into());
-        }
-    }
-}
-
-/// Returns `after` without the namespace that `before` did not name.
-fn unplaced(mut after: Value, before: &Value, namespace: &str) -> Value {
-    let path = ["metadata", "namespace"];
-    if before.at(&path).is_none() && after.at(&path).and_then(Value::as_str) == Some(namespace) {
-        let metadata = after.as_object_mut().and_then(|object| object.get_mut("metadata"));
-        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
-            metadata.remove("namespace");
-        }
-    }
-    after
-}
-
-/// Fields that are maps in every object that has them.
-const MAPS: [&str; 6] = ["annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"];
-
-fn has_null_map(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map
-            .iter()
-            .any(|(key, value)| has_null_map(value) || (value.is_null() && MAPS.contains(&key.as_str()))),
-        Value::Array(items) => items.iter().any(has_null_map),
-        _ => false,
-    }
-}
-
-fn fill_maps(value: &mut Value) {
-    if let Some(items) = value.as_array_mut() {
-        items.iter_mut().for_each(fill_maps);
-    }
-    let Some(map) = value.as_object_mut() else { return };
-    for (key, value) in map.iter_mut() {
-        if value.is_null() && MAPS.contains(&key.as_str()) {
-            *value = Value::object(Map::new());
-        }
-        fill_maps(value);
-    }
-}
-
-/// Lets a request to create an object be one to do `operation` to it.
-pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
-    request.operation = operation;
-    request.old_object = if operation == Operation::Create { Value::Null } else { request.object.clone() };
 }
 
 /// Returns the name of the last list item on the way along `path`.

@@ -4,10 +4,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
+use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
+use crate::given::is_rule;
 use crate::load;
 use crate::words::listed;
 
@@ -31,10 +33,18 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     diagnostics.extend(exceptions.problems);
     let documents = load::documents(&found.inputs, &mut diagnostics);
     let mut options = dialect_options(&arguments.options, namespace);
-    options.exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
+    let documents_of_exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
+    options.exceptions = self::exceptions(documents_of_exceptions);
+    if options.exceptions.is_empty() && !arguments.exceptions.is_empty() {
+        let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
+        let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
+        diagnostics.push(problem.help("an exception is a document such as a PolicyException"));
+    }
     let dialects = kubewright_dialects::all(&options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
+    let ids = loaded.rules.iter().map(|rule| &*rule.id);
+    diagnostics.extend(kubewright_dialects::check_exceptions(&options.exceptions, ids));
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
     diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
     let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
@@ -47,6 +57,12 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message));
     }
     Rules { rules: loaded.rules, diagnostics, files: found.inputs.len() }
+}
+
+/// Returns the exceptions among `documents`; a list of objects stands for its items.
+pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
+    let objects = load::objects_of(documents, &mut Vec::new());
+    objects.into_iter().filter(kubewright_dialects::is_exception).collect()
 }
 
 /// Returns the rules of `rules` that are called by one of `names`; all of them when there are no names.
@@ -65,9 +81,13 @@ pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Fail
         .collect())
 }
 
-/// Returns whether `name` is the rule's full id, `policy/rule` or `rule`.
+/// Returns whether `name` is the rule's full id, `policy/rule` or `rule`, or that of the rule it was made from.
 pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
-    id.rule == name || id.to_string() == name || format!("{}/{}", id.policy, id.rule) == name
+    if is_rule(&id.rule, name) {
+        return true;
+    }
+    let Some((before, rule)) = name.rsplit_once('/') else { return false };
+    is_rule(&id.rule, rule) && (before == id.policy || before == format!("{}/{}", id.dialect, id.policy))
 }
 
 /// Returns the name nearest to `name`, in the same form.

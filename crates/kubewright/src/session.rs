@@ -54,13 +54,15 @@ impl Session {
         let user = given::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
         let found = load::find(&objects.resources);
         diagnostics.extend(found.problems);
+        let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let world = world.with(&found.inputs, &namespace);
         Ok(Self {
             engine,
             diagnostics,
             inputs: found.inputs,
             world,
             operation: Operation::named(&objects.operation.to_uppercase()).unwrap_or(Operation::Create),
-            namespace: objects.namespace.clone().unwrap_or_else(|| "default".to_owned()),
+            namespace,
             user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
         })
     }

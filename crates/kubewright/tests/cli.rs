@@ -231,6 +231,22 @@ fn expressions_can_be_tried() {
 }
 
 #[test]
+fn jmespath_can_be_tried_with_the_functions_of_policies() {
+    let object = "kind: Pod\nspec:\n  containers:\n  - image: nginx\n  - image: ghcr.io/a/b:1\n";
+    let check = |name: &str, expression: &str| {
+        check_with(&format!("eval-jmespath{name}"), &format!("eval jmespath '{expression}' -f -"), object);
+    };
+    check("", "spec.containers[].image_normalize(image)");
+    check("-missing", "spec.volumes[0].name");
+    check("-parse-error", "spec.containers[?image == `1`].image | lenght(@)");
+    check("-type-error", "kind && to_upper(spec.containers)");
+    check_with("eval-jmespath-functions", "eval jmespath --list-functions", "");
+    check_with("eval-no-functions", "eval jsonpath --list-functions", "");
+    let output = kubewright("eval jmespath 'length(time_now()) == length(time_now_utc())' -f -", object);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "true\n");
+}
+
+#[test]
 fn the_demo_needs_no_file() {
     check("demo", "demo");
 }

@@ -53,6 +53,12 @@ pub enum Found<'a> {
     Missing(Text),
 }
 
+/// Returns what policy engines say where `key` is missing.
+#[must_use]
+pub fn unknown_key(key: &str) -> String {
+    format!("Unknown key \"{key}\" in path")
+}
+
 /// Why a text is no expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]

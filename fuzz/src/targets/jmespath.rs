@@ -1,6 +1,6 @@
 //! Expressions are read and evaluated within their budget, twice with the same result.
 
-use kubewright_lang::jmespath::{Expression, Found, Functions, Language};
+use kubewright_lang::jmespath::{Expression, Found, Functions, Inputs, Language};
 use kubewright_value::{Budget, Limits, json};
 
 use super::Target;
@@ -22,6 +22,13 @@ pub(crate) const TARGET: Target = Target {
         "time_add('2024-02-29T23:30:00Z', '1h') | time_truncate(@, '24h') | time_to_cron(@)",
         "image_normalize('nginx') | pattern_match('*/n?inx:*', @) && semver_compare('1.2.3', '>=1.0.0')",
         "*.*[1:2:-1] | not_null(@, `[null]`)",
+        "spec.[initContainers, containers][].securityContext.capabilities.add[] | length(@)",
+        "random('^(a|[b-d]{2,4})\\d+[^x]?$') | md5(@) | to_number(@)",
+        "time_since('', time_now(), '') == time_diff(time_now_utc(), time_now())",
+        "is_external_url('http://u:p@[::ffff:10.0.0.1]:80/a?b#c') || (kind && spec.none).to_string(@)",
+        "x509_decode('-----BEGIN CERTIFICATE-----\nMBIwEAYDVR0RBAkwB4IFYS5iLmM=\n-----END CERTIFICATE-----')",
+        "x509_decode('-----BEGIN CERTIFICATE REQUEST-----\nMBIwEAYDVR0RBAkwB4IFYS5iLmM=\n-----END CERTIFICATE REQUEST-----')",
+        CERTIFICATE,
     ],
     words: &[
         "@",
@@ -78,6 +85,15 @@ pub(crate) const TARGET: Target = Target {
         "lookup(",
         "parse_json(",
         "time_utc(",
+        "time_now()",
+        "random('",
+        "{3,5}",
+        "[^a-z]",
+        "x509_decode(",
+        "is_external_url('http://",
+        "md5(",
+        "to_number(",
+        "MIIC",
         "'1e-9'",
         "'9Ei'",
         "`1e300`",
@@ -87,12 +103,23 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
+/// A whole certificate, so that changes of it get far into the reader.
+const CERTIFICATE: &str = concat!(
+    "x509_decode('",
+    include_str!("../../../crates/lang/src/jmespath/kubernetes/x509/fixtures/certificate.pem"),
+    "').DNSNames[0]"
+);
+
 const OBJECT: &str = r#"{"kind":"Pod","metadata":{"labels":{"a.b/c":"x","007":"y"}},"spec":{"containers":[
     {"name":"a","image":"nginx:1.14","ports":[{"containerPort":80},{"containerPort":443}]},{"name":"b","n":9007199254740993}],"x":null,"t":true}}"#;
 
 thread_local! {
     static TABLES: [(Functions, Language); 2] =
-        [(Functions::standard(), Language::Standard), (Functions::kubernetes(), Language::Forgiving)];
+        [(Functions::standard(), Language::Standard), (with_inputs(), Language::Forgiving)];
+}
+
+fn with_inputs() -> Functions {
+    Functions::kubernetes().with_inputs(Inputs { now: Some(1_714_557_600_000_000_000), random_seed: Some(7) })
 }
 
 fn run(data: &[u8]) {

@@ -35,6 +35,8 @@ pub(super) struct Verdict<'c> {
     pub(super) holds: bool,
     /// The messages of the conditions that decided: of those that hold, or of those that do not.
     pub(super) messages: Vec<&'c Message>,
+    /// The last condition that decided.
+    decided: Option<&'c Condition>,
     separator: &'static str,
 }
 
@@ -125,13 +127,15 @@ impl Conditions {
         context: &mut Context<'_>,
         notes: &mut Notes,
     ) -> Result<Verdict<'_>, Unresolved> {
-        let mut verdict = Verdict { holds: true, messages: Vec::new(), separator: self.separator };
+        let mut verdict =
+            Verdict { holds: true, messages: Vec::new(), decided: None, separator: self.separator };
         for group in &self.groups {
             let mut found = group.evaluate(context, notes)?;
             if !found.holds {
                 return Ok(Verdict { separator: self.separator, ..found });
             }
             verdict.messages.append(&mut found.messages);
+            verdict.decided = found.decided.or(verdict.decided);
         }
         Ok(verdict)
     }
@@ -155,6 +159,18 @@ impl Conditions {
 }
 
 impl Verdict<'_> {
+    /// Returns where the condition stands that decided.
+    pub(super) fn at(&self) -> &[Step] {
+        self.decided.map(|condition| condition.at.as_slice()).unwrap_or_default()
+    }
+
+    /// Returns what the condition that decided looked at, where that is a path.
+    pub(super) fn looked_at(&self) -> Option<LookedAt> {
+        let variables = self.decided?.key.template.variables();
+        let [only] = variables.as_slice() else { return None };
+        LookedAt::of(only.text())
+    }
+
     /// Returns the messages as they are written, joined.
     pub(super) fn text(&self) -> String {
         let texts: Vec<&str> = self.messages.iter().map(|message| message.text.as_str()).collect();
@@ -172,6 +188,27 @@ impl Verdict<'_> {
     }
 }
 
+/// A part of the object, or of the element of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LookedAt {
+    pub(super) is_element: bool,
+    pub(super) path: Vec<Step>,
+}
+
+impl LookedAt {
+    /// Returns what an expression looks at first: `spec.replicas` for `request.object.spec.replicas || `1``.
+    fn of(expression: &str) -> Option<Self> {
+        let roots = [("request.object.", false), ("request.oldObject.", false), ("element.", true)];
+        let (path, is_element) = roots
+            .into_iter()
+            .find_map(|(root, is_element)| Some((expression.trim().strip_prefix(root)?, is_element)))?;
+        let end = path.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+        let path = path.get(..end.unwrap_or(path.len()))?;
+        let keys = path.split('.').filter(|key| !key.is_empty()).map(Step::from);
+        Some(Self { is_element, path: keys.collect() })
+    }
+}
+
 impl Group {
     fn evaluate(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<Verdict<'_>, Unresolved> {
         let mut said = Said::default();
@@ -182,8 +219,11 @@ impl Group {
         // Looked at even when nothing of `any` holds, for the messages and for errors.
         let all = self.each_of(&mut said, context, notes)?;
         let holds = any && all;
-        let messages = if holds { said.held } else { said.failed };
-        Ok(Verdict { holds, messages, separator: "" })
+        let (messages, decided) = match holds {
+            true => (said.held, said.last_held),
+            false => (said.failed, said.last_failed),
+        };
+        Ok(Verdict { holds, messages, decided, separator: "" })
     }
 
     fn one_of<'c>(
@@ -224,6 +264,8 @@ impl Group {
 struct Said<'c> {
     held: Vec<&'c Message>,
     failed: Vec<&'c Message>,
+    last_held: Option<&'c Condition>,
+    last_failed: Option<&'c Condition>,
 }
 
 /// Looks at conditions until one is `wanted`; returns whether one was found, or else whether none was needed.
@@ -238,8 +280,16 @@ fn look<'c>(
     let mut outcome = Ok(!wanted);
     for condition in rest.by_ref() {
         let found = condition.evaluate(context, notes);
-        if let (Ok(holds), Some(message)) = (&found, &condition.message) {
-            if *holds { said.held.push(message) } else { said.failed.push(message) }
+        match &found {
+            Ok(true) => {
+                said.held.extend(&condition.message);
+                said.last_held = Some(condition);
+            }
+            Ok(false) => {
+                said.failed.extend(&condition.message);
+                said.last_failed = Some(condition);
+            }
+            Err(_) => {}
         }
         if found.as_ref().map_or(true, |holds| *holds == wanted) {
             outcome = found;

@@ -7,18 +7,18 @@ mod entry;
 mod given;
 mod load;
 mod root;
-
-use std::sync::Arc;
+mod sourced;
 
 pub(super) use entry::Entry;
 use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, World};
 use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found, is_true};
-use kubewright_value::{Budget, Exhausted, Map, Text, Value};
+use kubewright_value::{Budget, Map, Text, Value};
 
 use super::images;
-use super::mixed::{Mixed, joined};
+use super::mixed::Mixed;
 use super::template::{Choice, Compiled, Query};
 use given::Given;
+pub(super) use sourced::{Sourced, Unresolved};
 
 /// How many bytes of JSON all context entries of a rule may be together.
 const MAX_LOADED: usize = 2 << 20;
@@ -41,23 +41,6 @@ pub(super) struct Context<'a> {
     view: Option<View>,
     /// How many bytes all entries are that were loaded.
     loaded: usize,
-}
-
-/// A value and whether somebody else than the author of the policy may have written it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sourced {
-    pub(super) value: Value,
-    pub(super) is_foreign: bool,
-    /// Who wrote what in it, if parts of it are the author's.
-    parts: Option<Arc<Mixed>>,
-}
-
-/// Why a variable stands for nothing.
-#[derive(Debug, Clone)]
-pub(super) enum Unresolved {
-    /// An object does not have a key; the message says which.
-    Missing(String),
-    Error(EvalError),
 }
 
 struct Scope {
@@ -134,11 +117,6 @@ impl<'a> Context<'a> {
     }
 
     /// Sets the element of a loop that is `nesting` loops deep.
-    pub(super) fn enter(&mut self, element: &Value, index: usize, nesting: usize) {
-        self.enter_sourced(&Sourced::foreign(element.clone()), index, nesting);
-    }
-
-    /// Sets the element of a loop over a list of which it is known who wrote it.
     pub(super) fn enter_sourced(&mut self, element: &Sourced, index: usize, nesting: usize) {
         let last = self.scopes.len().saturating_sub(1);
         let outer = last.checked_sub(1).and_then(|outer| self.scopes.get(outer));
@@ -168,11 +146,6 @@ impl<'a> Context<'a> {
         self.budget
     }
 
-    /// Returns what is asked.
-    pub(super) fn request(&self) -> &'a Request {
-        self.request
-    }
-
     /// Returns whether the object is about to be deleted.
     pub(super) fn is_deletion(&self) -> bool {
         self.request.operation == Operation::Delete
@@ -186,6 +159,12 @@ impl<'a> Context<'a> {
 
     /// Evaluates an expression on everything that it names.
     pub(super) fn search(&mut self, compiled: &Compiled, is_deletion: bool) -> Result<Sourced, Unresolved> {
+        if let Some(choice) = compiled.on_object()
+            && !self.is_deletion()
+            && !self.given().has("request")
+        {
+            return searched(choice, &self.object, true, self.budget);
+        }
         let view = self.view();
         let mut root = self.root(view.scope);
         let mut is_foreign = compiled.roots.takes_all;
@@ -205,9 +184,7 @@ impl<'a> Context<'a> {
         if let (Some(parts), Some(path)) = (parts, choice.whole.plain_path()) {
             return self.search_parts(&choice.whole, &path, &root, &parts);
         }
-        let (value, is_default) = choose(choice, &root, is_foreign, self.budget)
-            .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
-        Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
+        searched(choice, &root, is_foreign, self.budget)
     }
 
     /// Follows a path into a value of which it is known who wrote what.
@@ -220,11 +197,8 @@ impl<'a> Context<'a> {
     ) -> Result<Sourced, Unresolved> {
         let found = find(expression, root, self.budget)
             .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
-        let mut at = Some(parts.clone());
-        for key in path.iter().skip(1) {
-            at = at.and_then(|at| entry_of(&at, key));
-        }
-        Ok(at.map_or_else(|| Sourced::foreign(found), Sourced::from))
+        let keys = path.get(1..).unwrap_or_default();
+        Ok(Sourced::part(parts, keys).unwrap_or_else(|| Sourced::foreign(found)))
     }
 
     /// Evaluates an expression on `value` alone.
@@ -311,6 +285,18 @@ pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> 
     root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
+/// Evaluates `choice` on `root`, from which it reads what is foreign or not.
+fn searched(
+    choice: &Choice,
+    root: &Value,
+    is_foreign: bool,
+    budget: &mut Budget,
+) -> Result<Sourced, Unresolved> {
+    let (value, is_default) = choose(choice, root, is_foreign, budget)
+        .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
+    Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
+}
+
 /// Evaluates `choice`, and tells whether the result is one of its constants.
 fn choose(
     choice: &Choice,
@@ -328,18 +314,6 @@ fn choose(
     }
 }
 
-/// Returns the value under `key`.
-fn entry_of(mixed: &Mixed, key: &str) -> Option<Mixed> {
-    match mixed {
-        Mixed::Own(value) => value.get(key).cloned().map(Mixed::Own),
-        Mixed::Foreign(value) => value.get(key).cloned().map(Mixed::Foreign),
-        Mixed::Map(entries) => {
-            entries.iter().find(|(name, _)| joined(name) == key).map(|(_, value)| value.clone())
-        }
-        Mixed::Text(_) | Mixed::List(_) => None,
-    }
-}
-
 /// Evaluates `expression`, with the words that messages have for what is missing.
 fn find(expression: &Expression, root: &Value, budget: &mut Budget) -> Result<Value, Unresolved> {
     match expression.find(root, budget) {
@@ -349,96 +323,6 @@ fn find(expression: &Expression, root: &Value, budget: &mut Budget) -> Result<Va
             Err(Unresolved::Error(EvalError::limit(error.message)))
         }
         Err(error) => Err(Unresolved::Error(EvalError::new(error.message))),
-    }
-}
-
-impl Sourced {
-    /// Returns a value that the author wrote.
-    pub(super) fn own(value: Value) -> Self {
-        Self { value, is_foreign: false, parts: None }
-    }
-
-    /// Returns a value that somebody else may have written.
-    pub(super) fn foreign(value: Value) -> Self {
-        Self { value, is_foreign: true, parts: None }
-    }
-
-    /// Returns the value as one that is not the author's if `is_tainted`.
-    pub(super) fn tainted(self, is_tainted: bool) -> Self {
-        if is_tainted { Self::foreign(self.value) } else { self }
-    }
-
-    /// Returns the items of an array, each with who wrote it; nothing for anything else.
-    pub(super) fn items(&self) -> Option<Vec<Self>> {
-        if let Some(Mixed::List(items)) = self.parts.as_deref() {
-            return Some(items.iter().cloned().map(Self::from).collect());
-        }
-        let item = |value: &Value| Self { value: value.clone(), is_foreign: self.is_foreign, parts: None };
-        self.value.as_array().map(|items| items.iter().map(item).collect())
-    }
-
-    pub(super) fn into_mixed(self) -> Mixed {
-        match self.parts {
-            Some(parts) => Arc::unwrap_or_clone(parts),
-            None if self.is_foreign => Mixed::Foreign(self.value),
-            None => Mixed::Own(self.value),
-        }
-    }
-}
-
-impl From<Mixed> for Sourced {
-    fn from(mixed: Mixed) -> Self {
-        match mixed {
-            Mixed::Own(value) => Self::own(value),
-            Mixed::Foreign(value) => Self::foreign(value),
-            mixed => {
-                Self { parts: Some(Arc::new(mixed.clone())), ..Self::foreign(mixed.plain().into_owned()) }
-            }
-        }
-    }
-}
-
-impl Unresolved {
-    /// Returns the same with `prefix` before its message.
-    #[must_use]
-    pub(super) fn within(self, prefix: &str) -> Self {
-        match self {
-            Self::Missing(message) => Self::Missing(format!("{prefix}{message}")),
-            Self::Error(error) => {
-                Self::Error(EvalError { message: format!("{prefix}{}", error.message), ..error })
-            }
-        }
-    }
-
-    /// Returns the message.
-    pub(super) fn message(&self) -> &str {
-        match self {
-            Self::Missing(message) => message,
-            Self::Error(error) => &error.message,
-        }
-    }
-
-    /// Returns whether the rule itself is at fault, rather than a limit or something that nobody knows yet.
-    fn is_of_the_rule(&self) -> bool {
-        match self {
-            Self::Missing(_) => true,
-            Self::Error(error) => error.kind == kubewright_engine::EvalErrorKind::Evaluation,
-        }
-    }
-}
-
-impl From<Exhausted> for Unresolved {
-    fn from(exhausted: Exhausted) -> Self {
-        Self::Error(exhausted.into())
-    }
-}
-
-impl From<Unresolved> for EvalError {
-    fn from(unresolved: Unresolved) -> Self {
-        match unresolved {
-            Unresolved::Missing(message) => Self::new(message),
-            Unresolved::Error(error) => error,
-        }
     }
 }
 

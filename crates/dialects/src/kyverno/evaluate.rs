@@ -99,6 +99,11 @@ struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
+    /// Returns whether it is `element` that is checked.
+    fn is_same_element(&self, element: &Value) -> bool {
+        std::ptr::eq(self.object, element)
+    }
+
     fn whole(object: &'a Value) -> Self {
         Self { object, is_element: false, nesting: 0 }
     }
@@ -119,10 +124,28 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) message: String,
-    /// In the object; empty when it is not known.
+    /// In what was checked, as far as it is known.
     pub(super) path: Vec<Step>,
+    pub(super) from: From,
     /// In the document of the rule; empty when it is the whole rule.
     pub(super) at: Vec<Step>,
+}
+
+/// Where the path of a failure starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// At the element of the loop, or at the object outside of loops.
+    Element,
+    /// At what the loop itself is about.
+    Subject,
+    /// At the object.
+    Object,
+}
+
+impl Failure {
+    fn new(message: String) -> Self {
+        Self { message, path: Vec::new(), from: From::Element, at: Vec::new() }
+    }
 }
 
 impl RequestProgram for Judge {
@@ -251,25 +274,27 @@ impl Judge {
         context: &mut Context<'_>,
         notes: &mut Notes,
     ) -> Verdict {
-        let (holds, messages, at) = match conditions {
-            None => (true, None, Vec::new()),
-            Some(conditions) => {
-                let mark = notes.mark();
-                let result = conditions.value.evaluate(context, notes);
-                notes.rebase(mark, &conditions.path);
-                match result {
-                    Ok(verdict) => (verdict.holds, Some(verdict), conditions.path.clone()),
-                    Err(unresolved) => {
-                        return Verdict::Error(failed("failed to check deny conditions", unresolved));
-                    }
-                }
-            }
+        let Some(conditions) = conditions else {
+            return Verdict::Fail(Failure::new(self.message.denied(None, context)));
         };
-        match holds {
-            false => Verdict::Pass(self.message.passed.clone()),
-            true => {
-                let message = self.message.denied(messages.as_ref(), context);
-                Verdict::Fail(Failure { message, path: Vec::new(), at })
+        let (mark, path) = (notes.mark(), &conditions.path);
+        notes.open();
+        let result = conditions.value.evaluate(context, notes);
+        notes.close(|| trace::conditions("deny", &result));
+        notes.rebase(mark, path);
+        match result {
+            Err(unresolved) => Verdict::Error(failed("failed to check deny conditions", unresolved)),
+            Ok(verdict) if !verdict.holds => Verdict::Pass(self.message.passed.clone()),
+            Ok(verdict) => {
+                let message = self.message.denied(Some(&verdict), context);
+                let at = [path.as_slice(), verdict.at()].concat();
+                let looked_at = verdict.looked_at();
+                let from = match &looked_at {
+                    Some(found) if !found.is_element => From::Object,
+                    _ => From::Element,
+                };
+                let path = looked_at.map(|found| found.path).unwrap_or_default();
+                Verdict::Fail(Failure { message, path, from, at })
             }
         }
     }
@@ -294,6 +319,9 @@ impl Judge {
             };
             let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
             for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
+                if let Some(error) = one.misfit(&element.value) {
+                    return Verdict::Error(error);
+                }
                 context.checkpoint();
                 notes.open();
                 let verdict = self.element(one, (element, index), subject, context, notes);
@@ -304,7 +332,15 @@ impl Judge {
                     Verdict::Skip(_) | Verdict::Nothing(_) => {}
                     Verdict::Fail(mut failure) => {
                         failure.message = format!("validation failure: {}", failure.message);
-                        failure.path = one.path_of(index, failure.path, elements.value.as_array());
+                        if failure.from == From::Element {
+                            let mut path =
+                                one.path_of(index, &element.value, &elements.value, subject.object);
+                            path.append(&mut failure.path);
+                            failure.path = path;
+                        }
+                        if failure.from == From::Subject {
+                            failure.from = From::Element;
+                        }
                         if failure.at.is_empty() {
                             failure.at.clone_from(&one.path);
                         }
@@ -333,15 +369,6 @@ impl Judge {
         notes: &mut Notes,
     ) -> Verdict {
         let element = &sourced.value;
-        let is_map = element.as_object().is_some();
-        if one.element_scope == Some(true) && !is_map {
-            let kind = go_type(element);
-            return Verdict::Error(EvalError::new(format!(
-                "failed to process foreach: cannot use elementScope=true foreach rules for elements that are \
-                 not maps, expected type=map got type={kind}"
-            )));
-        }
-        let is_scoped = one.element_scope.unwrap_or(is_map);
         context.enter_sourced(sourced, index, subject.nesting);
         context.declare(&one.body.entries);
         match one.body.precondition(context, notes) {
@@ -353,11 +380,18 @@ impl Judge {
             }
             Err(error) => return Verdict::Error(error),
         }
-        let inner = match is_scoped {
+        let inner = match one.is_scoped(element) {
             true => Subject { object: element, is_element: true, nesting: subject.nesting + 1 },
             false => Subject { nesting: subject.nesting + 1, ..subject },
         };
-        self.check(&one.body.check, inner, context, notes)
+        let mut verdict = self.check(&one.body.check, inner, context, notes);
+        if let (Verdict::Fail(failure), Check::Pattern(_) | Check::AnyPattern(_)) =
+            (&mut verdict, &one.body.check)
+            && !inner.is_same_element(element)
+        {
+            failure.from = From::Subject;
+        }
+        verdict
     }
 
     /// Returns the exceptions that are about `object`.
@@ -436,7 +470,7 @@ impl Judge {
             Verdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
             Verdict::Nothing(reason) => Effect::Nothing(reason),
             Verdict::Error(error) => return Err(error),
-            Verdict::Fail(Failure { message, path, at }) => {
+            Verdict::Fail(Failure { message, path, at, .. }) => {
                 let is_refusal = self.actions.effective(evaluation)? == Action::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
                 match self.is_scored {
@@ -453,7 +487,9 @@ impl Body {
     fn precondition(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<Option<Text>, EvalError> {
         let Some(conditions) = &self.preconditions else { return Ok(None) };
         let mark = notes.mark();
+        notes.open();
         let result = conditions.value.evaluate(context, notes);
+        notes.close(|| trace::conditions("preconditions", &result));
         notes.rebase(mark, &conditions.path);
         let verdict = result.map_err(|unresolved| failed("failed to evaluate preconditions", unresolved))?;
         Ok(match (verdict.holds, verdict.text().as_str()) {
@@ -491,11 +527,55 @@ impl Rooted<Conditions> {
 }
 
 impl Loop {
-    /// Returns where in the object a failure is that was found at `path` of element `index`.
-    fn path_of(&self, index: usize, path: Vec<Step>, list: Option<&[Value]>) -> Vec<Step> {
+    /// Returns whether patterns are about the element rather than the object.
+    fn is_scoped(&self, element: &Value) -> bool {
+        self.element_scope.unwrap_or(element.as_object().is_some())
+    }
+
+    /// Returns the error of an element that cannot be what patterns are about.
+    fn misfit(&self, element: &Value) -> Option<EvalError> {
+        if self.element_scope != Some(true) || element.as_object().is_some() {
+            return None;
+        }
+        Some(EvalError::new(format!(
+            "failed to process foreach: cannot use elementScope=true foreach rules for elements that are not maps, \
+             expected type=map got type={}",
+            go_type(element)
+        )))
+    }
+
+    /// Returns where `element` stands in `object`: an object or array is found by being the same, anything else by the
+    /// path of the list.
+    fn path_of(&self, index: usize, element: &Value, list: &Value, object: &Value) -> Vec<Step> {
+        let mut path = Vec::new();
+        if find_same(object, element, &mut path) {
+            return path;
+        }
         let Some(keys) = &self.keys else { return Vec::new() };
-        let index = list.map(|_| Step::Index(index));
-        keys.iter().cloned().chain(index).chain(path).collect()
+        let index = list.as_array().map(|_| Step::Index(index));
+        keys.iter().cloned().chain(index).collect()
+    }
+}
+
+/// Finds the part of `value` that is the same allocation as `wanted`.
+fn find_same(value: &Value, wanted: &Value, path: &mut Vec<Step>) -> bool {
+    if value.is_same(wanted) {
+        return true;
+    }
+    let mut try_one = |step: Step, part: &Value| {
+        path.push(step);
+        let is_found = find_same(part, wanted, path);
+        if !is_found {
+            path.pop();
+        }
+        is_found
+    };
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().any(|(index, item)| try_one(Step::Index(index), item))
+        }
+        Value::Object(map) => map.iter().any(|(key, item)| try_one(Step::Key(key.clone()), item)),
+        _ => false,
     }
 }
 
@@ -585,7 +665,6 @@ fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
-        Value::Number(number) if number.as_i64().is_some() => "int64",
         Value::Number(_) => "float64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",

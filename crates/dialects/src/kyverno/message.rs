@@ -19,8 +19,8 @@ pub(super) struct Message {
 
 /// What came of comparing an object with a pattern.
 pub(super) enum Outcome<'a> {
-    /// It differs at this path.
-    At(&'a str),
+    /// It differs at a path, for a reason that is told when there is nothing better to say.
+    At { path: &'a str, reason: &'a str },
     /// It could not be compared.
     Execution(&'a str),
     /// It differs from every one of several patterns, each in these words.
@@ -42,7 +42,7 @@ impl Message {
     pub(super) fn violated(&self, outcome: &Outcome<'_>, context: &mut Context<'_>) -> String {
         let rule = &self.rule;
         let what = match outcome {
-            Outcome::At(path) => format!("rule {rule} failed at path {path}"),
+            Outcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
             Outcome::Execution(error) => format!("rule {rule} execution error: {error}"),
             Outcome::Each(failures) => failures.join(" "),
         };
@@ -54,15 +54,9 @@ impl Message {
                 let stop = if text.ends_with('.') { "" } else { "." };
                 format!("validation error: {text}{stop} {what}")
             }
-            (Err(_), Outcome::At(path)) => {
-                let error = format!("pattern mismatch at path {path}");
+            (Err(_), Outcome::At { reason, .. } | Outcome::Execution(reason)) => {
                 format!(
-                    "validation error: variables substitution error in rule {rule} execution error: {error}"
-                )
-            }
-            (Err(_), Outcome::Execution(error)) => {
-                format!(
-                    "validation error: variables substitution error in rule {rule} execution error: {error}"
+                    "validation error: variables substitution error in rule {rule} execution error: {reason}"
                 )
             }
             (Err(_), Outcome::Each(_)) => {

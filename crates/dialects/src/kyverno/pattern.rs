@@ -7,7 +7,7 @@
 mod compile;
 mod gotext;
 mod leaf;
-mod lint;
+pub(super) mod lint;
 mod node;
 mod place;
 mod stop;
@@ -65,6 +65,8 @@ pub(super) struct Mismatch {
     pub(super) at: Vec<Step>,
     pub(super) wanted: String,
     pub(super) found: String,
+    /// What happened, in Kyverno's words.
+    pub(super) message: String,
 }
 
 impl Pattern {
@@ -83,7 +85,6 @@ impl Pattern {
     }
 
     /// Returns the pattern for what describes Pods; nothing is compiled again.
-    #[expect(clippy::needless_pass_by_value, reason = "a pattern that is shared stays shared")]
     pub(super) fn under(self: Arc<Self>, to: Workload) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
             let entry = Entry {
@@ -112,14 +113,14 @@ impl Pattern {
     ) -> Result<Verdict, Exhausted> {
         let source = &self.source;
         if !notes.is_on() {
-            let mut walk = Walk { budget, notes, source, tells: false, sought: Vec::new() };
+            let mut walk = Walk { budget, notes, source, tells: false, conditions: 0, sought: Vec::new() };
             match walk.node(&self.node, object, &Place::ROOT) {
                 Ok(()) => return Ok(Verdict::Pass),
                 Err(Halt::Exhausted(exhausted)) => return Err(exhausted),
                 Err(Halt::Stop(_)) => {}
             }
         }
-        let mut walk = Walk { budget, notes, source, tells: true, sought: Vec::new() };
+        let mut walk = Walk { budget, notes, source, tells: true, conditions: 0, sought: Vec::new() };
         match walk.node(&self.node, object, &Place::ROOT) {
             Ok(()) => Ok(Verdict::Pass),
             Err(Halt::Exhausted(exhausted)) => Err(exhausted),
@@ -145,13 +146,15 @@ fn verdict(stop: Stop, sought: &[(Text, bool)]) -> Verdict {
     let Some(told) = stop.told else {
         return Verdict::Error { message: String::new(), at: Vec::new() };
     };
-    let Told { message, text_path, path, at, wanted, found } = *told;
+    let Told { message, text_path, path, at, wanted, found, .. } = *told;
     if kind.is_skip() {
         return Verdict::Skip { message, at };
     }
     let is_unsure = kind == stop::StopKind::Mismatch && sought.iter().any(|(_, is_there)| !is_there);
     match text_path {
-        Some(text_path) if !is_unsure => Verdict::Fail(Mismatch { text_path, path, at, wanted, found }),
+        Some(text_path) if !is_unsure => {
+            Verdict::Fail(Mismatch { text_path, path, at, wanted, found, message })
+        }
         _ => Verdict::Error { message, at },
     }
 }

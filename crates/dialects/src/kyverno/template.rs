@@ -4,7 +4,10 @@
 //! variable inside a longer text becomes text. Values of variables are never read for variables again.
 
 mod compact;
+mod compiled;
+mod composed;
 mod place;
+mod rebase;
 mod references;
 mod scan;
 mod variable;
@@ -14,9 +17,10 @@ use kubewright_lang::jmespath::{Functions, ParseErrorKind};
 use kubewright_value::{Map, Position, Step, Text, Value};
 
 pub(super) use compact::text_of;
+pub(super) use compiled::{Choice, Compiled};
 pub(super) use place::Place;
 use scan::Span;
-pub(super) use variable::{Choice, Compiled, Variable};
+pub(super) use variable::Variable;
 
 use super::context::{Context, Sourced, Unresolved};
 use super::mixed::{Mixed, Part};
@@ -115,11 +119,12 @@ impl Template {
         Self { root: self.root.rebased(to, "") }
     }
 
-    /// Returns the same template for the objects that make Pods, as a pattern that is put below the template of
-    /// the Pod, which is what paths in messages then show.
-    pub(super) fn rebased_below(&self, to: Workload) -> Self {
-        let below: String = to.keys().iter().flat_map(|key| ["/", key]).collect();
-        Self { root: self.root.rebased(to, &below) }
+    /// Returns the same template for the objects that make Pods. It is a pattern that is put `below` the template
+    /// of the Pod, and may be the `item` of a list of patterns; paths in messages show both.
+    pub(super) fn rebased_below(&self, to: Workload, below: Workload, item: Option<usize>) -> Self {
+        let mut path = item.map_or_else(String::new, |item| format!("/{item}"));
+        path.extend(below.keys().iter().flat_map(|key| ["/", key]));
+        Self { root: self.root.rebased(to, &path) }
     }
 
     /// Returns all variables, those in variables included.

@@ -3,6 +3,8 @@
 use kubewright_engine::{TraceNode, Tracer, Verdict as Seen};
 use kubewright_value::{Document, Value};
 
+use super::conditions;
+use super::context::Unresolved;
 use super::evaluate::{Loop, Verdict};
 use super::notes::{Note, Notes};
 
@@ -38,6 +40,26 @@ pub(super) fn element(one: &Loop, index: usize, element: &Value, verdict: &Verdi
         wanted: found,
         verdict: seen,
         at: one.path.clone(),
+        children: Vec::new(),
+    }
+}
+
+/// Returns what is said about conditions together.
+pub(super) fn conditions(what: &str, result: &Result<conditions::Verdict<'_>, Unresolved>) -> Note {
+    let (found, verdict) = match result {
+        Ok(verdict) => (String::new(), if verdict.holds { Seen::Yes } else { Seen::No }),
+        Err(unresolved) => (unresolved.message().to_owned(), Seen::Error),
+    };
+    Note { found, verdict, ..plain(what.to_owned()) }
+}
+
+fn plain(what: String) -> Note {
+    Note {
+        what,
+        found: String::new(),
+        wanted: String::new(),
+        verdict: Seen::No,
+        at: Vec::new(),
         children: Vec::new(),
     }
 }

@@ -6,6 +6,8 @@ use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
 use kubewright_value::{Budget, Position, Value};
 
+mod jmespath;
+
 use crate::arguments::{Eval, Language, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
@@ -19,6 +21,12 @@ use crate::session::complain;
 /// # Errors
 /// When the expression cannot be read or has no result.
 pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure> {
+    if arguments.list_functions {
+        return match arguments.language {
+            Language::Jmespath => jmespath::list_functions(),
+            _ => Err(Failure::usage("only the functions of `jmespath` can be listed")),
+        };
+    }
     let mut problems = Vec::new();
     let paths = std::slice::from_ref(&arguments.file);
     let found = load::find(paths);
@@ -36,6 +44,7 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
         (Language::Jsonpath, false) => values(&arguments.expression, &document.value)?,
         (Language::Jsonpath, true) => captured(&arguments.expression, &document.value)?,
         (Language::Gotemplate, _) => vec![rendered(arguments, &document.value)?],
+        (Language::Jmespath, _) => vec![jmespath::found(&arguments.expression, &document.value)?],
     };
     let mut out = standard_output();
     for line in lines {
@@ -92,12 +101,17 @@ fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {
         .map_err(|error| failure(text, error.message, error.position, 1))?;
     let namespace = target.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
     let context = Context::new().json("Target", target.clone()).json("Namespace", namespace);
-    let options = RuleOptions { allowed_functions: allowed.clone(), ..RuleOptions::default() };
-    let options = rules::dialect_options(&options, None);
-    let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+    let inputs = inputs(allowed);
     template
         .render(&context, &inputs, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))
+}
+
+/// Returns the present moment and a seed.
+fn inputs(allowed: &[String]) -> Inputs {
+    let options = RuleOptions { allowed_functions: allowed.to_vec(), ..RuleOptions::default() };
+    let options = rules::dialect_options(&options, None);
+    Inputs { now: options.now, random_seed: options.random_seed }
 }
 
 fn failure(expression: &str, message: String, position: Position, length: u32) -> Failure {

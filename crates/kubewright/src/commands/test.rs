@@ -13,13 +13,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kubewright_engine::Diagnostic;
+use kubewright_dialects::Options;
+use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_value::Document;
 
 use crate::arguments::{Test, TestFormat};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output};
+use crate::rules;
 use crate::session::complain;
 use crate::workers;
 use coverage::Coverage;
@@ -45,8 +47,10 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     let started = Instant::now();
     let found = load::find_tests(&arguments.paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
-    let library = Library::default();
-    let ran = workers::each(&found.inputs, |input| test(input, arguments, &library))?;
+    let options = rules::dialect_options(&arguments.options, None);
+    let shared =
+        Shared { library: Library::default(), dialects: kubewright_dialects::all(&options), options };
+    let ran = workers::each(&found.inputs, |input| test(input, arguments, &shared))?;
     let mut coverage = Coverage::default();
     let mut files = Vec::new();
     for part in ran {
@@ -71,6 +75,13 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     })
 }
 
+/// What all test files share.
+struct Shared {
+    library: Library,
+    options: Options,
+    dialects: Vec<Box<dyn Dialect>>,
+}
+
 /// What came of one input.
 #[derive(Default)]
 struct Ran {
@@ -81,12 +92,12 @@ struct Ran {
 }
 
 /// Runs the tests of one file.
-fn test(input: &Input, arguments: &Test, library: &Library) -> Ran {
+fn test(input: &Input, arguments: &Test, shared: &Shared) -> Ran {
     let mut ran = Ran::default();
     let documents = load::documents(std::slice::from_ref(input), &mut ran.problems);
     for document in documents.iter().filter(|document| !document.value.is_null()) {
         if kyverno::is_meant(document) {
-            theirs(document, input, arguments, library, &mut ran);
+            theirs(document, input, arguments, shared, &mut ran);
         } else {
             ours(document, input, arguments, &mut ran);
         }
@@ -103,17 +114,20 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     let folder = folder(input);
     let mut bench = Bench::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
     let results = file.cases.iter().map(|case| bench.run(case)).collect();
-    ran.coverage.add(bench.rules(), &bench.exercised);
+    if arguments.coverage {
+        ran.coverage.add(bench.rules(), &bench.exercised);
+    }
     let trace = trace_words(&file, &folder);
     ran.files.push(FileResult { file: title(input, file.name.as_deref()), trace, results });
 }
 
-/// Runs a test in Kyverno's format.
-fn theirs(document: &Document, input: &Input, arguments: &Test, library: &Library, ran: &mut Ran) {
+/// Runs a test in the format of `kyverno-test.yaml`.
+fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared, ran: &mut Ran) {
     let manner = kyverno::Manner {
         folder: &folder(input),
-        library,
-        options: &arguments.options,
+        library: &shared.library,
+        options: &shared.options,
+        dialects: &shared.dialects,
         has_coverage: arguments.coverage,
     };
     let Some(outcome) = kyverno::run(document, &manner, &mut ran.problems) else { return };

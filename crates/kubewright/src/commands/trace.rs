@@ -1,17 +1,21 @@
 //! `trace`: why each rule did what it did.
 
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Status, TraceNode};
-use kubewright_value::{Document, Map, Value, json};
+use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
+use kubewright_value::{Document, Location, Map, Value, json};
 
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::load;
-use crate::output::{ColorChoice, Needs, Paint, Target, json_place, standard_output, tree, visible};
+use crate::output::{ColorChoice, Needs, Paint, Target, json_place, short, standard_output, tree, visible};
 use crate::review::{ObjectReport, OutcomeRow, Question};
 use crate::rules;
 use crate::session::{Session, complain, no_objects};
+
+/// How much of a line of a rule is shown.
+const LONGEST: usize = 100;
 
 /// Runs the command.
 ///
@@ -47,13 +51,23 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
 pub(super) struct Outside {
     rule: String,
     reason: String,
+    // Whether a rule that was made from the same text is about the object, or is told.
+    is_told: bool,
 }
 
 /// Returns the rules whose scope leaves out the object.
 pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outside> {
     let request = question.request(document);
-    let rules = question.engine.rules().iter().filter(|rule| !rule.scope.admits(&request));
-    rules.map(|rule| Outside { rule: rule.id.to_string(), reason: rules::outside(rule, &request) }).collect()
+    let (inside, outside): (Vec<&Rule>, Vec<&Rule>) =
+        question.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
+    let spot = |rule: &Rule| (rule.location.source.name.clone(), rule.location.position);
+    let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
+    let tell = |rule: &Rule| Outside {
+        rule: rule.id.to_string(),
+        reason: rules::outside(rule, &request),
+        is_told: !told.insert(spot(rule)),
+    };
+    outside.into_iter().map(tell).collect()
 }
 
 /// Writes traces in the chosen format.
@@ -80,6 +94,7 @@ impl Writer {
         }
         for outside in outside {
             match self.format {
+                TraceFormat::Tree if outside.is_told => {}
                 TraceFormat::Tree => {
                     self.is_first = false;
                     let head = format!("{}  on {}", visible(&outside.rule), visible(&report.subject));
@@ -126,11 +141,15 @@ impl Writer {
         }
         if !row.path.is_empty() {
             let place = paint.cyan(&visible(&format!("{}:{}", report.location.file, row.position)));
-            let item = row.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
-            writeln!(self.out, "      {place}  {}{}", visible(&row.path), visible(&item))?;
+            writeln!(self.out, "      {place}  {}", visible(&row.part()))?;
         }
-        if let Some(location) = &row.rule_location {
-            writeln!(self.out, "      {}", paint.cyan(&visible(&location.to_string())))?;
+        let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
+        if let Some(location) = row.rule_location.as_ref().filter(|place| !is_shown(place, children)) {
+            let rule = row.trace.as_ref().and_then(|trace| trace.location.as_ref());
+            let is_whole = rule.is_some_and(|rule| rule.position == location.position);
+            let line = location.source.line(location.position.line).filter(|_| !is_whole).unwrap_or_default();
+            let place = paint.cyan(&visible(&location.to_string()));
+            writeln!(self.out, "{}", format!("      {place}  {}", short(line.trim(), LONGEST)).trim_end())?;
         }
         Ok(())
     }
@@ -147,6 +166,15 @@ impl Writer {
         }
         self.out.flush()
     }
+}
+
+/// Returns whether a node that is not as wanted stands at `place`, so that the tree has shown it.
+fn is_shown(place: &Location, nodes: &[TraceNode]) -> bool {
+    nodes.iter().any(|node| {
+        let stands_there = node.location.as_ref().is_some_and(|location| location.position == place.position);
+        let is_wrong = matches!(node.verdict, Verdict::No | Verdict::Error);
+        (stands_there && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
+    })
 }
 
 fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {

@@ -1,4 +1,4 @@
-//! Files that describe a part of a cluster: `World`, and `ClusterResource` and `Context` of Kyverno's users.
+//! Files that describe a part of a cluster: `World`, and `ClusterResource`, `Context` and `Test` of `cli.kyverno.io`.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Cluster {
         let group = text("apiVersion").split('/').next().unwrap_or_default();
         matches!(
             (group, text("kind")),
-            ("cli.kyverno.io", "ClusterResource" | "Context") | ("kubewright.dev", "World")
+            ("cli.kyverno.io", "ClusterResource" | "Context" | "Test") | ("kubewright.dev", "World")
         )
     }
 
@@ -37,9 +37,18 @@ impl Cluster {
         problems: &mut Vec<Diagnostic>,
     ) -> Result<Vec<Value>, Vec<Diagnostic>> {
         let mut reader = Reader::ignoring_case(document);
-        if document.value.get("kind").and_then(Value::as_str) == Some("World") {
-            let objects = world(&mut reader, document, answers, problems);
-            return reader.finish(objects);
+        match document.value.get("kind").and_then(Value::as_str) {
+            Some("World") => {
+                reader.check_fields(WORLD_FIELDS);
+                let objects = world(&mut reader, document, answers, problems);
+                return reader.finish(objects);
+            }
+            // Whatever else it says is for `test`.
+            Some("Test") => {
+                let objects = world(&mut reader, document, answers, problems);
+                return reader.finish(objects);
+            }
+            _ => {}
         }
         reader.check_fields(&["apiVersion", "kind", "metadata", "spec"]);
         let objects = reader.field("spec", |reader| {
@@ -57,7 +66,6 @@ fn world(
     answers: &mut Answers,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Value> {
-    reader.check_fields(WORLD_FIELDS);
     answers.read_calls(reader);
     answers.read_images(reader);
     let folder = Path::new(&document.source.name).parent().unwrap_or(Path::new(""));

@@ -31,7 +31,7 @@ const RESOURCE_TYPE_FIELDS: &[&str] = &[
     "storageVersionHash",
 ];
 /// The variable that also selects the operation.
-const OPERATION: &str = "request.operation";
+pub(super) const OPERATION: &str = "request.operation";
 
 /// Values of variables.
 #[derive(Debug, Clone, Default)]
@@ -64,12 +64,17 @@ struct Subresource {
 }
 
 impl Values {
-    /// Reads a `Values` document; the older form without `apiVersion` and `kind` is read too.
+    /// Reads a `Values` document; the older form without `apiVersion` and `kind` is read too, and so are the values in a
+    /// `Test`.
     ///
     /// # Errors
     /// With everything that is wrong with it.
     pub(crate) fn read(document: &Document) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = Reader::ignoring_case(document);
+        if document.value.get("kind").and_then(Value::as_str) == Some("Test") {
+            let values = reader.field("values", Self::fields).unwrap_or_default();
+            return reader.finish(values);
+        }
         reader.check_fields(FILE_FIELDS);
         let values = Self::fields(&mut reader);
         reader.finish(values)

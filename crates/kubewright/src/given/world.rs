@@ -1,9 +1,14 @@
 //! A world made of files: objects, answers to calls, and values of variables.
 
-use kubewright_engine::{Answer, ClosedWorld, Query, Request, RuleId, World};
+use std::sync::OnceLock;
+
+use kubewright_engine::{Answer, ClosedWorld, ObjectName, Operation, Query, Request, RuleId, World};
 use kubewright_value::{Text, Value};
 
+use super::values::OPERATION;
 use super::{Answers, Values};
+use crate::load::{self, Input};
+use crate::request;
 
 /// A world that is known completely, with values of variables.
 #[derive(Debug, Default)]
@@ -11,14 +16,45 @@ pub(crate) struct GivenWorld {
     objects: ClosedWorld,
     answers: Answers,
     values: Values,
+    manifests: Manifests,
+    /// Whether nobody answers calls but those who were named.
+    is_offline: bool,
+}
+
+/// The manifests that are judged, which a cluster would hold too. They are read only when a rule asks for
+/// something that is among them, because there may be very many.
+#[derive(Debug, Default)]
+struct Manifests {
+    inputs: Vec<Input>,
+    /// The namespace of those that name none.
+    namespace: String,
+    /// What exists besides.
+    objects: Vec<Value>,
+    all: OnceLock<ClosedWorld>,
 }
 
 impl GivenWorld {
     /// Returns a world with `objects` in it. Namespaces that the values describe replace those among the objects.
     pub(crate) fn new(objects: impl IntoIterator<Item = Value>, answers: Answers, values: Values) -> Self {
         let namespaces = values.namespaces().cloned().collect::<Vec<_>>();
-        let objects = ClosedWorld::new(objects.into_iter().chain(namespaces));
-        Self { objects, answers, values }
+        let objects: Vec<Value> = objects.into_iter().chain(namespaces).collect();
+        let manifests = Manifests { objects: objects.clone(), ..Manifests::default() };
+        Self { objects: ClosedWorld::new(objects), answers, values, manifests, is_offline: false }
+    }
+
+    /// Returns this world, in which the objects are not a whole cluster: what the API server would list is not known.
+    pub(crate) fn offline(self) -> Self {
+        Self { is_offline: true, ..self }
+    }
+
+    /// Returns this world, in which calls and ConfigMaps are also answered from `inputs`; objects there that name no
+    /// namespace are in `namespace`.
+    pub(crate) fn with(mut self, inputs: &[Input], namespace: &str) -> Self {
+        // Standard input can be read only once.
+        let files = inputs.iter().filter(|input| matches!(input, Input::File(_)));
+        self.manifests.inputs = files.cloned().collect();
+        namespace.clone_into(&mut self.manifests.namespace);
+        self
     }
 
     /// Returns the values of variables.
@@ -27,12 +63,46 @@ impl GivenWorld {
     }
 }
 
+impl Manifests {
+    fn all(&self) -> &ClosedWorld {
+        self.all.get_or_init(|| {
+            // What is wrong with them is told by those who judge them.
+            let documents = load::documents(&self.inputs, &mut Vec::new());
+            let found = load::objects_of(documents, &mut Vec::new());
+            let stored = found.iter().map(|found| request::stored(&found.value, &self.namespace).object);
+            ClosedWorld::new(stored.chain(self.objects.iter().cloned()))
+        })
+    }
+}
+
 impl World for GivenWorld {
     fn get(&self, query: &Query) -> Answer {
-        self.answers.get(query).unwrap_or_else(|| self.objects.get(query))
+        if let Some(answer) = self.answers.get(query) {
+            return answer;
+        }
+        if self.is_offline && matches!(query, Query::Api(_)) {
+            return Answer::Unknown;
+        }
+        let is_among_manifests = match query {
+            Query::Api(_) => true,
+            Query::Object(ObjectName { kind, .. }) => kind == "ConfigMap",
+            _ => false,
+        };
+        if is_among_manifests && !self.manifests.inputs.is_empty() {
+            return self.manifests.all().get(query);
+        }
+        self.objects.get(query)
     }
 
     fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.values.given(rule, request)
+        let mut given = self.values.given(rule, request);
+        // The request says it itself, and may have it from elsewhere; only what no manifest can be about is a mere
+        // value.
+        let is_selected = |value: &Value| {
+            let operation = value.as_str().and_then(Operation::named);
+            operation.is_some_and(|operation| operation != Operation::Connect)
+        };
+        given.retain(|(name, value)| name != OPERATION || !is_selected(value));
+        given
     }
 }

@@ -61,6 +61,11 @@ pub(crate) fn find_tests(paths: &[String], name: Option<&str>) -> Found {
     search(paths, &looked_for, Hidden::Searched, &|path: &Path| is_called(path, &names))
 }
 
+/// Returns whether `text` is an address rather than a path.
+pub(crate) fn is_address(text: &str) -> bool {
+    ["http://", "https://", "git@", "ssh://"].iter().any(|start| text.starts_with(start))
+}
+
 fn is_called(path: &Path, names: &[&str]) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
 }
@@ -97,6 +102,11 @@ fn search(paths: &[String], looked_for: &str, hidden: Hidden, wanted: Wanted<'_>
 type Part = (Vec<Input>, Vec<Diagnostic>);
 
 fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
+    if is_address(text) {
+        let message = format!("cannot read `{text}`: it is an address, and nothing is fetched");
+        let problem = codes::about_path(&UNREADABLE, text, message);
+        return Err(Box::new(problem.help("fetch it yourself, for example with `curl -O`")));
+    }
     let path = Path::new(text);
     let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
     match fs::metadata(path) {

@@ -1,6 +1,6 @@
 //! `wgpolicyk8s.io/v1alpha2` reports: one for each namespace, one for objects without any.
 //!
-//! A skip of a rule language in which that says no more than that the rule is not about the object is counted and has no row.
+//! A skip that says no more than that the rule is not about the object is counted and has no row.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -10,9 +10,6 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{Ending, Show, Target, yaml};
 use crate::review::{Counts, ObjectReport, OutcomeRow};
-
-/// The rule languages in which a rule that is not about an object has an outcome.
-const SILENT: [&str; 1] = ["modrule"];
 
 /// Shows reports as objects that a cluster's dashboards read.
 pub(crate) struct PolicyReport {
@@ -32,7 +29,7 @@ impl Show for PolicyReport {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let (counts, results) = self.by_namespace.entry(report.namespace.clone()).or_default();
         *counts += report.counts;
-        let is_told = |row: &&OutcomeRow| row.status != Status::Skip || !SILENT.contains(&row.rule.dialect);
+        let is_told = |row: &&OutcomeRow| row.status != Status::Skip || row.is_judged;
         for row in report.outcomes.iter().filter(is_told) {
             // As text at once, because that is a fraction of the value's size.
             results.push_str(&yaml::text(&Value::array(vec![result(row, report)])));

@@ -54,13 +54,9 @@ impl Table {
         }
         let place = format!("{}:{}", report.location.file, row.position.line);
         let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
-        let item = row.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
-        match row.path.as_str() {
+        match row.part().as_str() {
             "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
-            path => {
-                let path = format!("{path}{item}");
-                writeln!(self.out, "        {}  {}", paint.cyan(&visible(&place)), visible(&path))?;
-            }
+            part => writeln!(self.out, "        {}  {}", paint.cyan(&visible(&place)), visible(part))?,
         }
         match rule_place {
             Some(place) => writeln!(self.out, "        {}", paint.cyan(&visible(&place))),

@@ -6,8 +6,12 @@ use super::paint::{Paint, short, visible};
 
 /// The widest column of the tree.
 const WIDEST: usize = 60;
+/// The widest group that stands on one line.
+const WIDEST_LINE: usize = 100;
 /// How much of a value is shown.
 const LONGEST: usize = 100;
+/// How much of it is shown where it is as wanted and stands among others.
+const REMINDER: usize = 32;
 /// How deep a tree is shown.
 const DEEPEST: usize = 16;
 
@@ -22,6 +26,10 @@ pub(crate) fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
     let what = widest(&looked, |node| &node.what);
     let found = widest(&looked, |node| &node.found);
     for node in &looked {
+        if let Some(line) = on_one_line(node, &indent, what, paint) {
+            text.push_str(&line);
+            continue;
+        }
         let mark = mark(node.verdict, paint);
         let mut line = format!("{indent}{mark} {:what$}", visible(&node.what));
         // What is too long for the column has a line of its own.
@@ -38,7 +46,10 @@ pub(crate) fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         }
         text.push_str(line.trim_end());
         text.push('\n');
-        if let (Verdict::No | Verdict::Error, Some(location)) = (node.verdict, &node.location) {
+        // What is below says it better.
+        let is_wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+        let is_explained = node.children.iter().any(|child| is_wrong(child) && child.location.is_some());
+        if let (true, false, Some(location)) = (is_wrong(node), is_explained, &node.location) {
             text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
         }
         text.push_str(&tree(&node.children, depth + 1, paint));
@@ -47,6 +58,38 @@ pub(crate) fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         text.push_str(&format!("{indent}{}\n", paint.dim(&format!("· {}", visible(&node.what)))));
     }
     text
+}
+
+/// Returns a group of short things on one line, and below it where the first of them stands that is not as wanted.
+fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Option<String> {
+    let is_short = |child: &TraceNode| child.children.is_empty() && child.wanted.is_empty();
+    let is_group = node.found.is_empty() && node.wanted.is_empty() && !node.children.is_empty();
+    if !is_group || !node.children.iter().all(is_short) {
+        return None;
+    }
+    let is_wrong = |child: &TraceNode| matches!(child.verdict, Verdict::No | Verdict::Error);
+    let (mut plain, mut painted) = (0, Vec::new());
+    for child in &node.children {
+        let found = match child.found.as_str() {
+            found if is_wrong(child) && !found.is_empty() => format!(" → {}", short(found, LONGEST)),
+            _ => String::new(),
+        };
+        // What is as wanted needs no more than a reminder.
+        let longest = if is_wrong(child) { LONGEST } else { REMINDER };
+        let text = format!("{}{found}", short(&child.what, longest));
+        plain += text.chars().count() + 5;
+        painted.push(format!("{} {text}", mark(child.verdict, paint)));
+    }
+    if plain > WIDEST_LINE {
+        return None;
+    }
+    let head = format!("{} {:width$}", mark(node.verdict, paint), visible(&node.what));
+    let mut text = format!("{indent}{head}   {}\n", painted.join("   "));
+    let wrong = node.children.iter().find(|child| is_wrong(child));
+    if let Some(location) = wrong.and_then(|child| child.location.as_ref()) {
+        text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
+    }
+    Some(text)
 }
 
 fn mark(verdict: Verdict, paint: Paint) -> String {

@@ -64,7 +64,14 @@ fn what_rules_look_up_can_be_given() {
         POD,
     );
     check_with("kyverno-world-missing", "apply kyverno/lookups/policy.yaml -r -", POD);
+    check("kyverno-world-manifests", "apply kyverno/lookups/names.yaml -r kyverno/labels/resources.yaml");
     check_with("kyverno-world-set", "apply kyverno/lookups/policy.yaml -r - --set limit=9,count=1", POD);
+}
+
+#[test]
+fn exceptions_are_checked_too() {
+    check("kyverno-lint-exceptions", "lint kyverno/lookups -e kyverno/labels/exception.yaml");
+    check("kyverno-no-exceptions", "lint kyverno/lookups -e kyverno/labels/values.yaml");
 }
 
 #[test]

@@ -39,6 +39,9 @@ pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) 
         // These are most of all there is, and cost no level.
         Node::Current => Ok(Cow::Borrowed(current)),
         Node::Literal(value) => Ok(Cow::Borrowed(value)),
+        Node::Path(first, steps) => {
+            path::value(budget, first, steps, current).map_err(|failure| failure.at(expr.at))
+        }
         _ => {
             let at = |exhausted| Failure::from(exhausted).at(expr.at);
             budget.step(1).map_err(at)?;
@@ -52,9 +55,7 @@ pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) 
 
 fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Evaluated<'a> {
     match &expr.node {
-        Node::Current => Ok(Cow::Borrowed(current)),
-        Node::Literal(value) => Ok(Cow::Borrowed(value)),
-        Node::Path(first, steps) => path::value(budget, first, steps, current),
+        Node::Current | Node::Literal(_) | Node::Path(..) => eval(budget, expr, current),
         Node::Projection(projection) => project::project(budget, projection, current),
         Node::Pipe(parts) => {
             parts.iter().try_fold(Cow::Borrowed(current), |value, part| on(budget, part, value))

@@ -136,7 +136,10 @@ impl Rewriter<'_> {
                     let steps = std::iter::once(Step::Expr(self.expr(inner))).chain(rest.iter().cloned());
                     Node::Path(first.clone(), steps.collect())
                 }
-                (Node::Current, _) => Node::Path(first.clone(), self.steps(steps)),
+                (Node::Current, _) => match self.steps(steps) {
+                    steps if steps.is_empty() => Node::Current,
+                    steps => Node::Path(first.clone(), steps),
+                },
                 _ => Node::Path(Box::new(self.expr(first)), steps.clone()),
             },
             Node::Projection(projection) => Node::Projection(Box::new(Projection {
@@ -240,6 +243,18 @@ mod tests {
         finds("to_string(a.b)", r#""2""#);
         finds("z || a.b", "2");
         finds("a.b == `2` && !(a.b == `1`)", "true");
+    }
+
+    #[test]
+    fn a_path_can_become_the_value_itself() {
+        let strip = |keys: &[&str]| keys.starts_with(&["a", "b"]).then(|| (2, Vec::new()));
+        let value = json::parse(r#"{"c":[1]}"#).expect("JSON");
+        for (text, want) in
+            [("a.b", r#"{"c":[1]}"#), ("a.b.c", "[1]"), ("keys(a.b)", r#"["c"]"#), ("a.b.c[]", "[1]")]
+        {
+            let stripped = parse(text).rewritten(&strip).expect(text);
+            assert_eq!(stripped.evaluate(&value, &mut Budget::default()).expect(text).to_string(), want);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::fields::{Placed, child, within};
 use crate::kyverno::conditions::Conditions;
 use crate::kyverno::context::Entry;
 use crate::kyverno::diagnostics as code;
-use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source};
+use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source, compile_pattern};
 use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
@@ -44,6 +44,8 @@ pub(super) struct PatternParts {
     pub(super) template: Template,
     /// Where it has no variables.
     pub(super) constant: Option<Arc<Pattern>>,
+    /// Whether it is one of an `anyPattern`.
+    is_entry: bool,
     pub(super) path: Vec<Step>,
 }
 
@@ -83,12 +85,12 @@ impl Compiler<'_> {
 
     fn check(&mut self, method: &Method) -> CheckParts {
         match method {
-            Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern)),
+            Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern, false)),
             Method::AnyPattern(patterns) => {
                 let items = patterns.value.as_array().unwrap_or_default().iter().enumerate();
                 let place = |i| child(&patterns.path, i);
-                let each =
-                    items.map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }));
+                let each = items
+                    .map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }, true));
                 CheckParts::AnyPattern(each.collect())
             }
             Method::Deny(conditions) => {
@@ -129,11 +131,11 @@ impl Compiler<'_> {
         Rooted { value, path: conditions.path.clone() }
     }
 
-    fn pattern(&mut self, pattern: &Placed<Value>) -> PatternParts {
+    fn pattern(&mut self, pattern: &Placed<Value>, is_entry: bool) -> PatternParts {
         let template = self.template(pattern);
         let constant =
-            template.constant().map(|value| Arc::new(Pattern::compile(&Mixed::Own(value.clone()))));
-        PatternParts { template, constant, path: pattern.path.clone() }
+            template.constant().map(|value| Arc::new(compile_pattern(&Mixed::Own(value.clone()), is_entry)));
+        PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
     fn template(&mut self, value: &Placed<Value>) -> Template {
@@ -174,9 +176,13 @@ impl BodyParts {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
             check: match &self.check {
-                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place)),
+                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place, None)),
                 CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
-                    patterns: patterns.iter().map(|pattern| pattern.build(workload, place)).collect(),
+                    patterns: patterns
+                        .iter()
+                        .enumerate()
+                        .map(|(item, pattern)| pattern.build(workload, place, Some(item)))
+                        .collect(),
                 }),
                 CheckParts::Deny(conditions) => {
                     Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
@@ -199,15 +205,18 @@ impl Rooted<Conditions> {
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload, place: PatternPlace) -> OnePattern {
+    fn build(&self, workload: Workload, place: PatternPlace, item: Option<usize>) -> OnePattern {
         let below = match place {
             PatternPlace::Object => workload,
             PatternPlace::Element => Workload::Pod,
         };
-        let source = match (&self.constant, place) {
-            (Some(pattern), _) => Source::Constant(Arc::clone(pattern).under(below)),
-            (None, PatternPlace::Object) => Source::Variable(self.template.rebased_below(workload), below),
-            (None, PatternPlace::Element) => Source::Variable(self.template.rebased(workload), below),
+        let source = match &self.constant {
+            Some(pattern) => Source::Constant(Arc::clone(pattern).under(below)),
+            None => Source::Variable {
+                template: self.template.rebased_below(workload, below, item),
+                workload: below,
+                is_entry: self.is_entry,
+            },
         };
         OnePattern { source, path: self.path.clone() }
     }

@@ -362,7 +362,7 @@ fn elements_of_loops_are_seen_by_what_is_declared_in_the_loop() {
         let mut found = Vec::new();
         for (i, item) in ["p", "q"].iter().enumerate() {
             context.checkpoint();
-            context.enter(&Value::from(*item), i, 0);
+            context.enter_sourced(&Sourced::foreign(Value::from(*item)), i, 0);
             context.declare(inner);
             found.push(shown("{{ e }}", context));
             context.checkpoint();
@@ -442,4 +442,57 @@ fn entries_follow_a_rule_to_its_controllers() {
         shown("{{ v }}", context)
     });
     assert_eq!(found, r#"foreign "in""#);
+}
+
+#[test]
+fn chains_and_crowds_of_entries_end_in_a_result_or_a_limit() {
+    let chain: Vec<String> = (0..2000)
+        .map(|i| match i {
+            0 => r#"{"name":"v0","variable":{"value":"x"}}"#.to_owned(),
+            i => format!(r#"{{"name":"v{i}","variable":{{"value":"{{{{ v{} }}}}"}}}}"#, i - 1),
+        })
+        .collect();
+    let declared = format!("[{}]", chain.join(","));
+    assert_eq!(widget().finds(&declared, "{{ v20 }}"), r#""x""#);
+    assert!(widget().finds(&declared, "{{ v1999 }}").contains("nested deeper than 256 levels"));
+}
+
+#[test]
+fn what_an_object_says_cannot_change_an_expression() {
+    let hostile = [
+        r#"' || request.object || '"#,
+        r#"\' || request.object || \'"#,
+        r#"\"#,
+        r#"`1` || "#,
+        r#"" || request || ""#,
+        "{{ request.object }}",
+        "]",
+        "a.b[0]",
+        "\u{0}\n\u{2028}",
+    ];
+    for text in hostile {
+        let mut setting = widget();
+        let object = setting.request.object.as_object_mut().unwrap();
+        object.insert("x".into(), Value::from(text));
+        let quoted = json::quote(text);
+        let found = |template: &str| setting.finds("[]", template);
+        assert_eq!(
+            found("{{ to_string('<{{ request.object.x }}>') }}"),
+            format!("foreign {}", json::quote(&format!("<{text}>")))
+        );
+        assert_eq!(found("{{ `[\"{{ request.object.x }}\"]` }}"), format!("foreign [{quoted}]"));
+        // A text that is JSON is that, which is data as well.
+        let value = json::parse(text).unwrap_or_else(|_| Value::from(text));
+        assert_eq!(found("{{ `{{ request.object.x }}` }}"), format!("foreign {value}"));
+        for template in
+            ["{{ request.object.{{ request.object.x }} }}", "{{ request.object.\"{{ request.object.x }}\" }}"]
+        {
+            let missing = found(template);
+            assert!(
+                missing.starts_with("missing: ") && missing.contains("Unknown key"),
+                "{template} {missing}"
+            );
+        }
+        assert!(found("{{ request.object.spec.l[{{ request.object.x }}] }}").contains("incorrect query"));
+    }
 }

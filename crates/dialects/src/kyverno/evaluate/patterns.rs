@@ -6,9 +6,10 @@ use std::sync::Arc;
 use kubewright_engine::EvalError;
 use kubewright_value::{Exhausted, Step, Value};
 
-use super::{Failure, Verdict, failed};
+use super::{Failure, From, Verdict, failed};
 use crate::kyverno::context::Context;
 use crate::kyverno::message::{Message, Outcome};
+use crate::kyverno::mixed::Mixed;
 use crate::kyverno::notes::{Note, Notes};
 use crate::kyverno::pattern::{self, Mismatch, Pattern};
 use crate::kyverno::source::Workload;
@@ -30,7 +31,12 @@ pub(in crate::kyverno) enum Source {
     /// It is the same for every object.
     Constant(Pattern),
     /// It has variables in it, and is made for each object.
-    Variable(Template, Workload),
+    Variable { template: Template, workload: Workload, is_entry: bool },
+}
+
+/// Compiles a pattern that stands alone, or is one of several.
+pub(in crate::kyverno) fn compile_pattern(source: &Mixed, is_entry: bool) -> Pattern {
+    if is_entry { Pattern::compile_entry(source) } else { Pattern::compile(source) }
 }
 
 impl OnePattern {
@@ -49,14 +55,20 @@ impl OnePattern {
                 Verdict::Error(EvalError::new(message.violated(&Outcome::Execution(&error), context)))
             }
             Ok(pattern::Verdict::Fail(mismatch)) => {
-                let text = message.violated(&Outcome::At(&mismatch.text_path), context);
+                let outcome = Outcome::At { path: &mismatch.text_path, reason: &mismatch.message };
+                let text = message.violated(&outcome, context);
                 Verdict::Fail(self.failure(text, mismatch))
             }
         }
     }
 
     fn failure(&self, message: String, mismatch: Mismatch) -> Failure {
-        Failure { message, path: mismatch.path, at: [self.path.as_slice(), &mismatch.at].concat() }
+        Failure {
+            message,
+            path: mismatch.path,
+            from: From::Element,
+            at: [self.path.as_slice(), &mismatch.at].concat(),
+        }
     }
 
     fn compare(
@@ -68,11 +80,11 @@ impl OnePattern {
         let mark = notes.mark();
         let pattern = match &self.source {
             Source::Constant(pattern) => Cow::Borrowed(pattern),
-            Source::Variable(template, workload) => {
+            Source::Variable { template, workload, is_entry } => {
                 let resolved = template
                     .resolve(context)
                     .map_err(|unresolved| failed("variable substitution failed", unresolved))?;
-                Cow::Owned(Arc::new(Pattern::compile(&resolved)).under(*workload))
+                Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
             }
         };
         let verdict = pattern.check(object, context.budget(), notes);
@@ -129,7 +141,7 @@ impl AnyPattern {
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
         Verdict::Fail(match failed {
             Some((pattern, mismatch)) => pattern.failure(text, mismatch),
-            None => Failure { message: text, path: Vec::new(), at: Vec::new() },
+            None => Failure::new(text),
         })
     }
 

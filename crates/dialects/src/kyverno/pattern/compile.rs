@@ -6,8 +6,8 @@ use kubewright_value::{Text, Value};
 
 use super::gotext;
 use super::leaf::Leaf;
-use super::node::{Anchor, Entry, Exists, MapNode, Node};
-use super::written::Written;
+use super::node::{Anchor, Entry, Exists, MapNode, Node, Role};
+use super::written::{Written, merged};
 use crate::kyverno::mixed::{Mixed, Part};
 
 /// How deep a pattern may be.
@@ -18,15 +18,6 @@ pub(super) const DEPTH: u32 = 256;
 pub(super) struct Compiler {
     /// Whether every number is a double, as in `anyPattern`.
     pub(super) has_doubles: bool,
-}
-
-/// What an object is to Kubernetes, as far as it matters here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Plain,
-    Metadata,
-    /// Labels or annotations.
-    Tags,
 }
 
 /// A node, and whether there is an anchor in it.
@@ -47,7 +38,7 @@ impl Compiler {
             return Made { node: Node::TooDeep, has_anchors: false };
         };
         if let Some(entries) = entries(source) {
-            return self.map(entries, role, depth);
+            return self.map(&entries, role, depth);
         }
         if let Some(items) = items(source) {
             return self.list(&items, depth);
@@ -59,14 +50,14 @@ impl Compiler {
         match source {
             Mixed::Own(Value::String(text)) => Some(Leaf::text(&Written::own(text))),
             Mixed::Foreign(Value::String(text)) => Some(Leaf::text(&Written::foreign(text))),
-            Mixed::Text(parts) => Some(Leaf::text(&Written::of_parts(parts))),
+            Mixed::Text(parts) => Some(Leaf::text(&Written::of_parts(&merged(parts)))),
             Mixed::Own(Value::Null) | Mixed::Foreign(Value::Null) => Some(Leaf::Null),
             Mixed::Own(Value::Bool(boolean)) | Mixed::Foreign(Value::Bool(boolean)) => {
                 Some(Leaf::Bool(*boolean))
             }
-            Mixed::Own(Value::Number(number)) | Mixed::Foreign(Value::Number(number)) => {
-                Some(Leaf::number(*number, self.has_doubles))
-            }
+            Mixed::Own(Value::Number(number)) => Some(Leaf::number(*number, self.has_doubles)),
+            // Numbers that were looked up or computed are doubles.
+            Mixed::Foreign(Value::Number(number)) => Some(Leaf::number(*number, true)),
             _ => None,
         }
     }
@@ -91,10 +82,10 @@ impl Compiler {
         Made { node: Node::Each(Box::new(made.node)), has_anchors }
     }
 
-    fn map(self, entries: Vec<(Key<'_>, Cow<'_, Mixed>)>, role: Role, depth: u32) -> Made {
+    fn map(self, entries: &[(Key<'_>, Cow<'_, Mixed>)], role: Role, depth: u32) -> Made {
         let mut compiled: Vec<(Entry, bool)> = Vec::with_capacity(entries.len());
         // Of labels and annotations only texts are looked at.
-        for (key, value) in &entries {
+        for (key, value) in entries {
             if role != Role::Tags || matches!(self.leaf(value), Some(Leaf::Some | Leaf::Text(_))) {
                 compiled.push(self.entry(&Written::of_parts(key), value, role, depth));
             }
@@ -131,7 +122,7 @@ impl Compiler {
         let made = match anchor {
             Some(Anchor::Existence) => self.existence(value, depth),
             Some(Anchor::Negation) => Made { node: Node::Ignored, has_anchors: false },
-            _ => self.node(value, role_below(role, &name), depth),
+            _ => self.node(value, role.below(&name), depth),
         };
         let entry = Entry {
             raw: Text::new(raw.text()),
@@ -161,19 +152,11 @@ impl Compiler {
     }
 }
 
-fn role_below(role: Role, key: &str) -> Role {
-    match (role, key) {
-        (Role::Metadata, "labels" | "annotations") => Role::Tags,
-        (_, "metadata") => Role::Metadata,
-        _ => Role::Plain,
-    }
-}
-
 /// Returns whether the author wrote `"*"`.
 fn is_star(value: &Mixed) -> bool {
     match value {
         Mixed::Own(Value::String(text)) => text == "*",
-        Mixed::Text(parts) => Written::of_parts(parts).is_own("*"),
+        Mixed::Text(parts) => Written::of_parts(&merged(parts)).is_own("*"),
         _ => false,
     }
 }
@@ -190,7 +173,7 @@ fn entries(source: &Mixed) -> Option<Vec<(Key<'_>, Cow<'_, Mixed>)>> {
             .map(|(key, value)| (whole(key, false), Cow::Owned(Mixed::Foreign(value.clone()))))
             .collect(),
         Mixed::Map(entries) => {
-            entries.iter().map(|(key, value)| (Cow::Borrowed(key.as_slice()), Cow::Borrowed(value))).collect()
+            entries.iter().map(|(key, value)| (merged(key), Cow::Borrowed(value))).collect()
         }
         _ => return None,
     };

@@ -3,7 +3,8 @@
 use kubewright_lang::glob;
 use kubewright_value::{Step, Value};
 
-use super::node::Anchor;
+use super::compile::DEPTH;
+use super::node::{Anchor, Role};
 use super::written::Written;
 
 /// Something in a pattern that its author should know.
@@ -39,24 +40,14 @@ pub(in crate::kyverno) fn lint(pattern: &Value) -> Vec<Lint> {
     linter.found
 }
 
-/// How deep a pattern is looked through.
-const DEPTH: usize = 256;
-
 struct Linter {
     at: Vec<Step>,
     found: Vec<Lint>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Plain,
-    Metadata,
-    Tags,
-}
-
 impl Linter {
     fn value(&mut self, value: &Value, role: Role, is_used: bool) {
-        if self.at.len() > DEPTH {
+        if self.at.len() > DEPTH as usize {
             return;
         }
         match value {
@@ -108,11 +99,7 @@ impl Linter {
             self.say(LintKind::IgnoredTag, message);
         }
         self.anchor(raw, anchor.as_ref().map(|(anchor, _)| *anchor), value, is_used);
-        let below = match (role, &*key) {
-            (Role::Metadata, "labels" | "annotations") => Role::Tags,
-            (_, "metadata") => Role::Metadata,
-            _ => Role::Plain,
-        };
+        let below = role.below(&key);
         match (anchor, value) {
             (Some((Anchor::Negation, _)), _) => {}
             // Every element counts here.

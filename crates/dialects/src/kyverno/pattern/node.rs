@@ -85,6 +85,26 @@ pub(super) enum Anchor {
     Global,
 }
 
+/// What an object is to Kubernetes, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Plain,
+    Metadata,
+    /// Labels or annotations, whose keys may have wildcards.
+    Tags,
+}
+
+impl Role {
+    /// Returns the role of the object under `key`.
+    pub(super) fn below(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Metadata, "labels" | "annotations") => Self::Tags,
+            (_, "metadata") => Self::Metadata,
+            _ => Self::Plain,
+        }
+    }
+}
+
 impl Anchor {
     /// Reads a key; returns the anchor and the key in its brackets. `+( )` is for other rules and no anchor here.
     pub(super) fn parse<'t>(key: &Written<'t>) -> Option<(Self, Written<'t>)> {

@@ -47,9 +47,11 @@ impl StopKind {
 }
 
 /// What there is to say about a stop.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) message: String,
+    /// Whether there is only the message.
+    pub(super) is_brief: bool,
     /// Nothing where Kyverno says none, which makes a failure an error.
     pub(super) text_path: Option<String>,
     pub(super) path: Vec<Step>,
@@ -62,13 +64,16 @@ impl Told {
     /// Returns where it is; what happened is still to be said.
     pub(super) fn at(place: &Place<'_>) -> Self {
         Self {
-            message: String::new(),
             text_path: Some(place.text()),
             path: place.in_object(),
             at: place.in_pattern(),
-            wanted: String::new(),
-            found: String::new(),
+            ..Self::default()
         }
+    }
+
+    /// Returns nothing but room for a message.
+    pub(super) fn brief() -> Self {
+        Self { is_brief: true, ..Self::default() }
     }
 }
 

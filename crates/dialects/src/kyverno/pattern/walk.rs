@@ -28,6 +28,8 @@ pub(super) struct Walk<'w> {
     pub(super) source: &'w Value,
     /// Whether stops say what happened.
     pub(super) tells: bool,
+    /// How many conditions this is in; there a stop becomes a skip, of which only the message is kept.
+    pub(super) conditions: u32,
     /// The keys of `( )` and `^( )` that were looked for, and whether the object has them somewhere.
     pub(super) sought: Vec<(Text, bool)>,
 }
@@ -170,14 +172,6 @@ impl Walk<'_> {
         if !self.tells {
             return Ok(silent(StopKind::Mismatch));
         }
-        self.notes.say(|| Note {
-            what: place.text(),
-            found: show(object),
-            wanted: leaf.go_text(),
-            verdict: Verdict::No,
-            at: place.in_pattern(),
-            children: Vec::new(),
-        });
         let found = gotext::value(object, self.budget)?;
         self.mismatch(object, place, || {
             format!("resource value '{found}' does not match '{}' at path {}", leaf.go_text(), place.text())
@@ -204,14 +198,13 @@ impl Walk<'_> {
     }
 
     fn too_short(&mut self, wanted: usize, found: usize, place: &Place<'_>) -> Result<Halt, Halt> {
-        self.stop(StopKind::Mismatch, || Told {
-            message: format!(
+        self.stop(StopKind::Mismatch, place, |told| {
+            told.message = format!(
                 "validate Array failed, array length mismatch, resource Array len is {found} and pattern Array len is {wanted}"
-            ),
-            wanted: format!("{wanted} elements"),
-            found: format!("{found} elements"),
-            text_path: None,
-            ..Told::at(place)
+            );
+            told.text_path = None;
+            told.wanted = format!("{wanted} elements");
+            told.found = format!("{found} elements");
         })
     }
 
@@ -223,20 +216,40 @@ impl Walk<'_> {
         message: impl FnOnce() -> String,
     ) -> Result<Halt, Halt> {
         let source = self.source;
-        self.stop(StopKind::Mismatch, || {
-            let told = Told::at(place);
-            let wanted = source.follow(&told.at).map(TraceNode::show).unwrap_or_default();
-            Told { message: message(), wanted, found: show(object), ..told }
+        self.stop(StopKind::Mismatch, place, |told| {
+            told.message = message();
+            if !told.is_brief {
+                told.wanted = source.follow(&told.at).map(TraceNode::show).unwrap_or_default();
+                told.found = show(object);
+            }
         })
     }
 
     /// Returns a stop; what it tells is made only when somebody wants to know.
-    fn stop(&mut self, kind: StopKind, told: impl FnOnce() -> Told) -> Result<Halt, Halt> {
+    fn stop(
+        &mut self,
+        kind: StopKind,
+        place: &Place<'_>,
+        tell: impl FnOnce(&mut Told),
+    ) -> Result<Halt, Halt> {
         if !self.tells {
             return Ok(silent(kind));
         }
-        let told = told();
+        let is_brief = self.conditions > 0 && !self.notes.is_on();
+        let mut told = if is_brief { Told::brief() } else { Told::at(place) };
+        tell(&mut told);
         self.budget.produce(told.message.len())?;
+        // Other stops are told by their anchors.
+        if kind == StopKind::Mismatch {
+            self.notes.say(|| Note {
+                what: place.text(),
+                found: told.found.clone(),
+                wanted: told.wanted.clone(),
+                verdict: Verdict::No,
+                at: told.at.clone(),
+                children: Vec::new(),
+            });
+        }
         Ok(Halt::Stop(Stop { kind, told: Some(Box::new(told)) }))
     }
 }

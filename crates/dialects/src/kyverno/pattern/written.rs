@@ -8,6 +8,25 @@ use kubewright_lang::glob::Glob;
 
 use crate::kyverno::mixed::Part;
 
+/// Returns the parts without empty ones, neighbours by the same author as one, so that `>` and `=5` are `>=5`.
+pub(super) fn merged(parts: &[Part]) -> Cow<'_, [Part]> {
+    let is_merged = parts.iter().all(|part| !part.text.is_empty())
+        && parts.windows(2).all(|pair| matches!(pair, [a, b] if a.is_own != b.is_own));
+    if is_merged {
+        return Cow::Borrowed(parts);
+    }
+    let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts.iter().filter(|part| !part.text.is_empty()) {
+        match merged.last_mut() {
+            Some(last) if last.is_own == part.is_own => {
+                last.text = format!("{}{}", last.text, part.text).into();
+            }
+            _ => merged.push(part.clone()),
+        }
+    }
+    Cow::Owned(merged)
+}
+
 /// A text in parts, each with whether the author wrote it.
 #[derive(Debug, Clone)]
 pub(super) struct Written<'t>(Vec<(&'t str, bool)>);

@@ -8,13 +8,13 @@ mod world;
 
 use std::path::Path;
 
-use kubewright_engine::Diagnostic;
+use kubewright_dialects::Options;
+use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_value::Document;
 
 use super::coverage::Coverage;
 use super::library::Library;
 use super::run::{CaseResult, relative};
-use crate::arguments::RuleOptions;
 use crate::rules;
 use file::Wanted;
 use objects::Objects;
@@ -34,7 +34,9 @@ pub(super) struct Manner<'a> {
     /// Where the test file is; what it names is relative to it.
     pub(super) folder: &'a Path,
     pub(super) library: &'a Library,
-    pub(super) options: &'a RuleOptions,
+    pub(super) options: &'a Options,
+    /// The dialects without exceptions.
+    pub(super) dialects: &'a [Box<dyn Dialect>],
     /// Whether to find out which parts of rules are exercised.
     pub(super) has_coverage: bool,
 }
@@ -58,13 +60,18 @@ pub(super) fn run(
         }
     };
     let (folder, library) = (manner.folder, manner.library);
+    let trace = trace_words(&file, folder, &document.source.name);
     let books = library.borrow(folder, &file.policies, problems);
     let exceptions = library.borrow(folder, &file.exceptions, problems);
-    let mut options = rules::dialect_options(manner.options, None);
     let exceptions = exceptions.iter().filter_map(|loan| loan.get());
-    options.exceptions = exceptions.flat_map(|book| book.documents.iter().cloned()).collect();
-    let dialects = kubewright_dialects::all(&options);
-    let policies = policies::load(books.iter().filter_map(|loan| loan.get()), &dialects, problems);
+    let exceptions = rules::exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
+    let own = (!exceptions.is_empty()).then(|| {
+        kubewright_dialects::all(&Options { exceptions: exceptions.clone(), ..manner.options.clone() })
+    });
+    let dialects = own.as_deref().unwrap_or(manner.dialects);
+    let policies = policies::load(books.iter().filter_map(|loan| loan.get()), dialects, problems);
+    let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
+    problems.extend(kubewright_dialects::check_exceptions(&exceptions, ids));
     let resources = library.borrow(folder, &file.resources, problems);
     let others = library.borrow(folder, &file.others, problems);
     let mut objects = Objects::new(&resources, &others, problems);
@@ -73,14 +80,14 @@ pub(super) fn run(
     let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), manner.has_coverage);
     let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
     let mut coverage = Coverage::default();
-    for policy in &policies {
+    for policy in policies.iter().filter(|_| manner.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);
     }
-    Some(Outcome { trace: trace_words(&file, folder), name: file.name, results, coverage })
+    Some(Outcome { trace, name: file.name, results, coverage })
 }
 
-/// Returns the words that make `trace` look at what the file names.
-fn trace_words(file: &file::TestFile, folder: &Path) -> String {
+/// Returns the words that make `trace` look at what the file called `name` names.
+fn trace_words(file: &file::TestFile, folder: &Path, name: &str) -> String {
     let here = |paths: &[String]| -> String {
         paths.iter().map(|path| relative(folder, path)).collect::<Vec<_>>().join(" ")
     };
@@ -88,6 +95,12 @@ fn trace_words(file: &file::TestFile, folder: &Path) -> String {
     let others = file.others.iter().chain(&file.cluster_resources).chain(&file.context);
     for world in others {
         words.push_str(&format!(" --world {}", relative(folder, world)));
+    }
+    if file.has_answers {
+        words.push_str(&format!(" --world {name}"));
+    }
+    if file.values.is_some() {
+        words.push_str(&format!(" --values {name}"));
     }
     let options = [("--values", &file.variables), ("--userinfo", &file.user)];
     for (option, path) in options {
@@ -100,3 +113,6 @@ fn trace_words(file: &file::TestFile, folder: &Path) -> String {
     }
     words
 }
+
+#[cfg(test)]
+mod tests;

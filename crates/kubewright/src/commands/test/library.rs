@@ -1,8 +1,8 @@
-//! Files that several tests name are read once.
+//! Files that several tests name are read once, unless the tests stand far apart.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Value};
@@ -10,10 +10,19 @@ use kubewright_value::{Document, Value};
 use super::run::relative;
 use crate::load::{self, Input};
 
-/// Every file that was read in this run.
+/// How many files are kept that nobody uses at the moment. Tests that share files stand near each other.
+const KEPT: usize = 128;
+
+/// The files that were read lately.
 #[derive(Default)]
 pub(super) struct Library {
-    books: Mutex<HashMap<String, Arc<OnceLock<Book>>>>,
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    books: HashMap<String, Weak<OnceLock<Book>>>,
+    kept: VecDeque<Loan>,
 }
 
 /// A file that was read, shared by everybody who needs it.
@@ -47,14 +56,28 @@ impl Library {
     }
 
     fn loan(&self, input: &Input) -> Loan {
-        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        let loan = Arc::clone(books.entry(input.name()).or_default());
-        drop(books);
+        let loan = self.shelf.lock().unwrap_or_else(PoisonError::into_inner).take(&input.name());
         loan.get_or_init(|| {
             let mut problems = Vec::new();
             let read = load::documents(std::slice::from_ref(input), &mut problems);
             Book { documents: read.into_iter().flat_map(items).collect(), problems, objects: OnceLock::new() }
         });
+        loan
+    }
+}
+
+impl Shelf {
+    /// Returns the file called `name`, which may not have been read yet.
+    fn take(&mut self, name: &str) -> Loan {
+        if let Some(loan) = self.books.get(name).and_then(Weak::upgrade) {
+            return loan;
+        }
+        let loan = Loan::default();
+        self.books.insert(name.to_owned(), Arc::downgrade(&loan));
+        self.kept.push_back(Arc::clone(&loan));
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
         loan
     }
 }

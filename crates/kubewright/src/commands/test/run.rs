@@ -17,7 +17,7 @@ use super::judge;
 use crate::arguments::RuleOptions;
 use crate::given::{GivenWorld, UserInfo, Values};
 use crate::load;
-use crate::review;
+use crate::request;
 use crate::rules;
 use crate::session;
 
@@ -35,6 +35,8 @@ pub(super) struct CaseResult {
     pub(super) expected: String,
     pub(super) actual: String,
     pub(super) is_ok: bool,
+    /// Whether it fails because the rule needs what is not supported yet.
+    pub(super) is_unsupported: bool,
     /// Why not, one thing a line.
     pub(super) message: String,
     /// Where the object stands.
@@ -159,6 +161,7 @@ impl<'a> Bench<'a> {
             expected: verdict.expected,
             actual: verdict.actual,
             is_ok: verdict.problems.is_empty(),
+            is_unsupported: false,
             message: verdict.problems.join("\n"),
             place,
             operation: Some(request.operation),
@@ -193,7 +196,10 @@ impl<'a> Bench<'a> {
 
     fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {
         let rules = self.engine.rules();
-        let found: Vec<&Rule> = rules.iter().filter(|rule| rules::is_called(&rule.id, name)).collect();
+        // A rule that was made from the one that is meant is not meant itself.
+        let is_exact = |rule: &&Rule| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
+        let found = rules.iter().filter(|rule| rules::is_called(&rule.id, name));
+        let found: Vec<&Rule> = found.filter(is_exact).collect();
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),
@@ -243,7 +249,7 @@ impl<'a> Bench<'a> {
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
         let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
-        review::request(&document.value, operation, namespace, &user)
+        request::of(&document.value, operation, namespace, &user)
     }
 }
 
@@ -301,6 +307,9 @@ impl<'a> Selector<'a> {
 
 /// Returns `path`, which is relative to `folder`, as it is from here.
 pub(super) fn relative(folder: &Path, path: &str) -> String {
+    if load::is_address(path) {
+        return path.to_owned();
+    }
     let mut plain = PathBuf::new();
     for part in folder.join(path).components() {
         match part {

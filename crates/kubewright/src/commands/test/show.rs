@@ -8,13 +8,15 @@ use kubewright_value::{Map, Value, json};
 
 use super::coverage::{Coverage, Missing};
 use super::run::CaseResult;
-use crate::output::{Paint, standard_output, visible, xml};
+use crate::output::{Paint, short, standard_output, visible, xml};
 use crate::words::{grouped, plural, time};
 
 /// Above this many files, those without failures are only counted.
 const LISTED: usize = 20;
 /// The widest column of rules and branches.
 const WIDEST: usize = 70;
+/// How much of a branch is shown.
+const LONGEST: usize = 60;
 
 /// The results of one test file.
 pub(super) struct FileResult {
@@ -71,9 +73,10 @@ pub(super) fn table(
             continue;
         }
         writeln!(out, "{} {:width$}  {:>4} of {all}", paint.red("✗"), visible(file.title()), all - failed)?;
-        for result in file.failed() {
+        for result in file.failed().filter(|result| !result.is_unsupported) {
             case(&mut out, result, file, paint)?;
         }
+        unsupported(&mut out, file, paint)?;
     }
     if unlisted > 0 && !is_quiet {
         let more = if unlisted < files.len() { "more file" } else { "file" };
@@ -90,12 +93,34 @@ pub(super) fn table(
         } else {
             paint.red(&format!("{} failed", grouped(failed)))
         };
+        let all = files.iter().flat_map(FileResult::failed);
+        let failed = match all.filter(|result| result.is_unsupported).count() {
+            0 => failed,
+            count => format!("{failed}, {} of them for what is not supported yet", grouped(count)),
+        };
         if !files.is_empty() {
             writeln!(out)?;
         }
         writeln!(out, "{passed}, {failed}     {}", paint.dim(&time(elapsed)))?;
     }
     out.flush()
+}
+
+/// Says what is not supported yet, once for all cases that need it.
+fn unsupported(out: &mut impl io::Write, file: &FileResult, paint: Paint) -> io::Result<()> {
+    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
+    for result in file.failed().filter(|result| result.is_unsupported) {
+        let (rule, message) = (result.rule_text.as_str(), result.message.as_str());
+        match counts.iter_mut().find(|known| (known.0, known.1) == (rule, message)) {
+            Some((.., count)) => *count += 1,
+            None => counts.push((rule, message, 1)),
+        }
+    }
+    for (rule, message, count) in counts {
+        let rule = paint.bold(&visible(rule));
+        writeln!(out, "    {rule}   {}   {}", visible(message), plural(count, "case"))?;
+    }
+    Ok(())
 }
 
 /// Lists what no case was about.
@@ -107,14 +132,21 @@ fn covered(out: &mut impl io::Write, coverage: &Coverage, paint: Paint) -> io::R
     }
     writeln!(out, "\n{summary}")?;
     let missing = coverage.missing();
+    // A branch stands below its rule.
     let text = |missing: &Missing<'_>| match missing.branch {
-        Some(branch) => format!("{}  {branch}", missing.rule),
-        None => missing.rule.to_owned(),
+        Some(branch) => format!("    {}", short(branch, LONGEST)),
+        None => visible(missing.rule).into_owned(),
     };
     let width = missing.iter().map(|missing| text(missing).chars().count()).max().unwrap_or(0).min(WIDEST);
+    let mut rule = "";
     for missing in &missing {
+        if missing.branch.is_some() && missing.rule != rule {
+            writeln!(out, "  {} {}", paint.yellow("~"), visible(missing.rule))?;
+        }
+        rule = missing.rule;
+        let mark = if missing.branch.is_some() { " ".to_owned() } else { paint.yellow("·") };
         let place = paint.cyan(&visible(&missing.place));
-        writeln!(out, "  {} {:width$}  {place}", paint.yellow("·"), visible(&text(missing)))?;
+        writeln!(out, "  {mark} {:width$}  {place}", text(missing))?;
     }
     Ok(())
 }
@@ -147,17 +179,28 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
 
 /// Writes the results as one JSON document.
 pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io::Result<()> {
-    let results: Vec<Value> =
-        files.iter().flat_map(|file| file.results.iter().map(|result| item(result, &file.file))).collect();
+    let mut out = standard_output();
+    write!(out, "{{\n  \"results\": [")?;
+    // One after the other, because there may be many.
+    let mut is_first = true;
+    for (file, result) in files.iter().flat_map(|file| file.results.iter().map(move |result| (file, result)))
+    {
+        let start = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
+        write!(out, "{start}{}", indented(&item(result, &file.file), "    "))?;
+    }
     let (passed, failed) = count(files);
     let summary = Map::from([("passed", Value::from(passed)), ("failed", failed.into())]);
-    let mut document = Map::from([("results", Value::array(results)), ("summary", summary.into())]);
+    let end = if is_first { "]" } else { "\n  ]" };
+    write!(out, "{end},\n  \"summary\": {}", indented(&summary.into(), "  "))?;
     if let Some(coverage) = coverage {
-        document.insert("coverage".into(), coverage.to_value());
+        write!(out, ",\n  \"coverage\": {}", indented(&coverage.to_value(), "  "))?;
     }
-    let mut out = standard_output();
-    writeln!(out, "{}", json::to_pretty(&document.into()))?;
+    writeln!(out, "\n}}")?;
     out.flush()
+}
+
+fn indented(value: &Value, by: &str) -> String {
+    json::to_pretty(value).replace('\n', &format!("\n{by}"))
 }
 
 fn item(result: &CaseResult, file: &str) -> Value {

@@ -101,7 +101,7 @@ fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = [here.join("../../tests"), here.join("tests/fixtures/cases")];
     let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let found = crate::load::find_tests(&paths, None);
+    let found = crate::load::find_tests(&paths, Some("kubewright-test.yaml"));
     assert!(found.inputs.len() > 3);
     for document in crate::load::documents(&found.inputs, &mut Vec::new()) {
         let is_bad = document.source.name.contains("cases/bad");

@@ -80,46 +80,63 @@ fn path<'e: 'v, 'v>(
     needed: Needed,
 ) -> Result<Reached<'e, 'v>, Failure> {
     budget.step(steps.len() as u64)?;
-    let mut value = match reach(budget, first, current, needed)? {
-        Reached::Value(value) => value,
-        missing @ Reached::Missing(_) => return Ok(missing),
-    };
-    for step in steps {
-        let reached = match value {
-            Cow::Borrowed(value) => next(budget, step, value, needed)?,
-            Cow::Owned(value) => match next(budget, step, &value, needed)? {
-                Reached::Value(value) => Reached::Value(Cow::Owned(value.into_owned())),
-                Reached::Missing(key) => Reached::Missing(key),
-            },
-        };
-        value = match reached {
-            Reached::Value(value) => value,
-            missing @ Reached::Missing(_) => return Ok(missing),
-        };
+    match &first.node {
+        Node::Current => follow(budget, steps, current, needed),
+        _ => match reach(budget, first, current, needed)? {
+            Reached::Value(value) => follow_from(budget, steps, value, needed),
+            missing @ Reached::Missing(_) => Ok(missing),
+        },
     }
-    Ok(Reached::Value(value))
 }
 
-#[inline]
-fn next<'e: 'v, 'v>(
+/// Takes `steps` from a value that may not live as long as the object.
+fn follow_from<'e: 'v, 'v>(
     budget: &mut Budget,
-    step: &'e Step,
-    value: &'v Value,
+    steps: &'e [Step],
+    value: Cow<'v, Value>,
     needed: Needed,
 ) -> Result<Reached<'e, 'v>, Failure> {
-    let part = match step {
-        Step::Key(key) | Step::NeededKey(key) => {
-            let Value::Object(map) = value else { return Ok(Reached::Value(Cow::Borrowed(&NULL))) };
-            let is_needed = needed == Needed::All || matches!(step, Step::NeededKey(_));
-            match map.get(key) {
-                None if is_needed => return Ok(Reached::Missing(key)),
-                found => found,
+    match value {
+        Cow::Borrowed(value) => follow(budget, steps, value, needed),
+        Cow::Owned(value) if steps.is_empty() => Ok(Reached::Value(Cow::Owned(value))),
+        Cow::Owned(value) => Ok(match follow(budget, steps, &value, needed)? {
+            Reached::Value(value) => Reached::Value(Cow::Owned(value.into_owned())),
+            Reached::Missing(key) => Reached::Missing(key),
+        }),
+    }
+}
+
+fn follow<'e: 'v, 'v>(
+    budget: &mut Budget,
+    steps: &'e [Step],
+    mut value: &'v Value,
+    needed: Needed,
+) -> Result<Reached<'e, 'v>, Failure> {
+    let mut steps = steps.iter();
+    while let Some(step) = steps.next() {
+        let part = match step {
+            Step::Key(key) | Step::NeededKey(key) => match value {
+                Value::Object(map) => match map.get(key) {
+                    None if needed == Needed::All || matches!(step, Step::NeededKey(_)) => {
+                        return Ok(Reached::Missing(key));
+                    }
+                    found => found,
+                },
+                _ => None,
+            },
+            Step::Index(index) => item(value, *index),
+            // What it makes is gone through by the steps that are left. Each adds levels to the value,
+            // of which an expression cannot have many, so this does not go deep.
+            Step::Expr(expr) => {
+                return match reach(budget, expr, value, needed)? {
+                    Reached::Value(value) => follow_from(budget, steps.as_slice(), value, needed),
+                    missing @ Reached::Missing(_) => Ok(missing),
+                };
             }
-        }
-        Step::Index(index) => item(value, *index),
-        Step::Expr(expr) => return reach(budget, expr, value, needed),
-    };
-    Ok(Reached::Value(Cow::Borrowed(part.unwrap_or(&NULL))))
+        };
+        value = part.unwrap_or(&NULL);
+    }
+    Ok(Reached::Value(Cow::Borrowed(value)))
 }
 
 fn item(value: &Value, index: i64) -> Option<&Value> {

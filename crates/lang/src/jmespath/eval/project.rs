@@ -46,7 +46,7 @@ fn collect<'a>(
     match source {
         None => return Ok(None),
         Some(Source::Found(items)) => {
-            collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?
+            collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?;
         }
         Some(Source::Made(items)) => {
             collector.go_over(items.len(), |at| items.get(at).cloned().map(Cow::Owned))?;

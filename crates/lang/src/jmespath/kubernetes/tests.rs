@@ -2,7 +2,8 @@
 
 use kubewright_value::{Budget, Map, Value, json};
 
-use super::super::{Expression, Functions};
+use super::super::{Expression, Functions, Inputs};
+use crate::goregex;
 
 /// Evaluates `text` and compares the JSON, or the error, with `want`.
 #[track_caller]
@@ -105,6 +106,10 @@ fn encodings_go_both_ways() {
     check("base64_decode('YQ')", "the text is not base64: Invalid padding");
     check("sha256('a')", "\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"");
     check("sha1('a')", "\"86f7e437faa5a7fce15d1ddcb9eaeaea377667b8\"");
+    check("md5('')", "\"d41d8cd98f00b204e9800998ecf8427e\"");
+    check("md5('a')", "\"0cc175b9c0f1b6a831c399e269772661\"");
+    let long = "1234567890".repeat(8);
+    check(&format!("md5('{long}')"), "\"57edf4a22be3c955ac49da2e2107b67a\"");
     check("parse_json('{\"a\": [1, null]}').a", "[1,null]");
     check("parse_yaml('a: [1, b]')", r#"{"a":[1,"b"]}"#);
 }
@@ -226,4 +231,135 @@ fn images_get_a_registry_and_a_tag() {
     check("image_normalize('a:')", "`a:` is no reference to an image");
     check("image_normalize('')", "`` is no reference to an image");
     check("image_normalize('docker.io/A')", "`docker.io/A` is no reference to an image");
+}
+
+/// Evaluates `text` where the present moment and a seed are given.
+fn with_inputs(text: &str, random_seed: u64) -> String {
+    let now = Some(1_714_557_600_000_000_000);
+    let functions = Functions::kubernetes().with_inputs(Inputs { now, random_seed: Some(random_seed) });
+    let expression = Expression::parse(text, &functions).expect(text);
+    let found = expression.evaluate(&Value::object(Map::new()), &mut Budget::default());
+    found.map_or_else(|error| error.message, |value| json::to_string(&value))
+}
+
+#[test]
+fn the_present_moment_is_what_the_caller_says() {
+    assert_eq!(with_inputs("time_now()", 0), "\"2024-05-01T10:00:00Z\"");
+    assert_eq!(with_inputs("time_now_utc()", 0), "\"2024-05-01T10:00:00Z\"");
+    assert_eq!(with_inputs("time_since('', '2024-05-01T09:59:00Z', '')", 0), "\"1m0s\"");
+    check("time_now()", "`time_now` is not known here: the caller has to give the present moment");
+    check("random('a')", "`random` is not known here: the caller has to give a seed");
+}
+
+#[test]
+fn texts_made_up_by_chance_match_their_expression() {
+    let patterns = [
+        "[a-z0-9]{6}",
+        "^(foo|bar)-\\d{2,4}$",
+        "[^a-y ]+x?",
+        "(?:a|b)*[[:upper:]]\\.\\w",
+        "[]a-]{3}",
+        "\\S\\D.{3}",
+        "(?P<n>[A-F]){2}",
+        "x{0}y",
+        "[\\d_]+?",
+    ];
+    for pattern in patterns {
+        let regex = goregex::compile(&format!("^(?:{pattern})$")).expect(pattern);
+        for seed in 0..50 {
+            let made = json::parse(&with_inputs(&format!("random('{pattern}')"), seed)).expect("a text");
+            let text = made.as_str().unwrap_or_default();
+            assert!(regex.is_match(text), "{pattern} made `{text}`");
+        }
+    }
+    assert_eq!(with_inputs("random('')", 1), "no pattern provided");
+    assert_eq!(with_inputs("random('[')", 1), "bad regular expression `[`: missing closing ]: `[`");
+    assert_eq!(with_inputs("random('\\pL')", 1), "`random` cannot make up texts for `\\p`");
+}
+
+#[test]
+fn chance_is_the_same_again_with_the_same_seed_and_another_in_each_call() {
+    let text = "[random('[a-z]{20}'), random('[a-z]{20}')]";
+    let made = with_inputs(text, 1);
+    assert_eq!(made, with_inputs(text, 1));
+    assert_ne!(made, with_inputs(text, 2));
+    let parts = json::parse(&made).expect("an array");
+    assert_ne!(parts.item(0), parts.item(1));
+}
+
+#[test]
+fn a_url_is_external_unless_its_text_says_otherwise() {
+    check("is_external_url('https://8.8.8.8/x')", "true");
+    check("is_external_url('http://10.0.0.1:8080')", "false");
+    check("is_external_url('http://[::1]/')", "false");
+    check("is_external_url('http://[fd00::1]/')", "false");
+    check("is_external_url('http://[::ffff:192.168.0.1]/')", "false");
+    check("is_external_url('http://localhost:80')", "false");
+    check("is_external_url('http://web.shop.svc.cluster.local')", "false");
+    check("is_external_url('http://web.shop.svc')", "false");
+    check("is_external_url('8.8.8.8')", "`8.8.8.8` names no host");
+    check(
+        "is_external_url('https://example.com')",
+        "where `example.com` leads is not known here: names are not looked up, only addresses",
+    );
+}
+
+#[test]
+fn json_is_written_as_go_writes_it() {
+    check("to_string(`{\"b\":1,\"a\":\"<&\"}`)", r#""{\"a\":\"\\u003c\\u0026\",\"b\":1}""#);
+    check("to_string('<')", "\"<\"");
+    check("to_string(`1e21`)", "\"1e+21\"");
+    check("to_number('+.5')", "0.5");
+    check("to_number('007')", "7");
+    check("to_number('1_000')", "1000");
+    check("to_number('_1')", "null");
+    check("to_number('1__0')", "null");
+    check("to_number('inf')", "null");
+    check("to_number('9007199254740993')", "9007199254740993");
+}
+
+#[test]
+fn one_item_needs_no_key_to_be_ordered_by() {
+    check("sort_by(`[{}]`, &a)", "[{}]");
+    check("max_by(`[{}]`, &a)", "{}");
+    check("min_by(`[]`, &a)", "null");
+    check("sort_by(`[{}, {}]`, &a)", "cannot order by null, only by string or number");
+}
+
+#[test]
+fn a_literal_pattern_does_what_a_computed_one_does() {
+    for (call, pattern) in [
+        ("regex_match(P, 'abc')", "b+"),
+        ("regex_match(P, 'abc')", "["),
+        ("regex_replace_all(P, 'abc', '<$0>')", "b"),
+        ("regex_replace_all_literal(P, 'abc', '$0')", "b"),
+        ("pattern_match(P, 'abc')", "a*"),
+        ("semver_compare('1.2.3', P)", ">1.0.0"),
+        ("semver_compare('1.2.3', P)", "x"),
+    ] {
+        let evaluate = |pattern: &str| {
+            let expression = Expression::parse(&call.replace('P', pattern), &Functions::kubernetes());
+            let found = expression.expect(call).evaluate(&Value::object(Map::new()), &mut Budget::default());
+            found.map_err(|error| error.message)
+        };
+        assert_eq!(
+            evaluate(&format!("'{pattern}'")),
+            evaluate(&format!("join('', ['{pattern}'])")),
+            "{call}"
+        );
+    }
+}
+
+#[test]
+fn every_function_says_what_it_does() {
+    let functions = Functions::kubernetes();
+    assert_eq!(functions.names().count(), 76);
+    for name in functions.names() {
+        let help = functions.signature(name).map(|signature| signature.help()).unwrap_or_default();
+        assert!((8..100).contains(&help.len()) && !help.ends_with('.'), "{name}: {help}");
+    }
+    let shown = |name: &str| functions.signature(name).map(ToString::to_string).unwrap_or_default();
+    assert_eq!(shown("merge"), "(object...) -> object");
+    assert_eq!(shown("lookup"), "(array|object, number|string) -> any");
+    assert_eq!(shown("time_now"), "() -> string");
 }

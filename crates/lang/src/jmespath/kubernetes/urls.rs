@@ -1,6 +1,6 @@
 //! Where a URL leads. Names are not looked up here, so it is told from the text alone.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use kubewright_value::{Budget, Value};
 
@@ -11,7 +11,7 @@ pub(super) const TABLE: &[Builtin] = &[builtin(
     "is_external_url",
     &[Accepts::STRING],
     "boolean",
-    "whether the URL leads out of private networks; other names than those of a cluster are not looked up",
+    "whether the URL leads out of private networks; names are not looked up",
     is_external_url,
 )];
 

@@ -78,10 +78,11 @@ impl Alternatives {
         if value.as_str() == Some(&self.whole) {
             return Ok(true);
         }
+        let cost = 1 + value.as_str().map_or(0, str::len) as u64 / 64;
         for all_of in &self.any_of {
             let mut fits = true;
             for atom in all_of {
-                budget.step(1)?;
+                budget.step(cost)?;
                 fits = atom.fits(value, budget)?;
                 if !fits {
                     break;

@@ -122,7 +122,7 @@ fn keys_of_labels_and_annotations_may_have_wildcards() {
         "fail /metadata/annotations/a1/",
     );
     check(
-        "{=(metadata): {=(labels): {(a?): x, b: w}}}",
+        "{=(metadata): {=(labels): {'(a?)': x, b: w}}}",
         "{metadata: {labels: {a1: x, b: z}}}",
         "fail /metadata/labels/b/",
     );

@@ -25,6 +25,8 @@ fn wildcards_and_operators_from_elsewhere_are_text() {
     }
     assert!(against(Mixed::Foreign(value("null")), "null"));
     assert!(against(Mixed::Foreign(value("5")), "5"));
+    assert!(against(Mixed::Foreign(value("5")), "'5.0'"));
+    assert!(!against(Mixed::Own(value("5")), "'5.0'"));
     assert!(against(Mixed::Foreign(value("5000m")), "5"));
 }
 
@@ -46,6 +48,15 @@ fn in_a_mixed_text_only_the_authors_parts_count() {
     assert!(!against(text(&[("1-", false), ("5", true)]), "3"));
     assert!(!against(text(&[("!", false), ("x", true)]), "w"));
     assert!(against(text(&[("!", true), ("*", false)]), "w"));
+}
+
+#[test]
+fn neighbouring_and_empty_parts_do_not_hide_an_operator() {
+    assert!(against(text(&[(">", true), ("=5", true)]), "5"));
+    assert!(against(text(&[("", false), (">3", true)]), "5"));
+    assert!(against(text(&[("", false), ("*", true)]), "{}"));
+    assert!(against(text(&[("", false)]), "''"));
+    assert!(!against(text(&[]), "x"));
 }
 
 #[test]

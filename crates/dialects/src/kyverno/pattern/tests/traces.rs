@@ -5,7 +5,7 @@ use kubewright_value::{Budget, Step};
 
 use super::{Mixed, Notes, Pattern, Verdict, value};
 use crate::kyverno::notes::Note;
-use crate::kyverno::pattern::LintKind::{
+use crate::kyverno::pattern::lint::LintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
 
@@ -49,8 +49,20 @@ fn notes_name_each_anchor_and_the_value_that_does_not_fit() {
         [("(a): \"x\"", Seen::Yes, path(&["(a)"])), ("=(b): {\"c\":\"w\"}", Seen::No, path(&["=(b)"])),]
     );
     let leaf = &notes[1].children[0];
-    assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "w"));
+    assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "\"w\""));
     assert_eq!(leaf.at, path(&["=(b)", "c"]));
+    assert_eq!(leaf.what, "/b/c/");
+}
+
+#[test]
+fn notes_name_what_is_missing_under_a_condition_too() {
+    let notes = notes("{(a): {b: '*', c: {}}}", "{a: {c: x}}");
+    let leaf = &notes[0].children[0];
+    assert_eq!(
+        (leaf.what.as_str(), leaf.found.as_str(), leaf.wanted.as_str()),
+        ("/a/b/", "nothing", "\"*\"")
+    );
+    assert_eq!(leaf.at, path(&["(a)", "b"]));
 }
 
 #[test]

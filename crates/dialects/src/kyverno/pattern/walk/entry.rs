@@ -3,7 +3,7 @@
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_value::{Map, Text, Value};
 
-use super::{Halt, MISSING, Place, Stop, StopKind, Told, Walk, Walked, show};
+use super::{Halt, MISSING, Place, StopKind, Walk, Walked, show};
 use crate::kyverno::notes::Note;
 use crate::kyverno::pattern::gotext;
 use crate::kyverno::pattern::node::{Anchor, Entry, Exists, Node};
@@ -77,14 +77,8 @@ impl Walk<'_> {
             Anchor::Negation => Err(self.not_allowed(value, &below)?),
             Anchor::Existence => self.exists(&entry.value, value, &below),
             Anchor::Equality => self.node(&entry.value, value, &below),
-            Anchor::Condition => {
-                let walked = self.node(&entry.value, value, &below);
-                self.as_skip(walked, "conditional anchor mismatch: ", &below)
-            }
-            Anchor::Global => {
-                let walked = self.node(&entry.value, value, &below);
-                self.as_skip(walked, "global anchor mismatch: ", &below)
-            }
+            Anchor::Condition => self.condition("conditional anchor mismatch: ", &entry.value, value, &below),
+            Anchor::Global => self.condition("global anchor mismatch: ", &entry.value, value, &below),
         }
     }
 
@@ -119,50 +113,54 @@ impl Walk<'_> {
         Err(self.mismatch(value, place, || message.to_owned())?)
     }
 
-    /// Returns whether an element fits; one that is skipped does not.
+    /// Returns whether an element fits; one that is skipped does not. What is wrong with the others nobody asks.
     fn has_one(&mut self, node: &Node, at: usize, items: &[Value], place: &Place<'_>) -> Result<bool, Halt> {
+        self.conditions += 1;
+        let mut has_one = false;
         for (index, item) in items.iter().enumerate() {
             match self.node(node, item, &place.element(index, at)) {
-                Ok(()) => return Ok(true),
+                Ok(()) => {
+                    has_one = true;
+                    break;
+                }
                 Err(Halt::Stop(_)) => {}
                 Err(exhausted) => return Err(exhausted),
             }
         }
-        Ok(false)
+        self.conditions -= 1;
+        Ok(has_one)
     }
 
     /// Whatever is wrong under a condition means that it does not hold.
-    fn as_skip(&mut self, walked: Walked, prefix: &str, place: &Place<'_>) -> Walked {
-        let Err(Halt::Stop(stop)) = walked else { return walked };
-        let told = match stop.told {
-            None => None,
-            Some(told) => {
-                self.budget.produce(prefix.len() + told.message.len())?;
-                Some(Box::new(Told {
-                    message: format!("{prefix}{}", told.message),
-                    at: place.in_pattern(),
-                    ..*told
-                }))
+    fn condition(&mut self, prefix: &str, node: &Node, value: &Value, place: &Place<'_>) -> Walked {
+        self.conditions += 1;
+        let walked = self.node(node, value, place);
+        self.conditions -= 1;
+        let Err(Halt::Stop(mut stop)) = walked else { return walked };
+        stop.kind = StopKind::Skip;
+        if let Some(told) = &mut stop.told {
+            self.budget.produce(prefix.len() + told.message.len())?;
+            told.message.insert_str(0, prefix);
+            if self.conditions == 0 {
+                told.at = place.in_pattern();
             }
-        };
-        Err(Halt::Stop(Stop { kind: StopKind::Skip, told }))
+        }
+        Err(Halt::Stop(stop))
     }
 
     fn no_condition(&mut self, place: &Place<'_>) -> Result<Halt, Halt> {
-        self.stop(StopKind::Skip, || Told {
-            message: "conditional anchor mismatch: conditional anchor key doesn't exist in the resource"
-                .to_owned(),
-            found: show(&MISSING),
-            ..Told::at(place)
+        self.stop(StopKind::Skip, place, |told| {
+            told.message =
+                "conditional anchor mismatch: conditional anchor key doesn't exist in the resource"
+                    .to_owned();
         })
     }
 
     fn not_allowed(&mut self, value: &Value, place: &Place<'_>) -> Result<Halt, Halt> {
-        self.stop(StopKind::Negation, || Told {
-            message: format!("negation anchor matched in resource: {} is not allowed", place.text()),
-            wanted: "nothing".to_owned(),
-            found: show(value),
-            ..Told::at(place)
+        self.stop(StopKind::Negation, place, |told| {
+            told.message = format!("negation anchor matched in resource: {} is not allowed", place.text());
+            told.wanted = "nothing".to_owned();
+            told.found = show(value);
         })
     }
 
@@ -174,20 +172,14 @@ impl Walk<'_> {
         place: &Place<'_>,
         below: &Place<'_>,
     ) -> Result<Halt, Halt> {
-        self.notes.say(|| Note {
-            what: below.text(),
-            found: show(value),
-            wanted: "*".to_owned(),
-            verdict: Verdict::No,
-            at: below.in_pattern(),
-            children: Vec::new(),
-        });
-        self.stop(StopKind::Mismatch, || Told {
-            message: format!("{}/{key} not found", place.text()),
-            at: below.in_pattern(),
-            wanted: "*".to_owned(),
-            found: show(value),
-            ..Told::at(place)
+        self.stop(StopKind::Mismatch, below, |told| {
+            told.message = format!("{}/{key} not found", place.text());
+            if !told.is_brief {
+                told.text_path = Some(place.text());
+                told.path = place.in_object();
+                told.wanted = "\"*\"".to_owned();
+                told.found = show(value);
+            }
         })
     }
 

@@ -81,6 +81,8 @@ pub(super) struct TestFile {
     pub(super) exceptions: Vec<String>,
     pub(super) context: Option<String>,
     pub(super) answers: Answers,
+    /// Whether the file itself answers what policies ask.
+    pub(super) has_answers: bool,
     pub(super) shared: Vec<Shared>,
     pub(super) rows: Vec<Row>,
 }
@@ -159,6 +161,7 @@ fn file(reader: &mut Reader<'_>, document: &Document) -> TestFile {
         exceptions: reader.texts("exceptions"),
         context: reader.text("context"),
         answers,
+        has_answers: ["apiCallResponses", "globalContextEntries"].iter().any(|f| reader.value(f).is_some()),
         shared: read_shared(reader),
         rows: reader.each("results", row),
     }

@@ -7,7 +7,7 @@ use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
 use super::file::Wanted;
-use crate::review;
+use crate::request;
 
 /// The objects of a test.
 pub(super) struct Objects<'b> {
@@ -80,7 +80,7 @@ impl<'b> Objects<'b> {
 
 impl<'b> Object<'b> {
     fn new(document: &'b Document) -> Self {
-        Self { document, request: review::stored_request(&document.value, "default") }
+        Self { document, request: request::stored(&document.value, "default") }
     }
 
     /// Returns the kind as it is written.

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{Decision, Operation, Outcome, Request, RuleId, Settings, Status, nearest};
+use kubewright_engine::{
+    Decision, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, Verdict, nearest,
+};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
@@ -15,7 +17,8 @@ use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
 use crate::given::{GivenWorld, UserInfo, is_rule};
-use crate::review::{self, path_text};
+use crate::request;
+use crate::review::path_text;
 use crate::rules;
 
 /// A test, loaded.
@@ -132,6 +135,7 @@ impl<'a> Bench<'a> {
         };
         let refuse = |wanted: &Wanted| {
             let result = failed(row, part, wanted, message);
+            let result = CaseResult { is_unsupported: part.unsupported.is_some(), ..result };
             match self.objects.find(wanted, row.kind.as_deref()).ok().and_then(|found| found.first().copied())
             {
                 Some(object) => about(result, object),
@@ -244,7 +248,12 @@ impl<'a> Bench<'a> {
             let of_row = traced.outcomes.iter().find(|outcome| row.is_about(&outcome.rule));
             let rule = policy.engine.rules().iter().find(|rule| row.is_about(&rule.id));
             reason = match (of_row, rule) {
-                (Some(outcome), _) => outcome.message.to_string(),
+                (Some(outcome), _) => match outcome.trace.as_deref().map(missed) {
+                    Some(missed) if !missed.is_empty() => {
+                        format!("{} ({})", outcome.message, missed.join("; "))
+                    }
+                    _ => outcome.message.to_string(),
+                },
                 (None, Some(rule)) => rules::outside(rule, &request),
                 (None, None) => "it has no rules".to_owned(),
             };
@@ -262,7 +271,7 @@ impl<'a> Bench<'a> {
         let mut request = object.request.clone();
         let values = self.world.values();
         let selected = row.operation.or_else(|| values.operation(Some(&policy.name), &request.name));
-        review::change_operation(&mut request, selected.unwrap_or(Operation::Create));
+        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
         values.place(&mut request);
         if let Some(user) = self.user {
             user.place(&mut request);
@@ -275,6 +284,20 @@ impl Row {
     fn is_about(&self, rule: &RuleId) -> bool {
         self.rule.as_deref().is_none_or(|name| is_rule(&rule.rule, name))
     }
+}
+
+/// Returns what was not as wanted, each with what it belongs to.
+fn missed(trace: &TraceNode) -> Vec<String> {
+    let mut missed = Vec::new();
+    let wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+    for group in trace.children.iter().filter(|node| wrong(node)).flat_map(|node| &node.children) {
+        let leaf = group.children.iter().find(|node| wrong(node) && node.children.is_empty());
+        if let Some(leaf) = leaf.filter(|_| wrong(group)) {
+            let found = if leaf.found.is_empty() { String::new() } else { format!(", found {}", leaf.found) };
+            missed.push(format!("{}: {}{found}", group.what, leaf.what));
+        }
+    }
+    missed
 }
 
 /// Returns which of two wrong outcomes is told.

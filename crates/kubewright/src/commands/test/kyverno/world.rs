@@ -38,7 +38,10 @@ pub(super) fn build(
             read.problems.push(Diagnostic::new(&TEST_VALUE, message, location));
         }
     }
-    (GivenWorld::new(found, answers, values), user)
+    let world = GivenWorld::new(found, answers, values);
+    // Without a cluster, an empty list of what the test does not name would be taken for an answer.
+    let has_cluster = !file.cluster_resources.is_empty();
+    (if has_cluster { world } else { world.offline() }, user)
 }
 
 /// Reads files that the test names.

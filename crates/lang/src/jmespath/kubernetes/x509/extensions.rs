@@ -1,6 +1,6 @@
 //! What the extensions of a certificate say.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kubewright_value::Value;
 

@@ -1,0 +1,137 @@
+//! What variables stand for: a value and who may have written it, or why there is none.
+
+use std::sync::Arc;
+
+use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_value::{Exhausted, Text, Value};
+
+use super::super::mixed::{Mixed, joined};
+
+/// A value and whether somebody else than the author of the policy may have written it.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Sourced {
+    pub(in super::super) value: Value,
+    pub(in super::super) is_foreign: bool,
+    /// Who wrote what in it, if parts of it are the author's.
+    pub(super) parts: Option<Arc<Mixed>>,
+}
+
+/// Why a variable stands for nothing.
+#[derive(Debug, Clone)]
+pub(in super::super) enum Unresolved {
+    /// An object does not have a key; the message says which.
+    Missing(String),
+    Error(EvalError),
+}
+
+impl Sourced {
+    /// Returns a value that the author wrote.
+    pub(in super::super) fn own(value: Value) -> Self {
+        Self { value, is_foreign: false, parts: None }
+    }
+
+    /// Returns a value that somebody else may have written.
+    pub(in super::super) fn foreign(value: Value) -> Self {
+        Self { value, is_foreign: true, parts: None }
+    }
+
+    /// Returns the value as one that is not the author's if `is_tainted`.
+    pub(in super::super) fn tainted(self, is_tainted: bool) -> Self {
+        if is_tainted { Self::foreign(self.value) } else { self }
+    }
+
+    /// Returns the items of an array, each with who wrote it; nothing for anything else.
+    pub(in super::super) fn items(&self) -> Option<Vec<Self>> {
+        if let Some(Mixed::List(items)) = self.parts.as_deref() {
+            return Some(items.iter().cloned().map(Self::from).collect());
+        }
+        let item = |value: &Value| Self { value: value.clone(), is_foreign: self.is_foreign, parts: None };
+        self.value.as_array().map(|items| items.iter().map(item).collect())
+    }
+
+    /// Returns what stands at the end of `keys`, if it is known who wrote it.
+    pub(super) fn part(parts: &Mixed, keys: &[Text]) -> Option<Self> {
+        let mut at = parts.clone();
+        for key in keys {
+            at = entry_of(&at, key)?;
+        }
+        Some(Self::from(at))
+    }
+
+    /// Returns the value with who wrote what in it.
+    pub(in super::super) fn into_mixed(self) -> Mixed {
+        match self.parts {
+            Some(parts) => Arc::unwrap_or_clone(parts),
+            None if self.is_foreign => Mixed::Foreign(self.value),
+            None => Mixed::Own(self.value),
+        }
+    }
+}
+
+impl From<Mixed> for Sourced {
+    fn from(mixed: Mixed) -> Self {
+        match mixed {
+            Mixed::Own(value) => Self::own(value),
+            Mixed::Foreign(value) => Self::foreign(value),
+            mixed => {
+                Self { parts: Some(Arc::new(mixed.clone())), ..Self::foreign(mixed.plain().into_owned()) }
+            }
+        }
+    }
+}
+
+impl Unresolved {
+    /// Returns the same with `prefix` before its message.
+    #[must_use]
+    pub(in super::super) fn within(self, prefix: &str) -> Self {
+        match self {
+            Self::Missing(message) => Self::Missing(format!("{prefix}{message}")),
+            Self::Error(error) => {
+                Self::Error(EvalError { message: format!("{prefix}{}", error.message), ..error })
+            }
+        }
+    }
+
+    /// Returns the message.
+    pub(in super::super) fn message(&self) -> &str {
+        match self {
+            Self::Missing(message) => message,
+            Self::Error(error) => &error.message,
+        }
+    }
+
+    /// Returns whether the rule itself is at fault, rather than a limit or something that nobody knows yet.
+    pub(super) fn is_of_the_rule(&self) -> bool {
+        match self {
+            Self::Missing(_) => true,
+            Self::Error(error) => error.kind == EvalErrorKind::Evaluation,
+        }
+    }
+}
+
+impl From<Exhausted> for Unresolved {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::Error(exhausted.into())
+    }
+}
+
+impl From<Unresolved> for EvalError {
+    fn from(unresolved: Unresolved) -> Self {
+        match unresolved {
+            Unresolved::Missing(message) => Self::new(message),
+            Unresolved::Error(error) => error,
+        }
+    }
+}
+
+/// Returns the value under `key`.
+fn entry_of(mixed: &Mixed, key: &str) -> Option<Mixed> {
+    match mixed {
+        Mixed::Own(value) => value.get(key).cloned().map(Mixed::Own),
+        Mixed::Foreign(value) => value.get(key).cloned().map(Mixed::Foreign),
+        Mixed::Map(entries) => {
+            entries.iter().find(|(name, _)| joined(name) == key).map(|(_, value)| value.clone())
+        }
+        Mixed::Text(_) | Mixed::List(_) => None,
+    }
+}

@@ -1,0 +1,50 @@
+//! `eval jmespath`: expressions as policies have them.
+
+use std::io::Write as _;
+
+use kubewright_lang::jmespath::{Expression, Found, Functions, Language, unknown_key};
+use kubewright_value::{Budget, Value};
+
+use super::{failure, inputs};
+use crate::failure::{Exit, Failure};
+use crate::output::standard_output;
+
+/// Returns what `text` finds in `root`, as JSON.
+///
+/// # Errors
+/// When it cannot be read or has no result.
+pub(super) fn found(text: &str, root: &Value) -> Result<String, Failure> {
+    let functions = Functions::kubernetes().with_inputs(inputs(&[]));
+    let expression = Expression::parse_as(text, &functions, Language::Forgiving)
+        .map_err(|error| failure(text, error.message, error.position, error.length))?;
+    let found = expression
+        .find(root, &mut Budget::default())
+        .map_err(|error| failure(text, error.message, error.position, 1))?;
+    match found {
+        Found::Value(value) => Ok(value.to_string()),
+        Found::Missing(key) => Err(Failure::usage(unknown_key(&key))
+            .help("a rule cannot answer then; `||` gives another value, as in `a.b || 'none'`")),
+    }
+}
+
+/// Prints each function with what it takes and returns, and what it does.
+///
+/// # Errors
+/// When the output cannot be written.
+pub(super) fn list_functions() -> Result<Exit, Failure> {
+    let functions = Functions::kubernetes();
+    let lines: Vec<(String, &str)> = functions
+        .names()
+        .filter_map(|name| {
+            let signature = functions.signature(name)?;
+            Some((format!("{name}{signature}"), signature.help()))
+        })
+        .collect();
+    let width = lines.iter().map(|(call, _)| call.len()).max().unwrap_or(0);
+    let mut out = standard_output();
+    for (call, help) in lines {
+        writeln!(out, "{call:width$}  {help}")?;
+    }
+    out.flush()?;
+    Ok(Exit::Clean)
+}

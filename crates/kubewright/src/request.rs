@@ -1,0 +1,88 @@
+//! What is asked about the object of a manifest, which is as a person wrote it and not as a cluster would store it.
+
+use kubewright_engine::{Operation, Request};
+use kubewright_value::{Map, Value};
+
+use crate::given::UserInfo;
+
+/// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
+pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> Request {
+    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+    change_operation(&mut request, operation);
+    user.place(&mut request);
+    request
+}
+
+/// Returns the request to create `object` as a cluster would see it: the object names its namespace, and a map that was
+/// written without anything in it is empty.
+pub(crate) fn stored(object: &Value, namespace: &str) -> Request {
+    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+    place_namespace(&mut request);
+    if has_null_map(&request.object) {
+        fill_maps(&mut request.object);
+    }
+    request
+}
+
+/// Lets the objects of a request name their namespace, as they do in a cluster.
+pub(crate) fn place_namespace(request: &mut Request) {
+    if request.namespace.is_empty() {
+        return;
+    }
+    for object in [&mut request.object, &mut request.old_object] {
+        if object
+            .get("metadata")
+            .is_none_or(|metadata| metadata.get("namespace").is_some_and(|name| !name.is_null()))
+        {
+            continue;
+        }
+        let metadata = object.as_object_mut().and_then(|object| object.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            metadata.insert("namespace".into(), request.namespace.clone().into());
+        }
+    }
+}
+
+/// Returns `after` without the namespace that `before` did not name.
+pub(crate) fn unplaced(mut after: Value, before: &Value, namespace: &str) -> Value {
+    let path = ["metadata", "namespace"];
+    if before.at(&path).is_none() && after.at(&path).and_then(Value::as_str) == Some(namespace) {
+        let metadata = after.as_object_mut().and_then(|object| object.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            metadata.remove("namespace");
+        }
+    }
+    after
+}
+
+/// Fields that are maps in every object that has them.
+const MAPS: [&str; 6] = ["annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"];
+
+fn has_null_map(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| has_null_map(value) || (value.is_null() && MAPS.contains(&key.as_str()))),
+        Value::Array(items) => items.iter().any(has_null_map),
+        _ => false,
+    }
+}
+
+fn fill_maps(value: &mut Value) {
+    if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(fill_maps);
+    }
+    let Some(map) = value.as_object_mut() else { return };
+    for (key, value) in map.iter_mut() {
+        if value.is_null() && MAPS.contains(&key.as_str()) {
+            *value = Value::object(Map::new());
+        }
+        fill_maps(value);
+    }
+}
+
+/// Lets a request to create an object be one to do `operation` to it.
+pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
+    request.operation = operation;
+    request.old_object = if operation == Operation::Create { Value::Null } else { request.object.clone() };
+}
