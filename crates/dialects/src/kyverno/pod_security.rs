@@ -17,7 +17,7 @@ pub(super) use version::Version;
 use kubewright_engine::{EvalError, TraceNode, Verdict as Seen};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
-use super::evaluate::{Failure, Verdict};
+use super::evaluate::{Failure, From, Verdict};
 use super::message::Message;
 use super::notes::{Note, Notes};
 use super::source::{self, Workload};
@@ -159,6 +159,7 @@ impl Profile {
         Failure {
             message: text,
             path: first.map(|finding| finding.place.steps(root)).unwrap_or_default(),
+            from: From::Object,
             at: self.path.clone(),
         }
     }
