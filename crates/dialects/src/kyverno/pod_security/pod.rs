@@ -273,11 +273,14 @@ impl<'a> Security<'a> {
 
 impl<'a> Volume<'a> {
     fn read(value: &'a Value) -> Result<Self, Malformed> {
-        let mut is_free = false;
+        // A volume that says nothing is made an `emptyDir` by the API server, and `unknown` by Kyverno.
+        let mut is_empty_dir = true;
+        let mut has_free = false;
         let mut restricted = None;
         for (key, _) in entries(value).map_err(|malformed| malformed.below("volumes"))? {
+            is_empty_dir &= key == "name";
             if FREE_VOLUMES.contains(&key) {
-                is_free = true;
+                has_free = true;
             } else if let Some(at) = RESTRICTED_VOLUMES.iter().position(|kind| *kind == key) {
                 restricted = Some(restricted.map_or(at, |before: usize| before.min(at)));
             }
@@ -287,7 +290,7 @@ impl<'a> Volume<'a> {
             None => None,
         };
         let kind = restricted.and_then(|at| RESTRICTED_VOLUMES.get(at)).copied().unwrap_or("unknown");
-        Ok(Self { host_path, restricted: (!is_free).then_some(kind) })
+        Ok(Self { host_path, restricted: (!is_empty_dir && !has_free).then_some(kind) })
     }
 }
 
