@@ -107,16 +107,16 @@ impl Profile {
         let mut violations = self.run(&pod);
         self.tell(&violations, Root(workload), notes);
         for (i, exclusion) in self.exclusions.iter().enumerate() {
-            let count = finding::count(&violations);
-            self.exempt(&mut violations, exclusion, &pod, budget)?;
-            let is_used = finding::count(&violations) < count;
-            notes.say(|| exclusion.note(i, is_used));
+            let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
+            notes.say(|| note(exclusion.title(i), seen, exclusion.path()));
         }
         if violations.is_empty() {
             return Ok(Found::Violations(violations, workload));
         }
         for exclusion in exceptions {
-            self.exempt(&mut violations, exclusion, &pod, budget)?;
+            let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
+            // Its place is in another file.
+            notes.say(|| note(exclusion.title_of_exception(), seen, Vec::new()));
         }
         Ok(if violations.is_empty() { Found::Excepted } else { Found::Violations(violations, workload) })
     }
@@ -125,25 +125,26 @@ impl Profile {
         self.checks.iter().filter_map(|check| check.run(pod, self.level, self.version)).collect()
     }
 
-    /// Takes out of `violations` what `exclusion` is about.
+    /// Takes out of `violations` what `exclusion` is about. Returns whether there was anything.
     fn exempt<'o>(
         &self,
         violations: &mut Vec<Violation<'o>>,
         exclusion: &Exclusion,
         pod: &Pod<'o>,
         budget: &mut Budget,
-    ) -> Result<(), Exhausted> {
+    ) -> Result<Seen, Exhausted> {
         let is_about = |check: &Check| check.control() == Some(exclusion.control());
         if !violations.iter().any(|violation| is_about(&violation.check)) {
-            return Ok(());
+            return Ok(Seen::NotLooked);
         }
+        let count = finding::count(violations);
         let part = exclusion.part(pod, budget)?;
         for check in self.checks.iter().filter(|check| is_about(check)) {
             if let Some(found) = check.run(&part, self.level, self.version) {
                 exclusion.take(violations, &found, budget)?;
             }
         }
-        Ok(())
+        Ok(if finding::count(violations) < count { Seen::Yes } else { Seen::No })
     }
 
     fn failure(&self, violations: &[Violation<'_>], workload: Workload, message: &Message) -> Failure {
@@ -200,15 +201,15 @@ impl Violation<'_> {
     /// Returns one note for each finding.
     fn notes(&self, root: Root, at: &[Step]) -> Vec<Note> {
         let note = |finding: &finding::Finding<'_>| Note {
-            what: finding.place.text(root),
             found: TraceNode::show(&finding.bad.to_value()),
-            wanted: String::new(),
-            verdict: Seen::No,
-            at: at.to_vec(),
-            children: Vec::new(),
+            ..note(finding.place.text(root), Seen::No, at.to_vec())
         };
         self.findings.iter().map(note).collect()
     }
+}
+
+fn note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
+    Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 
 /// Returns where `object` describes a Pod.

@@ -4,14 +4,12 @@
 //! the images, or, without images, on the Pod with one container that has nothing. What is found there is taken
 //! out, one finding for one.
 
-use kubewright_engine::Verdict as Seen;
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Step, Text};
 
 use super::check::Control;
 use super::finding::{Finding, Violation};
 use super::pod::{Container, Pod};
-use crate::kyverno::notes::Note;
 use crate::kyverno::source;
 
 /// One entry of an `exclude`.
@@ -51,15 +49,9 @@ impl Exclusion {
         format!("exclude[{index}] {}", self.control.name())
     }
 
-    pub(super) fn note(&self, index: usize, is_used: bool) -> Note {
-        Note {
-            what: self.title(index),
-            found: String::new(),
-            wanted: String::new(),
-            verdict: if is_used { Seen::Yes } else { Seen::No },
-            at: self.path.clone(),
-            children: Vec::new(),
-        }
+    /// Returns what a trace calls it when an exception has it.
+    pub(super) fn title_of_exception(&self) -> String {
+        format!("exception excludes {}", self.control.name())
     }
 
     /// Returns the part of `pod` that is excused.
