@@ -170,6 +170,9 @@ impl Profile {
             return;
         }
         let name = self.level.name();
+        if self.checks.is_empty() {
+            notes.say(|| note(format!("podSecurity {name}"), Seen::Yes, self.path.clone()));
+        }
         for check in &self.checks {
             let violation = violations.iter().find(|violation| violation.check == *check);
             notes.say(|| Note {
@@ -183,11 +186,12 @@ impl Profile {
         }
     }
 
-    /// Returns what can decide, for coverage: the checks, and what is excluded.
+    /// Returns what can decide, for coverage. All checks run on every Pod, so they are one; what is excluded is not.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
-        let checks = self.checks.iter().map(|check| (check.title(), self.path.clone()));
+        let whole = (format!("podSecurity {}", self.level.name()), self.path.clone());
         let exclusions = self.exclusions.iter().enumerate();
-        checks.chain(exclusions.map(|(i, exclusion)| (exclusion.title(i), exclusion.path()))).collect()
+        let exclusions = exclusions.map(|(i, exclusion)| (exclusion.title(i), exclusion.path()));
+        std::iter::once(whole).chain(exclusions).collect()
     }
 }
 

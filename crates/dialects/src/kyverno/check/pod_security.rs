@@ -3,7 +3,7 @@
 use kubewright_engine::nearest;
 
 use super::super::diagnostics as code;
-use super::super::pod_security::Version;
+use super::super::pod_security::{Level, Version};
 use super::super::source::{Exclusion, PodSecurity};
 use super::Findings;
 use crate::fields::child;
@@ -18,7 +18,7 @@ pub(super) fn check(findings: &mut Findings<'_>, profile: &PodSecurity) {
     version(findings, profile);
     for one in &profile.exclude {
         exclusion(findings, one);
-        if one.control.is_above(profile.level) {
+        if profile.level != Level::Privileged && one.control.is_above(profile.level) {
             let name = one.control.name();
             let message = format!("`{name}` is not checked at this level, so there is nothing to exclude");
             let help = "remove it, or use `level: restricted`";
