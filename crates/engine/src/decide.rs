@@ -9,8 +9,8 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
-    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Outcome, Phase, Program, Query,
-    Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
+    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
+    Program, Query, Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
 /// How many rules' worth all rules that change the object may spend.
@@ -29,6 +29,8 @@ pub struct Settings {
     /// that rules which make each other's work larger come to an end too. Judging rules change nothing, and none of
     /// them has less because of others: a refusal must not depend on what another rule spent.
     pub limits: Limits,
+    /// Why objects are looked at: rules that are not for it are left out. Without it every rule runs.
+    pub occasion: Option<Occasion>,
     /// Whether to keep the tree of what was looked at.
     pub is_traced: bool,
 }
@@ -49,7 +51,10 @@ impl Engine {
     /// Decides `request`. The same request, rules and world give the same decision every time.
     #[must_use]
     pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
-        let candidates = self.index.candidates(request);
+        let mut candidates = self.index.candidates(request);
+        if let Some(occasion) = settings.occasion {
+            candidates.retain(|rule| rule.occasions.contains(occasion));
+        }
         let outcomes = Vec::with_capacity(candidates.len());
         let memory = Memory::default();
         let mut walk = Walk {

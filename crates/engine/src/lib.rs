@@ -27,8 +27,8 @@ pub use kubernetes::is_cluster_scoped;
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
-    About, Applies, Branch, Effect, Evaluation, Memory, Phase, Program, RequestProgram, Rule, RuleId,
-    SetProgram,
+    About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, RequestProgram,
+    Rule, RuleId, SetProgram,
 };
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;

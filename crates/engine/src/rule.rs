@@ -47,6 +47,8 @@ pub struct Rule {
     pub refuses_on_error: bool,
     /// Whether the rules of its policy behind it are left out once it has said something else than skip.
     pub is_exclusive: bool,
+    /// When it runs at all.
+    pub occasions: Occasions,
     /// Where it was written.
     pub location: Location,
     /// What it does.
@@ -68,6 +70,42 @@ impl Rule {
     }
 }
 
+/// When a rule runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occasions {
+    /// When somebody is about to change an object.
+    pub admission: bool,
+    /// When everything that is stored is looked through.
+    pub background: bool,
+}
+
+/// Always.
+impl Default for Occasions {
+    fn default() -> Self {
+        Self { admission: true, background: true }
+    }
+}
+
+/// Why objects are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// Somebody is about to change one.
+    Admission,
+    /// Everything that is stored is looked through.
+    Background,
+}
+
+impl Occasions {
+    /// Returns whether `occasion` is one of them.
+    #[must_use]
+    pub fn contains(self, occasion: Occasion) -> bool {
+        match occasion {
+            Occasion::Admission => self.admission,
+            Occasion::Background => self.background,
+        }
+    }
+}
+
 /// What the author of a rule says about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct About {
@@ -77,6 +115,8 @@ pub struct About {
     pub category: Text,
     /// What reports carry besides, by name.
     pub properties: Vec<(Text, Text)>,
+    /// Whether the one who asks is warned of a violation that is only reported.
+    pub emits_warning: bool,
 }
 
 /// A part of a rule that a test can exercise or leave out: a condition, an entry of a list of alternatives.

@@ -131,6 +131,10 @@ pub(crate) struct ObjectArguments {
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
+    /// Judge as a scan of stored objects would: rules that are only for admission are left out
+    #[arg(long)]
+    pub(crate) background: bool,
+
     /// Only this rule: its full id, `policy/rule` or `rule`; may be repeated
     #[arg(long = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,

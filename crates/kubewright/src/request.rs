@@ -18,10 +18,17 @@ pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &U
 pub(crate) fn stored(object: &Value, namespace: &str) -> Request {
     let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
     place_namespace(&mut request);
-    if has_null_map(&request.object) {
-        fill_maps(&mut request.object);
-    }
+    place_maps(&mut request);
     request
+}
+
+/// Lets the maps of a request that were written without anything in them be empty, as they are in a cluster.
+pub(crate) fn place_maps(request: &mut Request) {
+    for object in [&mut request.object, &mut request.old_object] {
+        if has_null_map(object) {
+            fill_maps(object);
+        }
+    }
 }
 
 /// Lets the objects of a request name their namespace, as they do in a cluster.

@@ -4,7 +4,8 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    About, Decision, Engine, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode,
+    About, Decision, Engine, Occasion, Operation, Outcome, Phase, Request, RuleId, Settings, Status,
+    TraceNode,
 };
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
@@ -28,6 +29,8 @@ pub(crate) struct Question<'a> {
     pub(crate) user: &'a UserInfo,
     /// Whether a failure that does not refuse the object is a warning.
     pub(crate) is_lenient: bool,
+    /// Why objects are looked at; without it every rule runs.
+    pub(crate) occasion: Option<Occasion>,
     /// What the outputs want to know.
     pub(crate) needs: Needs,
 }
@@ -136,11 +139,16 @@ impl Question<'_> {
         }
         values.place(&mut request);
         request::place_namespace(&mut request);
+        // What rules change is compared with what was written.
+        if self.engine.rules().iter().all(|rule| rule.phase == Phase::Judge) {
+            request::place_maps(&mut request);
+        }
         request
     }
 
     fn decide(&self, request: &Request) -> Decision {
-        let settings = Settings { is_traced: self.needs.trace, ..Settings::default() };
+        let settings =
+            Settings { is_traced: self.needs.trace, occasion: self.occasion, ..Settings::default() };
         self.engine.decide(request, self.world, &settings)
     }
 

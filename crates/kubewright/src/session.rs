@@ -1,6 +1,6 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{Diagnostic, Engine, Operation};
+use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
@@ -27,6 +27,7 @@ pub(crate) struct Session {
     operation: Operation,
     namespace: String,
     user: UserInfo,
+    occasion: Option<Occasion>,
 }
 
 impl Session {
@@ -64,6 +65,7 @@ impl Session {
             operation: Operation::named(&objects.operation.to_uppercase()).unwrap_or(Operation::Create),
             namespace,
             user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
+            occasion: objects.background.then_some(Occasion::Background),
         })
     }
 
@@ -76,6 +78,7 @@ impl Session {
             namespace: &self.namespace,
             user: &self.user,
             is_lenient: false,
+            occasion: self.occasion,
             needs,
         }
     }

@@ -83,8 +83,13 @@ fn run(data: &[u8]) {
         if operation != Operation::Create {
             request.old_object = object.clone();
         }
-        let decide =
-            |is_traced| engine.decide(&request, &ClosedWorld::default(), &Settings { limits, is_traced });
+        let decide = |is_traced| {
+            engine.decide(
+                &request,
+                &ClosedWorld::default(),
+                &Settings { limits, is_traced, ..Settings::default() },
+            )
+        };
         let (first, again, traced) = (decide(false), decide(false), decide(true));
         let said = |decision: &kubewright_engine::Decision| -> Vec<String> {
             let rows = decision.outcomes.iter();

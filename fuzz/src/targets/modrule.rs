@@ -67,8 +67,11 @@ fn run(data: &[u8]) {
         )
         .ok(),
     );
-    let settings =
-        Settings { limits: Limits { steps: 200_000, bytes: 4 << 20, depth: 128 }, is_traced: true };
+    let settings = Settings {
+        limits: Limits { steps: 200_000, bytes: 4 << 20, depth: 128 },
+        is_traced: true,
+        ..Settings::default()
+    };
     for operation in [Operation::Create, Operation::Delete] {
         let request = Request::for_object(object.clone(), operation, "default");
         let decide = || engine.decide(&request, &world, &settings);

@@ -18,8 +18,6 @@ pub(super) struct Generated {
     pub(super) rule: usize,
     pub(super) name: Text,
     pub(super) workload: Workload,
-    /// The controllers it is about, as `apps/v1/Deployment`.
-    pub(super) kinds: Vec<Text>,
     /// What the rule is about, with the controllers in place of Pods.
     pub(super) matching: Match,
     pub(super) exclude: Option<Match>,
@@ -68,7 +66,6 @@ pub(super) fn generate(policy: &Policy) -> Vec<Generated> {
                     workload,
                     matching: about(&rule.matching, &kinds),
                     exclude: rule.exclude.as_ref().map(|exclude| excluded(exclude, &kinds)),
-                    kinds,
                 });
             }
         }

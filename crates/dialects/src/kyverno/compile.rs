@@ -6,7 +6,7 @@ mod lint;
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Phase, Program, RuleId};
+use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, RuleId};
 use kubewright_value::{Document, Step, Text};
 
 use super::evaluate::{Actions, Body, Check, Judge};
@@ -130,6 +130,7 @@ impl Compiler<'_> {
             },
             allows_existing_violations: rule.validate.allows_existing_violations,
             is_scored: self.policy.annotations.is_scored,
+            skips_background_requests: rule.skips_background_requests,
             matcher,
         };
         self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
@@ -151,6 +152,7 @@ impl Compiler<'_> {
             actions: Actions { overrides: Default::default(), rule: None, policy: Action::Audit },
             allows_existing_violations: false,
             is_scored: true,
+            skips_background_requests: false,
         };
         Some(self.finish(judge, position, &broken.path, Vec::new()))
     }
@@ -174,9 +176,14 @@ impl Compiler<'_> {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),
                 properties,
+                emits_warning: self.policy.settings.emits_warning,
             }),
             refuses_on_error: self.policy.settings.is_fail_closed,
             is_exclusive: self.policy.settings.applies_one_rule,
+            occasions: Occasions {
+                admission: self.policy.settings.is_admission,
+                background: self.policy.settings.is_background,
+            },
             location: self.document.locate(path),
             program: Program::OnRequest(Box::new(judge)),
         }

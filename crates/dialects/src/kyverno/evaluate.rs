@@ -1,23 +1,25 @@
 //! One rule on one object: match, context, preconditions, exceptions, then the check itself.
 
+mod before;
+mod loops;
 pub(super) mod patterns;
+
+pub(super) use loops::Loop;
 
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Answer, Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Operation,
-    Query as WorldQuery, Request, RequestProgram, RuleId, Tracer, World,
+    Applies, Branch, Effect, EvalError, Evaluation, Operation, RequestProgram, RuleId, Tracer,
 };
-use kubewright_value::{Document, Map, Step, Text, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
 use super::conditions::Conditions;
-use super::context::{Context, Entry, Sourced, Unresolved, overlaid};
+use super::context::{Context, Entry, Unresolved, overlaid};
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
 use super::notes::Notes;
 use super::pod_security::{Exclusion, Profile};
 use super::source::Action;
-use super::template::Query;
 use super::trace;
 use patterns::{AnyPattern, OnePattern};
 
@@ -36,6 +38,8 @@ pub(super) struct Judge {
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
     pub(super) is_scored: bool,
+    /// Whether requests of Kyverno's own background controller are none of its business.
+    pub(super) skips_background_requests: bool,
 }
 
 /// What is loaded, asked and checked: of a rule, or of one loop of it.
@@ -54,16 +58,6 @@ pub(super) enum Check {
     PodSecurity(Arc<Profile>),
     /// What cannot run, and why.
     Impossible(Text),
-}
-
-/// One loop.
-pub(super) struct Loop {
-    pub(super) path: Vec<Step>,
-    pub(super) list: Query,
-    /// The keys from the object to the list, where the list is a plain path.
-    pub(super) keys: Option<Vec<Step>>,
-    pub(super) element_scope: Option<bool>,
-    pub(super) body: Body,
 }
 
 /// Something and where it stands in the document.
@@ -150,6 +144,9 @@ impl Failure {
 
 impl RequestProgram for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
+            return Ok(Applies::Outside("the background controller asks".into()));
+        }
         let mut notes = notes(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
@@ -299,101 +296,6 @@ impl Judge {
         }
     }
 
-    fn loops<'a>(
-        &'a self,
-        loops: &'a [Loop],
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
-        notes: &mut Notes,
-    ) -> Verdict {
-        let mut applied = 0;
-        let mut list_error = None;
-        for one in loops {
-            let elements = match context.find(&one.list) {
-                Ok(found) => found,
-                Err(Unresolved::Missing(_)) => continue,
-                Err(unresolved) => {
-                    list_error = Some(failed("failed to evaluate list", unresolved));
-                    continue;
-                }
-            };
-            let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
-            for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
-                if let Some(error) = one.misfit(&element.value) {
-                    return Verdict::Error(error);
-                }
-                context.checkpoint();
-                notes.open();
-                let verdict = self.element(one, (element, index), subject, context, notes);
-                notes.close(|| trace::element(one, index, &element.value, &verdict));
-                context.restore();
-                match verdict {
-                    Verdict::Pass(_) => applied += 1,
-                    Verdict::Skip(_) | Verdict::Nothing(_) => {}
-                    Verdict::Fail(mut failure) => {
-                        failure.message = format!("validation failure: {}", failure.message);
-                        if failure.from == From::Element {
-                            let mut path =
-                                one.path_of(index, &element.value, &elements.value, subject.object);
-                            path.append(&mut failure.path);
-                            failure.path = path;
-                        }
-                        if failure.from == From::Subject {
-                            failure.from = From::Element;
-                        }
-                        if failure.at.is_empty() {
-                            failure.at.clone_from(&one.path);
-                        }
-                        return Verdict::Fail(failure);
-                    }
-                    Verdict::Error(mut error) => {
-                        error.message = format!("validation failure: {}", error.message);
-                        return Verdict::Error(error);
-                    }
-                }
-            }
-        }
-        match (applied, list_error) {
-            (0, Some(error)) => Verdict::Error(error),
-            (0, None) => Verdict::Nothing("no element was checked".into()),
-            _ => Verdict::Pass("rule passed".into()),
-        }
-    }
-
-    fn element<'a>(
-        &'a self,
-        one: &'a Loop,
-        (sourced, index): (&Sourced, usize),
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
-        notes: &mut Notes,
-    ) -> Verdict {
-        let element = &sourced.value;
-        context.enter_sourced(sourced, index, subject.nesting);
-        context.declare(&one.body.entries);
-        match one.body.precondition(context, notes) {
-            Ok(None) => {}
-            Ok(Some(skip)) => return Verdict::Skip(skip),
-            // An element that cannot be asked about is left out, as its author's `||` would do.
-            Err(error) if error.kind == EvalErrorKind::Evaluation => {
-                return Verdict::Skip(error.message.into());
-            }
-            Err(error) => return Verdict::Error(error),
-        }
-        let inner = match one.is_scoped(element) {
-            true => Subject { object: element, is_element: true, nesting: subject.nesting + 1 },
-            false => Subject { nesting: subject.nesting + 1, ..subject },
-        };
-        let mut verdict = self.check(&one.body.check, inner, context, notes);
-        if let (Verdict::Fail(failure), Check::Pattern(_) | Check::AnyPattern(_)) =
-            (&mut verdict, &one.body.check)
-            && !inner.is_same_element(element)
-        {
-            failure.from = From::Subject;
-        }
-        verdict
-    }
-
     /// Returns the exceptions that are about `object`.
     fn excepted(
         &self,
@@ -412,56 +314,6 @@ impl Judge {
             }
         }
         Ok(found)
-    }
-
-    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed.
-    fn forgiven(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Verdict {
-        let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == Action::Enforce;
-        let request = evaluation.request;
-        let can_be = is_enforced && self.allows_existing_violations && request.operation == Operation::Update;
-        if !can_be || !matches!(verdict, Verdict::Fail(_)) {
-            return verdict;
-        }
-        match self.was_bad(request, evaluation) {
-            Ok(true) => {
-                Verdict::Skip("skipping the rule evaluation as pre-existing violations are allowed".into())
-            }
-            Ok(false) => verdict,
-            Err(_) => Verdict::Skip("failed to validate old object".into()),
-        }
-    }
-
-    /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
-    fn was_bad(&self, request: &Request, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
-        let before = Request {
-            operation: Operation::Create,
-            object: request.old_object.clone(),
-            old_object: Value::Null,
-            user: nobody(),
-            roles: Vec::new(),
-            cluster_roles: Vec::new(),
-            ..request.clone()
-        };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
-        let world = Before { world: evaluation.world };
-        let mut evaluation = Evaluation::new(&before, &world, evaluation.budget, &mut tracer, &memory);
-        let object = &before.object;
-        if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
-            return Ok(false);
-        }
-        // Other rules were excused as a whole, so that nobody asks.
-        let excepted = match self.body.check {
-            Check::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
-            _ => Vec::new(),
-        };
-        let mut context = Context::new(&mut evaluation, object, &self.id, self.home.as_ref());
-        context.declare(&self.body.entries);
-        if self.body.precondition(&mut context, &mut notes)?.is_some() {
-            return Ok(false);
-        }
-        let excepted = exceptions(&excepted, &mut context, &mut notes);
-        let ran = self.unless_excepted(object, &excepted, &mut context, &mut notes);
-        Ok(matches!(ran, Ran::Checked(Verdict::Fail(_))))
     }
 
     fn effect(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
@@ -526,59 +378,6 @@ impl Rooted<Conditions> {
     }
 }
 
-impl Loop {
-    /// Returns whether patterns are about the element rather than the object.
-    fn is_scoped(&self, element: &Value) -> bool {
-        self.element_scope.unwrap_or(element.as_object().is_some())
-    }
-
-    /// Returns the error of an element that cannot be what patterns are about.
-    fn misfit(&self, element: &Value) -> Option<EvalError> {
-        if self.element_scope != Some(true) || element.as_object().is_some() {
-            return None;
-        }
-        Some(EvalError::new(format!(
-            "failed to process foreach: cannot use elementScope=true foreach rules for elements that are not maps, \
-             expected type=map got type={}",
-            go_type(element)
-        )))
-    }
-
-    /// Returns where `element` stands in `object`: an object or array is found by being the same, anything else by the
-    /// path of the list.
-    fn path_of(&self, index: usize, element: &Value, list: &Value, object: &Value) -> Vec<Step> {
-        let mut path = Vec::new();
-        if find_same(object, element, &mut path) {
-            return path;
-        }
-        let Some(keys) = &self.keys else { return Vec::new() };
-        let index = list.as_array().map(|_| Step::Index(index));
-        keys.iter().cloned().chain(index).collect()
-    }
-}
-
-/// Finds the part of `value` that is the same allocation as `wanted`.
-fn find_same(value: &Value, wanted: &Value, path: &mut Vec<Step>) -> bool {
-    if value.is_same(wanted) {
-        return true;
-    }
-    let mut try_one = |step: Step, part: &Value| {
-        path.push(step);
-        let is_found = find_same(part, wanted, path);
-        if !is_found {
-            path.pop();
-        }
-        is_found
-    };
-    match value {
-        Value::Array(items) => {
-            items.iter().enumerate().any(|(index, item)| try_one(Step::Index(index), item))
-        }
-        Value::Object(map) => map.iter().any(|(key, item)| try_one(Step::Key(key.clone()), item)),
-        _ => false,
-    }
-}
-
 impl Actions {
     /// Returns what a violation of the request's object leads to.
     fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<Action, EvalError> {
@@ -592,25 +391,6 @@ impl Actions {
         Ok(of_policy.action(evaluation)?.unwrap_or(self.policy))
     }
 }
-
-/// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
-struct Before<'w> {
-    world: &'w dyn World,
-}
-
-impl World for Before<'_> {
-    fn get(&self, query: &WorldQuery) -> Answer {
-        self.world.get(query)
-    }
-
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        let mut given = self.world.given(rule, request);
-        given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
-        given
-    }
-}
-
-const REQUESTED: [&str; 3] = ["request.operation", "request.object", "request.oldObject"];
 
 /// Returns the exceptions whose conditions hold. One that cannot be answered makes no exception.
 fn exceptions<'e>(
@@ -646,28 +426,12 @@ fn failed(step: &str, unresolved: Unresolved) -> EvalError {
     }
 }
 
-/// Returns one who asks and is in no group that a rule could name.
-fn nobody() -> Value {
-    Map::from([
-        ("username", Value::from("kyverno:kyverno-invalid-controller")),
-        ("uid", "kyverno:invaliduid".into()),
-        ("groups", vec!["kyverno:invalidgroup"].into()),
-    ])
-    .into()
+/// Returns whether it is the controller that carries out what other policies want.
+fn is_background_controller(user: &Value) -> bool {
+    let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
+    name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }
 
 fn notes(tracer: &Tracer) -> Notes {
     if tracer.is_on() { Notes::on() } else { Notes::off() }
-}
-
-/// Returns what Go calls the type of `value`.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

@@ -62,16 +62,6 @@ impl Mixed {
             _ => None,
         }
     }
-
-    /// Returns the items of an array; nothing for anything else.
-    pub(super) fn items(&self) -> Option<Vec<Mixed>> {
-        match self {
-            Self::Own(Value::Array(items)) => Some(items.iter().cloned().map(Self::Own).collect()),
-            Self::Foreign(Value::Array(items)) => Some(items.iter().cloned().map(Self::Foreign).collect()),
-            Self::List(items) => Some(items.clone()),
-            _ => None,
-        }
-    }
 }
 
 /// Returns the whole text.

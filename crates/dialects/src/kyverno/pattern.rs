@@ -134,11 +134,6 @@ impl Pattern {
         anchors(&self.node, &mut Vec::new(), &self.source, &mut found);
         found
     }
-
-    /// Returns what in the pattern does something else than it seems to.
-    pub(super) fn lint(&self) -> Vec<Lint> {
-        lint(&self.source)
-    }
 }
 
 fn verdict(stop: Stop, sought: &[(Text, bool)]) -> Verdict {

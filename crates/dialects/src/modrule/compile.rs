@@ -5,7 +5,9 @@ mod operations;
 
 use std::sync::Arc;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, NamespaceScope, Phase, Program, RuleId, Scope};
+use kubewright_engine::{
+    Code, Compiled, Diagnostic, NamespaceScope, Occasions, Phase, Program, RuleId, Scope,
+};
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_value::{Document, Position, Text};
 
@@ -71,6 +73,7 @@ impl Header {
             about: Arc::default(),
             refuses_on_error: false,
             is_exclusive: false,
+            occasions: Occasions::default(),
             location: self.location,
             program: Program::OnRequest(Box::new(program)),
         }

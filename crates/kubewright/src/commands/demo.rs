@@ -19,14 +19,22 @@ use crate::rules;
 /// An example: where it is saved, and what it holds.
 type Example = (&'static str, &'static str);
 
-const RULES: [Example; 2] = [
+const RULES: [Example; 3] = [
     (
         "rules/graceful-shutdown.yaml",
         include_str!("../../../../examples/modrule/graceful-shutdown/rule.yaml"),
     ),
     ("rules/require-labels.yaml", include_str!("../../../../examples/modrule/require-labels/rule.yaml")),
+    (
+        "rules/autoscaler-bounds.yaml",
+        include_str!("../../../../examples/kyverno/autoscaler-bounds/policy.yaml"),
+    ),
 ];
-const MANIFESTS: [Example; 2] = [
+const MANIFESTS: [Example; 3] = [
+    (
+        "manifests/autoscalers.yaml",
+        include_str!("../../../../examples/kyverno/autoscaler-bounds/resources.yaml"),
+    ),
     ("manifests/services.yaml", include_str!("../../../../examples/modrule/require-labels/objects.yaml")),
     ("manifests/web.yaml", include_str!("../../../../examples/modrule/graceful-shutdown/objects.yaml")),
 ];
@@ -53,6 +61,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         namespace: "default",
         user: &UserInfo::default(),
         is_lenient: false,
+        occasion: None,
         needs,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;

@@ -25,7 +25,7 @@ fn generated_matching(annotation: &str, rules: &[(&str, &str)]) -> Vec<(String, 
     let (policy, diagnostics) = read(&reading.documents.remove(0));
     assert!(!diagnostics.iter().any(Diagnostic::is_error), "{text}: {diagnostics:?}");
     let all = generate(&policy.expect("a policy"));
-    all.into_iter().map(|one| (format!("{}: {}", one.name, one.kinds.join(" ")), one.matching)).collect()
+    all.into_iter().map(|one| (format!("{}: {}", one.name, kinds(&one)), one.matching)).collect()
 }
 
 const PODS: &str = "match: {any: [{resources: {kinds: [Pod]}}]}, validate: {deny: {}}";
@@ -110,4 +110,11 @@ fn controllers_stand_where_pods_stood_and_other_kinds_are_left_out() {
         .map(|filter| filter.kinds.iter().map(|kind| kind.value.as_str()).collect())
         .collect();
     assert_eq!(kinds, [vec!["apps/v1/Deployment"], vec!["Deployment"]]);
+}
+
+/// Returns the kinds that a rewritten rule is about.
+fn kinds(one: &Generated) -> String {
+    let filters = one.matching.any.iter().chain(&one.matching.all).chain(&one.matching.flat);
+    let kinds: Vec<&str> = filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
+    kinds.join(" ")
 }

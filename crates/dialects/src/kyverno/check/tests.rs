@@ -79,11 +79,16 @@ fn every_code_has_a_case_and_a_page_that_starts_with_it() {
 /// Asks about a variable of a rule that declares `settings`.
 #[track_caller]
 fn check_variable(text: &str, roots: &[&str], is_in_foreach: bool, want: &[&str]) {
+    check_use(text, roots, is_in_foreach, false, want);
+}
+
+#[track_caller]
+fn check_use(text: &str, roots: &[&str], is_in_foreach: bool, is_bare: bool, want: &[&str]) {
     let rule = "context: [{name: settings, variable: {value: 1}}]\nvalidate: {message: '{{ settings }}', deny: {}}\n";
     let (document, policy) = checked(&format!("{HEAD}{RULE}{}", indented(rule, 6)));
     let roots: Vec<Text> = roots.iter().map(Text::new).collect();
     let path = policy.rules[0].path.clone();
-    let one = Use { text, roots: &roots, path: &path, is_in_foreach };
+    let one = Use { text, roots: &roots, path: &path, is_in_foreach, is_bare };
     let found = variables(&document, true, &policy.rules[0], &[one]);
     let found: Vec<&str> = found.iter().map(|found| found.code.id).collect();
     assert_eq!(found, want, "{text}");
@@ -98,6 +103,13 @@ fn variables_may_ask_for_what_is_given_and_what_is_declared() {
     check_variable("settings || nobody", &["settings", "nobody"], false, &["KW-K057"]);
     check_variable("length(nobody)", &["nobody"], false, &["KW-K057"]);
     check_variable("time_now_utc()", &[], false, &[]);
+}
+
+#[test]
+fn an_expression_in_a_field_of_its_own_may_find_nothing() {
+    check_use("nobody.a", &["nobody"], false, true, &["KW-K057"]);
+    check_use("request.userInfo.username", &["request"], false, true, &[]);
+    check_use("element.image", &["element"], false, true, &[]);
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub(in super::super) struct Use<'a> {
     pub(in super::super) path: &'a [Step],
     /// Whether it stands in a `foreach`.
     pub(in super::super) is_in_foreach: bool,
+    /// Whether it stands without braces in a field of its own, where it may find nothing: a `list`, a `jmesPath`.
+    pub(in super::super) is_bare: bool,
 }
 
 /// What a rule is given without asking.
@@ -43,8 +45,10 @@ pub(in super::super) fn variables(
         context::declared(rule).into_iter().map(|entry| entry.name.value.as_str()).collect();
     let mut findings = Findings { document, diagnostics: Vec::new() };
     for one in uses {
-        element(&mut findings, one);
-        if is_background {
+        if !one.is_bare {
+            element(&mut findings, one);
+        }
+        if is_background && !one.is_bare {
             user(&mut findings, one);
         }
         roots(&mut findings, one, &declared);
@@ -81,7 +85,8 @@ fn roots(findings: &mut Findings<'_>, one: &Use<'_>, declared: &[&str]) {
         None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),
     };
-    let code = if may_work(one.text, declared) { &code::UNKNOWN_ROOT } else { &code::UNKNOWN_VARIABLE };
+    let may_work = one.is_bare || may_work(one.text, declared);
+    let code = if may_work { &code::UNKNOWN_ROOT } else { &code::UNKNOWN_VARIABLE };
     one.report(findings, code, message, help);
 }
 

@@ -9,7 +9,7 @@ use crate::kyverno::check::{self, Use};
 use crate::kyverno::conditions::{Conditions, Lint, LintKind};
 use crate::kyverno::diagnostics as code;
 use crate::kyverno::evaluate::Rooted;
-use crate::kyverno::template::Variable;
+use crate::kyverno::template::{Query, Variable};
 
 impl Compiler<'_> {
     /// Looks through a rule and everything that was parsed in it.
@@ -69,16 +69,22 @@ struct Found<'p> {
 impl<'p> Found<'p> {
     /// Adds variables that stand somewhere below `path`.
     fn variables(&mut self, variables: Vec<&'p Variable>, path: &'p [Step], is_in_foreach: bool) {
-        for variable in variables {
-            let roots = variable.roots().map(|roots| roots.names.as_slice()).unwrap_or_default();
-            self.uses.push(Use { text: variable.text(), roots, path, is_in_foreach });
-        }
+        self.uses.extend(variables.into_iter().map(|variable| used(variable, path, is_in_foreach, false)));
+    }
+
+    /// Adds an expression that is a field of its own, and the variables in it.
+    fn query(&mut self, query: &'p Query, path: &'p [Step], is_in_foreach: bool) {
+        self.variables(query.inner_variables(), path, is_in_foreach);
+        self.uses.extend(query.variables().last().map(|variable| used(variable, path, is_in_foreach, true)));
     }
 
     /// Adds what a rule or a loop has; as deep as the document is.
     fn body(&mut self, body: &'p BodyParts, is_in_foreach: bool) {
         for (entry, path) in &body.entries {
             self.variables(entry.variables(), path, is_in_foreach);
+            if let Some(query) = entry.query() {
+                self.query(query, path, is_in_foreach);
+            }
         }
         if let Some(conditions) = &body.preconditions {
             self.conditions(conditions, is_in_foreach);
@@ -95,7 +101,7 @@ impl<'p> Found<'p> {
             CheckParts::Deny(Some(conditions)) => self.conditions(conditions, is_in_foreach),
             CheckParts::Foreach(loops) => {
                 for one in loops {
-                    self.variables(one.list.variables(), &one.list_path, true);
+                    self.query(&one.list, &one.list_path, true);
                     self.body(&one.body, true);
                 }
             }
@@ -108,4 +114,9 @@ impl<'p> Found<'p> {
         self.variables(variables, &conditions.path, is_in_foreach);
         self.conditions.push(conditions);
     }
+}
+
+fn used<'p>(variable: &'p Variable, path: &'p [Step], is_in_foreach: bool, is_bare: bool) -> Use<'p> {
+    let roots = variable.roots().map(|roots| roots.names.as_slice()).unwrap_or_default();
+    Use { text: variable.text(), roots, path, is_in_foreach, is_bare }
 }

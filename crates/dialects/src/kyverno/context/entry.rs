@@ -90,7 +90,15 @@ impl Entry {
         Self { name: self.name.clone(), from }
     }
 
-    /// Returns all variables in it, for checks. Expressions that are applied to a value of their own are left
+    /// Returns the expression that is applied to the context itself, for checks.
+    pub(in super::super) fn query(&self) -> Option<&Query> {
+        match &self.from {
+            From::Variable { value: None, query, .. } => query.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns all other variables in it, for checks. Expressions that are applied to a value of their own are left
     /// out, but the variables in them are not.
     pub(in super::super) fn variables(&self) -> Vec<&Variable> {
         let mut all = Vec::new();
@@ -99,9 +107,8 @@ impl Entry {
                 for template in [value, default].into_iter().flatten() {
                     all.extend(template.variables());
                 }
-                match query {
-                    Some(query) if value.is_none() => all.extend(query.variables()),
-                    query => all.extend(query.iter().flat_map(Query::inner_variables)),
+                if value.is_some() {
+                    all.extend(query.iter().flat_map(Query::inner_variables));
                 }
             }
             From::ConfigMap { name, namespace, .. } => {

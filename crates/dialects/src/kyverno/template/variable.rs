@@ -94,11 +94,6 @@ impl Variable {
         &self.text
     }
 
-    /// Returns where it stands.
-    pub(in super::super) fn place(&self) -> &Place {
-        &self.place
-    }
-
     /// Returns what it reads; what depends on variables in it is not known.
     pub(in super::super) fn roots(&self) -> Option<&Roots> {
         match &self.body {

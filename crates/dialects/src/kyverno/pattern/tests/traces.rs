@@ -5,6 +5,7 @@ use kubewright_value::{Budget, Step};
 
 use super::{Mixed, Notes, Pattern, Verdict, value};
 use crate::kyverno::notes::Note;
+use crate::kyverno::pattern::lint;
 use crate::kyverno::pattern::lint::LintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
@@ -94,7 +95,7 @@ fn every_branch_has_the_place_that_its_note_has() {
 
 #[track_caller]
 fn lints(pattern: &str, want: &[(LintKind, &[&str])]) {
-    let found = Pattern::compile(&Mixed::Own(value(pattern))).lint();
+    let found = lint(&value(pattern));
     let found: Vec<_> = found.iter().map(|lint| (lint.kind, lint.at.clone())).collect();
     let want: Vec<_> = want.iter().map(|(kind, at)| (*kind, path(at))).collect();
     assert_eq!(found, want, "{pattern}");
