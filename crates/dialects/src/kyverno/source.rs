@@ -157,7 +157,6 @@ pub(super) enum Method {
     /// What is not supported yet, in the author's words: `validate.cel`, `mutate` and so on.
     Unsupported {
         field: &'static str,
-        path: Vec<Step>,
     },
 }
 

@@ -92,7 +92,7 @@ fn validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Validate> 
             None
         }
         [other] => {
-            let method = unsupported(reader, other, child(&rule.path, *other));
+            let method = unsupported(reader, other, &child(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
         }
         [first, second, ..] => {
@@ -201,16 +201,16 @@ fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) ->
             Some(Method::Foreach(items.iter().filter_map(|item| foreach(reader, item)).collect()))
         }
         "podSecurity" => pod_security::read(reader, fields, key).map(Method::PodSecurity),
-        _ => Some(unsupported(reader, name, child(&fields.path, key))),
+        _ => Some(unsupported(reader, name, &child(&fields.path, key))),
     }
 }
 
-fn unsupported(reader: &mut Reader<'_>, field: &'static str, path: Vec<Step>) -> Method {
-    let location = reader.document.locate_key(&path);
+fn unsupported(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> Method {
+    let location = reader.document.locate_key(path);
     let message = format!("`{field}` is not supported yet");
     let diagnostic = Diagnostic::new(&code::NOT_SUPPORTED, message, location);
     reader.report(diagnostic.help("the rule is an error for every object that it is about"));
-    Method::Unsupported { field, path }
+    Method::Unsupported { field }
 }
 
 /// Reads a loop, and the loops in it; how deep they are is bounded by the depth of the document.
