@@ -8,6 +8,7 @@ mod checks;
 mod exclude;
 mod finding;
 mod pod;
+mod reading;
 mod version;
 
 pub(super) use check::Control;

@@ -3,7 +3,7 @@
 use kubewright_engine::EvalError;
 use kubewright_value::{Budget, Kind, Map, Value};
 
-use crate::fields::article;
+use super::reading::{Malformed, entries, field, flag, inner, integer, list, text, words};
 use crate::kyverno::source::Workload;
 
 /// A Pod, or the description of one.
@@ -142,16 +142,12 @@ impl<'a> Pod<'a> {
         budget: &mut Budget,
     ) -> Result<Self, EvalError> {
         let mut pod = Self::default();
-        let mut described = Some(object);
-        for key in workload.keys() {
-            described = described.and_then(|value| value.get(key));
-        }
-        let Some(described) = described else { return Ok(pod) };
-        pod.annotations = annotations(described)
-            .map_err(|malformed| malformed.below("metadata.annotations").into_error(workload))?;
-        let Some(spec) = described.get("spec").filter(|spec| !spec.is_null()) else { return Ok(pod) };
+        let Some(described) = described(object, workload)? else { return Ok(pod) };
+        let place = |malformed: Malformed| malformed.into_error(workload);
+        pod.annotations = annotations(described).map_err(place)?;
+        let Some(spec) = inner(described, "spec", "").map_err(place)? else { return Ok(pod) };
         budget.step(1 + size(spec) + pod.annotations.map_or(0, |map| map.len() as u64))?;
-        pod.spec(spec).map_err(|malformed| malformed.below("spec").into_error(workload))?;
+        pod.spec(spec).map_err(|malformed| place(malformed.below("spec")))?;
         Ok(pod)
     }
 
@@ -167,8 +163,8 @@ impl<'a> Pod<'a> {
                     self.volumes = list(value, key)?.iter().map(Volume::read).collect::<Result<_, _>>()?;
                 }
                 "securityContext" => {
-                    self.security = Security::read(value)?;
-                    if let Some(sysctls) = value.get("sysctls").filter(|value| !value.is_null()) {
+                    self.security = Security::read(value, Owner::Pod)?;
+                    if let Some(sysctls) = inner(value, "sysctls", key)? {
                         let names = list(sysctls, "sysctls")?.iter().map(|one| field(one, "name", "sysctls"));
                         self.sysctls = names.collect::<Result<_, _>>()?;
                     }
@@ -195,12 +191,10 @@ impl<'a> Container<'a> {
             match key {
                 "name" => container.name = text(value, key)?,
                 "image" => container.image = text(value, key)?,
-                "securityContext" => container.security = Security::read(value)?,
+                "securityContext" => container.security = Security::read(value, Owner::Container)?,
                 "ports" => {
                     for (i, port) in list(value, key)?.iter().enumerate() {
-                        let Some(number) = port.get("hostPort").filter(|number| !number.is_null()) else {
-                            continue;
-                        };
+                        let Some(number) = inner(port, "hostPort", key)? else { continue };
                         match integer(number, "hostPort").map_err(|malformed| malformed.below(key))? {
                             0 => {}
                             number => container.host_ports.push((i, number)),
@@ -213,7 +207,7 @@ impl<'a> Container<'a> {
                 "lifecycle" => {
                     for handler in ["lifecycle.postStart", "lifecycle.preStop"] {
                         let (_, name) = handler.split_once('.').unwrap_or_default();
-                        if let Some(value) = value.get(name) {
+                        if let Some(value) = inner(value, name, key)? {
                             hosts(value, handler, &mut container.hosts)?;
                         }
                     }
@@ -225,15 +219,25 @@ impl<'a> Container<'a> {
     }
 }
 
+/// Whose security context it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Pod,
+    Container,
+}
+
 impl<'a> Security<'a> {
-    fn read(value: &'a Value) -> Result<Self, Malformed> {
-        Self::fields(value).map_err(|malformed| malformed.below("securityContext"))
+    fn read(value: &'a Value, owner: Owner) -> Result<Self, Malformed> {
+        Self::fields(value, owner).map_err(|malformed| malformed.below("securityContext"))
     }
 
-    fn fields(value: &'a Value) -> Result<Self, Malformed> {
+    fn fields(value: &'a Value, owner: Owner) -> Result<Self, Malformed> {
         let mut security = Self { is_given: true, ..Self::default() };
         for (key, value) in entries(value)? {
             match key {
+                // A Pod does not have these, and whatever stands there means nothing.
+                "privileged" | "allowPrivilegeEscalation" | "procMount" | "capabilities"
+                    if owner == Owner::Pod => {}
                 "privileged" => security.privileged = Some(flag(value, key)?),
                 "allowPrivilegeEscalation" => security.allow_privilege_escalation = Some(flag(value, key)?),
                 "runAsNonRoot" => security.run_as_non_root = Some(flag(value, key)?),
@@ -260,7 +264,7 @@ impl<'a> Security<'a> {
                     });
                 }
                 "windowsOptions" => {
-                    if let Some(value) = value.get("hostProcess").filter(|value| !value.is_null()) {
+                    if let Some(value) = inner(value, "hostProcess", key)? {
                         security.is_host_process = flag(value, "hostProcess")?;
                     }
                 }
@@ -294,19 +298,35 @@ impl<'a> Volume<'a> {
     }
 }
 
-fn annotations(described: &Value) -> Result<Option<&Map>, Malformed> {
-    let found = described.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    let annotations = found.and_then(Value::as_object);
-    for (key, value) in annotations.into_iter().flat_map(Map::iter).filter(|(_, value)| !value.is_null()) {
-        text(value, key)?;
+/// Returns the part of `object` that describes a Pod.
+fn described(object: &Value, workload: Workload) -> Result<Option<&Value>, EvalError> {
+    let mut described = object;
+    let mut outer = "";
+    for key in workload.keys() {
+        let found = inner(described, key, outer).map_err(|malformed| malformed.into_error(Workload::Pod))?;
+        let Some(found) = found else { return Ok(None) };
+        (described, outer) = (found, key);
     }
-    Ok(annotations)
+    Ok(Some(described))
+}
+
+fn annotations(described: &Value) -> Result<Option<&Map>, Malformed> {
+    let Some(metadata) = inner(described, "metadata", "")? else { return Ok(None) };
+    let found = match inner(metadata, "annotations", "metadata")? {
+        None => return Ok(None),
+        Some(Value::Object(map)) => map.as_ref(),
+        Some(other) => return Err(Malformed::new("metadata.annotations", other, Kind::Object)),
+    };
+    for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
+        text(value, key).map_err(|malformed| malformed.below("metadata.annotations"))?;
+    }
+    Ok(Some(found))
 }
 
 /// Collects the hosts that a probe or handler names.
 fn hosts<'a>(value: &'a Value, key: &str, into: &mut Vec<(&'static str, &'a str)>) -> Result<(), Malformed> {
     for (handler, action, place) in HOSTS.into_iter().filter(|(handler, ..)| *handler == key) {
-        let Some(value) = value.get(action).filter(|value| !value.is_null()) else { continue };
+        let Some(value) = inner(value, action, handler)? else { continue };
         let host = field(value, "host", action).map_err(|malformed| malformed.below(handler))?;
         if !host.is_empty() {
             into.push((place, host));
@@ -328,77 +348,6 @@ const HOSTS: [(&str, &str, &str); 10] = [
     ("lifecycle.preStop", "httpGet", "lifecycle.preStop.httpGet.host"),
     ("lifecycle.preStop", "tcpSocket", "lifecycle.preStop.tcpSocket.host"),
 ];
-
-/// A part that has another type than Kubernetes gives it.
-struct Malformed {
-    path: String,
-    found: Kind,
-    expected: Kind,
-}
-
-impl Malformed {
-    fn new(key: &str, found: &Value, expected: Kind) -> Self {
-        Self { path: key.to_owned(), found: found.kind(), expected }
-    }
-
-    fn below(self, key: &str) -> Self {
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{key}.{}", self.path) };
-        Self { path, ..self }
-    }
-
-    fn into_error(self, workload: Workload) -> EvalError {
-        let keys: Vec<&str> = workload.keys().iter().copied().chain([self.path.as_str()]).collect();
-        let (found, expected) = (article(self.found), article(self.expected));
-        EvalError::new(format!(
-            "Error while getting new resource: `{}` is {found}, expected {expected}",
-            keys.join(".")
-        ))
-    }
-}
-
-/// Returns what an object has; null has nothing, and a field that is null is not there.
-fn entries(value: &Value) -> Result<impl Iterator<Item = (&str, &Value)>, Malformed> {
-    let map = match value {
-        Value::Object(map) => Some(map.as_ref()),
-        Value::Null => None,
-        other => return Err(Malformed::new("", other, Kind::Object)),
-    };
-    let filled = map.into_iter().flat_map(Map::iter).filter(|(_, value)| !value.is_null());
-    Ok(filled.map(|(key, value)| (key.as_str(), value)))
-}
-
-/// Returns a text in an object, empty when it is not there.
-fn field<'a>(object: &'a Value, key: &str, outer: &str) -> Result<&'a str, Malformed> {
-    match object {
-        Value::Object(map) => match map.get(key) {
-            None | Some(Value::Null) => Ok(""),
-            Some(value) => text(value, key).map_err(|malformed| malformed.below(outer)),
-        },
-        Value::Null => Ok(""),
-        other => Err(Malformed::new(outer, other, Kind::Object)),
-    }
-}
-
-fn flag(value: &Value, key: &str) -> Result<bool, Malformed> {
-    value.as_bool().ok_or_else(|| Malformed::new(key, value, Kind::Bool))
-}
-
-fn integer(value: &Value, key: &str) -> Result<i64, Malformed> {
-    value.as_i64().ok_or_else(|| Malformed::new(key, value, Kind::Number))
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, Malformed> {
-    value.as_str().ok_or_else(|| Malformed::new(key, value, Kind::String))
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], Malformed> {
-    value.as_array().ok_or_else(|| Malformed::new(key, value, Kind::Array))
-}
-
-fn words<'a>(value: &'a Value, key: &str) -> Result<Vec<&'a str>, Malformed> {
-    let word = |value: &'a Value| if value.is_null() { Ok("") } else { text(value, key) };
-    list(value, key)?.iter().map(word).collect()
-}
 
 /// Returns about how much there is to look at.
 fn size(spec: &Value) -> u64 {

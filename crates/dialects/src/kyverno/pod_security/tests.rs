@@ -309,6 +309,21 @@ fn controllers_are_checked_where_they_describe_pods() {
 }
 
 #[test]
+fn a_controller_without_a_description_of_pods_is_good_and_with_a_wrong_one_an_error() {
+    let engine = engine("{level: restricted}", "");
+    let judge = |spec: &str| {
+        let text = format!("{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: x}}, spec: {spec}}}");
+        decide(&engine, yaml::parse(&text).unwrap(), Operation::Create)[0].clone()
+    };
+    assert_eq!(judge("{}").status, Status::Pass);
+    assert_eq!(judge("{template: {spec: null}}").status, Status::Pass);
+    let outcome = judge("{template: [x]}");
+    assert_eq!(outcome.status, Status::Error);
+    let expected = "Error while getting new resource: `spec.template` is an array, expected an object";
+    assert_eq!(outcome.message, expected);
+}
+
+#[test]
 fn nothing_is_said_about_a_deletion() {
     let pod = yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {hostPID: true}}").unwrap();
     let outcomes = decide(&engine("{level: baseline}", ""), pod, Operation::Delete);
