@@ -125,9 +125,9 @@ impl<'a> Context<'a> {
         let mut root = self.root(last);
         if let Some(map) = root.as_object_mut() {
             map.insert("element".into(), element.value.clone());
-            map.insert(format!("element{nesting}").into(), element.value.clone());
+            map.insert(numbered("element", nesting), element.value.clone());
             map.insert("elementIndex".into(), index.into());
-            map.insert(format!("elementIndex{nesting}").into(), index.into());
+            map.insert(numbered("elementIndex", nesting), index.into());
         }
         self.given().put_elements_into(&mut root);
         if let Some(scope) = self.scopes.get_mut(last) {
@@ -275,6 +275,15 @@ impl<'a> Context<'a> {
     fn given(&mut self) -> &Given {
         let (world, rule, request) = (self.world, self.rule, self.request);
         self.given.get_or_insert_with(|| Given::new(world.given(rule, request)))
+    }
+}
+
+/// Returns the name of an element of the loop that is `nesting` loops deep.
+fn numbered(name: &str, nesting: usize) -> Text {
+    match (name, nesting) {
+        ("element", 0) => Text::new_inline("element0"),
+        ("elementIndex", 0) => Text::new_inline("elementIndex0"),
+        _ => format!("{name}{nesting}").into(),
     }
 }
 
