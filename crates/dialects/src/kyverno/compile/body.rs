@@ -15,6 +15,7 @@ use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source, compile
 use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
+use crate::kyverno::pod_security::Profile;
 use crate::kyverno::source::{Cel, ContextEntry, Foreach, Method, Rule, Workload};
 use crate::kyverno::template::{Query, Template, TemplateProblem, TemplateProblemKind};
 use kubewright_lang::jmespath::ParseErrorKind;
@@ -37,6 +38,7 @@ pub(super) enum CheckParts {
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<LoopParts>),
     Cel(cel::Parts),
+    PodSecurity(Arc<Profile>),
     Impossible(Text),
 }
 
@@ -129,6 +131,7 @@ impl Compiler<'_> {
             }
             // Of a whole rule only, which has the preconditions that belong to it.
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
+            Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Unsupported { field, .. } => {
                 CheckParts::Impossible(format!("not supported yet: {field}").into())
             }
@@ -220,6 +223,8 @@ impl BodyParts {
                     Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
                 }
                 CheckParts::Cel(parts) => Check::Cel(parts.build(workload)),
+                // It finds out itself where the object describes a Pod.
+                CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
                 CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
             },
         }

@@ -105,7 +105,10 @@ impl<'p> Found<'p> {
                     self.body(&one.body, true);
                 }
             }
-            CheckParts::Deny(None) | CheckParts::Cel(_) | CheckParts::Impossible(_) => {}
+            CheckParts::Deny(None)
+            | CheckParts::Cel(_)
+            | CheckParts::PodSecurity(_)
+            | CheckParts::Impossible(_) => {}
         }
     }
 
