@@ -7,6 +7,7 @@ mod conditions;
 mod context;
 mod matching;
 mod pattern;
+mod pod_security;
 mod variables;
 
 pub(super) use variables::{Use, variables};
@@ -56,6 +57,7 @@ pub(super) fn check_exception(document: &Document, exception: &Exception) -> (Ve
     if let Some(found) = &exception.conditions {
         conditions::check(&mut findings, found, conditions::Place::Loop);
     }
+    exception.pod_security.iter().for_each(|exclusion| pod_security::exclusion(&mut findings, exclusion));
     let is_usable = findings.first_error(0).is_none();
     (findings.diagnostics, is_usable)
 }
@@ -269,6 +271,7 @@ fn method(findings: &mut Findings<'_>, method: &Method, place: conditions::Place
         }
         Method::Deny(Some(found)) => conditions::check(findings, found, place),
         Method::Foreach(loops) => loops.iter().for_each(|each| foreach(findings, each)),
+        Method::PodSecurity(found) => pod_security::check(findings, found),
         Method::Deny(None) | Method::Unsupported { .. } => {}
     }
 }

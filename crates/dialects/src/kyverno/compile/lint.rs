@@ -107,7 +107,7 @@ impl<'p> Found<'p> {
                     self.body(&one.body, true);
                 }
             }
-            CheckParts::Deny(None) | CheckParts::Impossible(_) => {}
+            CheckParts::Deny(None) | CheckParts::PodSecurity(_) | CheckParts::Impossible(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
-use super::{Exception, FIELD_CODES, filter, rule};
+use super::{Exception, FIELD_CODES, filter, pod_security, rule};
 use crate::fields::{Fields, Reader, child};
 
 /// Reads `document`; what cannot be read is reported, and an exception with an error is left out.
@@ -28,7 +28,7 @@ fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
     Some(Exception {
         policies: policies(reader, &spec),
         conditions: rule::conditions(reader, &spec, "conditions"),
-        has_pod_security: reader.array(&spec, "podSecurity").is_some_and(|items| !items.value.is_empty()),
+        pod_security: pod_security::exclusions(reader, &spec, "podSecurity"),
         is_background: reader.boolean(&spec, "background").unwrap_or(true),
         key: Text::new(if namespace.is_empty() {
             name?.value.to_string()
