@@ -307,8 +307,10 @@ impl Judge {
         let mut found = Vec::new();
         for exception in &self.exceptions {
             notes.open();
-            let is_about = exception.matcher.matches(object, operation, evaluation, notes)?.is_none();
+            let reason = exception.matcher.matches(object, operation, evaluation, notes);
+            let is_about = matches!(reason, Ok(None));
             notes.close(|| trace::exception(&exception.key, is_about));
+            reason?;
             if is_about {
                 found.push(exception);
             }
