@@ -10,6 +10,7 @@ mod conditions;
 mod context;
 mod diagnostics;
 mod evaluate;
+mod gotext;
 mod images;
 mod matching;
 mod message;

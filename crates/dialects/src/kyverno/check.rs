@@ -29,6 +29,10 @@ pub(super) fn check(document: &Document, policy: &mut Policy) -> Vec<Diagnostic>
     let mut findings = Findings { document, diagnostics: Vec::new() };
     whole(&mut findings, policy);
     let fatal = findings.first_error(0);
+    // A mistake in the settings does not hide those of the rules.
+    for rule in policy.broken.iter().filter_map(|broken| broken.rule.as_deref()) {
+        one(&mut findings, policy, rule);
+    }
     let mut names = HashSet::new();
     let mut kept = Vec::new();
     for rule in std::mem::take(&mut policy.rules) {

@@ -121,7 +121,7 @@ impl Compiler<'_> {
             Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
         let settings = &self.policy.settings;
         let mut message = Message::new(variant.name.clone(), written, parts.message.rebased(workload));
-        if matches!(body.check, Check::PodSecurity(_)) {
+        if matches!(body.check, Check::PodSecurity(_) | Check::Cel(_)) {
             message.passed = format!("Validation rule '{}' passed.", variant.name).into();
         }
         let judge = Judge {

@@ -231,7 +231,7 @@ impl Judge {
         let ran = match &self.body.check {
             // It asks the world itself.
             Check::Cel(cel) if exceptions.is_empty() => {
-                Ran::Checked(cel.check(&self.message.rule, object, evaluation, notes))
+                Ran::Checked(cel.check(&self.message.passed, object, evaluation, notes))
             }
             _ => self.unless_excepted(object, &exceptions, &mut context, notes),
         };
@@ -333,8 +333,10 @@ impl Judge {
         let mut found = Vec::new();
         for exception in &self.exceptions {
             notes.open();
-            let is_about = exception.matcher.matches(object, operation, evaluation, notes)?.is_none();
+            let reason = exception.matcher.matches(object, operation, evaluation, notes);
+            let is_about = matches!(reason, Ok(None));
             notes.close(|| trace::exception(&exception.key, is_about));
+            reason?;
             if is_about {
                 found.push(exception);
             }

@@ -26,15 +26,15 @@ enum Asked {
 }
 
 impl CelCheck {
-    /// Judges `object` by the rule called `rule`.
+    /// Judges `object`; `passed` is what is said when it is fine.
     pub(in super::super) fn check(
         &self,
-        rule: &Text,
+        passed: &Text,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Verdict {
-        let passed = || Verdict::Pass(format!("Validation rule '{rule}' passed.").into());
+        let passed = || Verdict::Pass(passed.clone());
         if self.is_elsewhere {
             return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
         }

@@ -59,7 +59,7 @@ impl Judge {
         let excepted = exceptions(&excepted, &mut context, &mut notes);
         let ran = match &self.body.check {
             Check::Cel(cel) if excepted.is_empty() => {
-                Ran::Checked(cel.check(&self.message.rule, object, &mut evaluation, &mut notes))
+                Ran::Checked(cel.check(&self.message.passed, object, &mut evaluation, &mut notes))
             }
             _ => self.unless_excepted(object, &excepted, &mut context, &mut notes),
         };

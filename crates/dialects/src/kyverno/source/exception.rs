@@ -17,11 +17,7 @@ pub(in super::super) fn read(document: &Document) -> (Option<Exception>, Vec<Dia
 }
 
 fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
-    let root = reader.root()?;
-    reader.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
-    let metadata = reader.required_object(&root, "metadata");
-    let spec = reader.required_object(&root, "spec")?;
-    let metadata = metadata?;
+    let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
     reader.only(&spec, &["background", "match", "conditions", "exceptions", "podSecurity"]);
