@@ -13,7 +13,11 @@ impl<'a> Run<'_, 'a> {
         let operator = sign.operator;
         match operator {
             Operator::Equal | Operator::NotEqual => {
-                self.cost.charge(traversal(left.size().min(right.size())))?;
+                let cost = match left {
+                    Val::Opaque(_) => 1,
+                    _ => traversal(left.size().min(right.size())),
+                };
+                self.cost.charge(cost)?;
                 let is_equal = left.equals(&right, self.cost)?;
                 Ok(Val::Bool(is_equal == (operator == Operator::Equal)))
             }

@@ -54,6 +54,10 @@ fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -
         match (style, verb, &value) {
             (Style::Literal, 's', Val::List(_) | Val::Map(_)) => literal(&mut out, &value, call)?,
             (Style::Literal, 's', Val::Double(value)) => out.push_str(&gofloat::format(*value, 'g', None)),
+            (Style::Literal, 'd', Val::Double(_))
+            | (Style::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
+                return Err(unfit(verb, &value));
+            }
             _ => clause(&mut out, verb, precision, &value, call)?,
         }
     }
@@ -79,10 +83,6 @@ fn clause(
     value: &Val<'_>,
     call: &mut Call<'_, '_>,
 ) -> Result<(), Failure> {
-    let unfit = || {
-        let message = format!("`%{verb}` cannot be used on a value of type `{}`", value.type_name());
-        Failure::type_error(message)
-    };
     match (verb, value) {
         ('s', value) => text(out, value, call),
         ('d', Val::Int(_) | Val::UInt(_) | Val::Double(_)) => text(out, value, call),
@@ -116,8 +116,12 @@ fn clause(
         }
         ('x' | 'X', Val::String(text)) => hexadecimal(out, verb, text.as_bytes(), call),
         ('x' | 'X', Val::Bytes(bytes)) => hexadecimal(out, verb, bytes, call),
-        _ => Err(unfit()),
+        _ => Err(unfit(verb, value)),
     }
+}
+
+fn unfit(verb: char, value: &Val<'_>) -> Failure {
+    Failure::type_error(format!("`%{verb}` cannot be used on a value of type `{}`", value.type_name()))
 }
 
 fn digits(out: &mut String, verb: char, value: u64) {
@@ -219,8 +223,7 @@ fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<()
             write!(out, "{{{}}}", entries.join(", "))
         }
         Val::Optional(_) | Val::Opaque(_) => {
-            let message = format!("`%s` cannot be used on a value of type `{}`", value.type_name());
-            return Err(Failure::type_error(message));
+            return Err(unfit('s', value));
         }
     };
     Ok(())
