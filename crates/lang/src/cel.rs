@@ -19,6 +19,7 @@ mod lex;
 pub mod library;
 mod parse;
 mod plan;
+mod reads;
 mod rewrite;
 mod standard;
 mod time;
@@ -34,6 +35,7 @@ pub use error::{CompileError, CompileErrorKind, EvalError, EvalErrorKind, Failur
 pub use function::{Body, Call, CallCost, Functions, Host, Overload};
 use kubewright_value::Text;
 pub use library::Library;
+pub use reads::{ANY, Read};
 pub use rewrite::Change;
 pub use time::Timestamp;
 pub use val::{Entries, Kind, List, MapVal, Opaque, Val};

@@ -37,6 +37,7 @@ pub struct Overload {
     cost: Option<CallCost>,
     is_cost_certain: bool,
     pattern: Option<usize>,
+    items: Option<&'static [Kind]>,
     help: &'static str,
 }
 
@@ -54,6 +55,7 @@ impl Overload {
             cost: None,
             is_cost_certain: true,
             pattern: None,
+            items: None,
             help: "",
         }
     }
@@ -80,6 +82,12 @@ impl Overload {
     #[must_use]
     pub fn pattern(self, index: usize) -> Self {
         Self { pattern: Some(index), ..self }
+    }
+
+    /// Says of which types the items of the list may be that comes first. A result of any type is one of them.
+    #[must_use]
+    pub fn items(self, items: &'static [Kind]) -> Self {
+        Self { items: Some(items), ..self }
     }
 
     /// Says that the last parameter may be given any number of times, at least once.
@@ -133,6 +141,16 @@ impl Overload {
             let wanted = parameters.next().unwrap_or(Kind::Any);
             wanted == Kind::Any || kind == Kind::Any || wanted == kind
         })
+    }
+
+    /// Returns whether a list of such items can be given first.
+    pub(super) fn accepts_items(&self, item: Kind) -> bool {
+        item == Kind::Any || self.items.is_none_or(|items| items.contains(&item))
+    }
+
+    /// Returns whether the result is of the type of the items of the list that comes first.
+    pub(super) fn gives_item(&self) -> bool {
+        self.items.is_some() && self.result == Kind::Any
     }
 
     /// Calls it and charges for that.
@@ -253,6 +271,20 @@ impl Functions {
     /// Adds an overload; calls that several take go to the one added first.
     pub fn add(&mut self, overload: Overload) {
         self.by_name.entry(overload.name).or_default().push(Arc::new(overload));
+    }
+
+    /// Takes the overloads of `name` with these parameters away.
+    pub fn remove(&mut self, name: &str, parameters: &[Kind]) {
+        if let Some(overloads) = self.by_name.get_mut(name) {
+            overloads.retain(|overload| overload.parameters != parameters);
+        }
+    }
+
+    /// Changes what calls of `name` cost, whatever their arguments are.
+    pub fn set_cost(&mut self, name: &str, cost: CallCost) {
+        for overload in self.by_name.get_mut(name).into_iter().flatten() {
+            Arc::make_mut(overload).cost = Some(cost);
+        }
     }
 
     /// Returns all overloads, by name.

@@ -1,8 +1,8 @@
 //! Macros that go over lists and maps.
 
-use super::{Failure, Outcome, Run, insert, no_overload};
+use super::{Failure, LIST_COST, Outcome, Run, insert, no_overload};
 use crate::cel::library::sort;
-use crate::cel::plan::{Fold, FoldKind};
+use crate::cel::plan::{Fold, FoldKind, Plan};
 use crate::cel::val::{Entries, List, MapVal, Val};
 
 /// What adding one element to a list costs: naming the list, making one with the element, and joining both.
@@ -97,11 +97,13 @@ impl<'a> Run<'_, 'a> {
 
     fn transform(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
         let mut made = Vec::with_capacity(range.len().min(1024));
+        // A list of one literal is a literal, and costs nothing.
+        let append = if matches!(fold.body, Plan::Constant(_, 0)) { APPEND - LIST_COST } else { APPEND };
         for index in 0..range.len() {
             self.take(fold, range, index)?;
             if self.is_wanted(fold)? {
                 made.push(self.eval(&fold.body)?);
-                self.cost.charge(APPEND)?;
+                self.cost.charge(append)?;
             }
         }
         self.cost.charge(1)?;

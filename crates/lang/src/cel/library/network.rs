@@ -13,7 +13,11 @@ use crate::cel::val::{Kind, Opaque, Val};
 
 /// The library of IP addresses and networks.
 pub const NETWORK: Library =
-    Library { name: "network", functions: add, macros: Macros::NONE, types: &[IP, CIDR] };
+    Library { name: "network", functions: add::<true>, macros: Macros::NONE, types: &[IP, CIDR] };
+
+/// The same, where an IPv4 address is never written as IPv6.
+pub(super) const STRICT_NETWORK: Library =
+    Library { name: "strict network", functions: add::<false>, macros: Macros::NONE, types: &[IP, CIDR] };
 
 const IP: &str = "net.IP";
 const CIDR: &str = "net.CIDR";
@@ -110,8 +114,8 @@ macro_rules! address {
     )*};
 }
 
-fn add(functions: &mut Functions) {
-    parsing(functions);
+fn add<const MAY_MAP: bool>(functions: &mut Functions) {
+    parsing::<MAY_MAP>(functions);
     address! { functions:
         "family" Int "4 or 6" = |ip| if ip.is_ipv4() { 4 } else { 6 };
         "isUnspecified" Bool "whether an address is all zeros" = |ip| ip.is_unspecified();
@@ -120,33 +124,35 @@ fn add(functions: &mut Functions) {
         "isLinkLocalUnicast" Bool "whether an address is of one machine on the same link" = is_link_local;
         "isLinkLocalMulticast" Bool "whether an address is of several machines on the same link" = is_link_multicast;
     }
-    networks(functions);
+    networks::<MAY_MAP>(functions);
 }
 
-fn parsing(functions: &mut Functions) {
+fn parsing<const MAY_MAP: bool>(functions: &mut Functions) {
     const TEXT: &[Kind] = &[Kind::String];
     functions.add(
-        Overload::function("ip", TEXT, IP_KIND, |arguments, _| Ok(Val::opaque(parse_ip(text(arguments)?)?)))
-            .cost(|arguments, _| traversal(size_of(arguments, 0)))
-            .help("the IP address that a text is"),
+        Overload::function("ip", TEXT, IP_KIND, |arguments, _| {
+            Ok(Val::opaque(parse_ip::<MAY_MAP>(text(arguments)?)?))
+        })
+        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .help("the IP address that a text is"),
     );
     functions.add(
         Overload::function("cidr", TEXT, CIDR_KIND, |arguments, _| {
-            Ok(Val::opaque(parse_cidr(text(arguments)?)?))
+            Ok(Val::opaque(parse_cidr::<MAY_MAP>(text(arguments)?)?))
         })
         .cost(|arguments, _| traversal(size_of(arguments, 0)))
         .help("the network that a text is"),
     );
     functions.add(
         Overload::function("isIP", TEXT, Kind::Bool, |arguments, _| {
-            Ok(Val::Bool(parse_ip(text(arguments)?).is_ok()))
+            Ok(Val::Bool(parse_ip::<MAY_MAP>(text(arguments)?).is_ok()))
         })
         .cost(|arguments, _| traversal(size_of(arguments, 0)))
         .help("whether a text is an IP address"),
     );
     functions.add(
         Overload::function("isCIDR", TEXT, Kind::Bool, |arguments, _| {
-            Ok(Val::Bool(parse_cidr(text(arguments)?).is_ok()))
+            Ok(Val::Bool(parse_cidr::<MAY_MAP>(text(arguments)?).is_ok()))
         })
         .cost(|arguments, _| traversal(size_of(arguments, 0)))
         .help("whether a text is a network"),
@@ -154,14 +160,14 @@ fn parsing(functions: &mut Functions) {
     functions.add(
         Overload::function("ip.isCanonical", TEXT, Kind::Bool, |arguments, _| {
             let text = text(arguments)?;
-            Ok(Val::Bool(parse_ip(text)?.0.to_string() == text))
+            Ok(Val::Bool(parse_ip::<MAY_MAP>(text)?.0.to_string() == text))
         })
         .cost(|arguments, _| traversal(size_of(arguments, 0).saturating_mul(2)))
         .help("whether an IP address is written in its shortest form"),
     );
 }
 
-fn networks(functions: &mut Functions) {
+fn networks<const MAY_MAP: bool>(functions: &mut Functions) {
     const ONE: &[Kind] = &[CIDR_KIND];
     functions.add(
         Overload::method("ip", ONE, IP_KIND, |arguments, _| {
@@ -192,7 +198,7 @@ fn networks(functions: &mut Functions) {
         functions.add(
             Overload::method("containsIP", parameters, Kind::Bool, |arguments, _| {
                 let other = match arguments.get(1) {
-                    Some(Val::String(text)) => parse_ip(text)?,
+                    Some(Val::String(text)) => parse_ip::<MAY_MAP>(text)?,
                     other => *other.and_then(Val::as_opaque::<Address>).ok_or_else(Failure::mismatch)?,
                 };
                 Ok(Val::Bool(network(arguments.first())?.contains(other.0)))
@@ -207,7 +213,7 @@ fn networks(functions: &mut Functions) {
         functions.add(
             Overload::method("containsCIDR", parameters, Kind::Bool, |arguments, _| {
                 let other = match arguments.get(1) {
-                    Some(Val::String(text)) => parse_cidr(text)?,
+                    Some(Val::String(text)) => parse_cidr::<MAY_MAP>(text)?,
                     other => network(other)?,
                 };
                 let network = network(arguments.first())?;
@@ -242,9 +248,9 @@ fn network(value: Option<&Val<'_>>) -> Result<Network, Failure> {
     value.and_then(Val::as_opaque::<Network>).copied().ok_or_else(Failure::mismatch)
 }
 
-fn parse_ip(text: &str) -> Result<Address, Failure> {
+fn parse_ip<const MAY_MAP: bool>(text: &str) -> Result<Address, Failure> {
     match text.parse() {
-        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() && text.contains('.') => {
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() && (!MAY_MAP || text.contains('.')) => {
             Err(Failure::value(format!("`{text}` is an IPv4 address written as IPv6, which is not allowed")))
         }
         // Without dots it is allowed, and is the IPv4 address.
@@ -254,10 +260,10 @@ fn parse_ip(text: &str) -> Result<Address, Failure> {
     }
 }
 
-fn parse_cidr(text: &str) -> Result<Network, Failure> {
+fn parse_cidr<const MAY_MAP: bool>(text: &str) -> Result<Network, Failure> {
     let wrong = || Failure::value(format!("`{text}` is not a network such as `10.0.0.0/8`"));
     let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
-    let Address(address) = parse_ip(address)?;
+    let Address(address) = parse_ip::<MAY_MAP>(address)?;
     let is_plain = bits.bytes().all(|c| c.is_ascii_digit()) && (bits.len() == 1 || !bits.starts_with('0'));
     let most = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.parse().ok().filter(|bits| is_plain && *bits <= most).ok_or_else(wrong)?;

@@ -71,7 +71,10 @@ impl Planner<'_> {
             let message = format!("wrong number of arguments for {}", choices(overloads));
             return self.unknown(message, span, CompileErrorKind::Arity);
         }
-        let accepts = |overload: &&Arc<Overload>| overload.accepts(kinds.iter().map(|kind| kind.kind));
+        let item = kinds.first().map_or(Type::ANY, Type::elements);
+        let accepts = |overload: &&Arc<Overload>| {
+            overload.accepts(kinds.iter().map(|kind| kind.kind)) && overload.accepts_items(item.kind)
+        };
         let mut fitting: Vec<_> = taking.iter().filter(accepts).cloned().collect();
         if kinds.iter().all(|kind| kind.kind != Kind::Any) {
             // Of those that take values of these types, the first is called.
@@ -83,6 +86,7 @@ impl Planner<'_> {
             return self.unknown(message, span, CompileErrorKind::Type);
         };
         let result = match fitting.iter().all(|overload| overload.result() == first.result()) {
+            true if first.gives_item() => item,
             true => Type::of(first.result()),
             false => Type::ANY,
         };
