@@ -53,6 +53,9 @@ fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -
         let value = values.next().ok_or_else(|| Failure::value("too few values for the format string"))?;
         match (style, verb, &value) {
             (Style::Literal, 's', Val::List(_) | Val::Map(_)) => literal(&mut out, &value, call)?,
+            (Style::Literal, 'f', Val::Double(value)) => {
+                out.push_str(&grouped(&float(*value, 'f', Some(precision))));
+            }
             (Style::Literal, 's', Val::Double(value)) => out.push_str(&gofloat::format(*value, 'g', None)),
             (Style::Literal, 'd', Val::Double(_))
             | (Style::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
@@ -146,6 +149,28 @@ fn float(value: f64, verb: char, precision: Option<usize>) -> String {
         return if value > 0.0 { "Infinity".to_owned() } else { "-Infinity".to_owned() };
     }
     gofloat::format(value, verb, precision)
+}
+
+/// Puts commas between the thousands.
+fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
+    let (whole, fraction) =
+        digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
+    let mut out = String::from(sign);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0
+            && (whole.len() - index).is_multiple_of(3)
+            && whole.starts_with(|c: char| c.is_ascii_digit())
+        {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
 }
 
 /// Writes a value as CEL would have it written.

@@ -48,7 +48,7 @@ impl Environment {
     #[must_use]
     pub fn kubernetes() -> Self {
         let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
-        made.without_mixed_literals()
+        made.without_mixed_literals().with_forgiving_optionals()
     }
 
     /// Returns the same with JSON patches: `JSONPatch{op: 'add', path: '/a', value: 1}`.
