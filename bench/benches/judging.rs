@@ -12,7 +12,7 @@ use kubewright_bench::instructions::{self, Mode};
 use kubewright_bench::process::{binary, cost};
 use kubewright_dialects::{Options, all, load};
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
-use kubewright_value::{Document, json, yaml};
+use kubewright_value::{Document, Source, json, yaml};
 
 const POD: &str = include_str!("../inputs/pod.json");
 const ROUNDS: usize = 5;
@@ -43,8 +43,15 @@ fn one(policies: &Path) {
     let request = Request::for_object(object, Operation::Create, "default");
     let outcomes = engine.decide(&request, &world, &settings).outcomes.len();
     let name = format!("decide, {count} policies, {outcomes} outcomes");
+    let (meets, violates) = (pod_security("restricted"), bad_pod());
     let subjects = [
         Subject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
+        Subject::new("decide, podSecurity restricted, met", || {
+            meets.decide(&request, &world, &settings).outcomes.len()
+        }),
+        Subject::new("decide, podSecurity restricted, violated", || {
+            meets.decide(&violates, &world, &settings).outcomes.len()
+        }),
         Subject::new("json::parse", || json::parse(POD).map_or(0, |_| 1)),
         Subject::new("serde_json into its Value", || {
             serde_json::from_str::<serde_json::Value>(POD).map_or(0, |_| 1)
@@ -56,6 +63,24 @@ fn one(policies: &Path) {
         Mode::Instructions => instructions::print(&title, &subjects),
         Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
     }
+}
+
+/// Returns what judges by nothing but a Pod Security level.
+fn pod_security(level: &str) -> Engine {
+    let policy = format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \
+         match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}, \
+         validate: {{podSecurity: {{level: {level}, version: latest}}}}}}]}}}}"
+    );
+    let documents = yaml::read(&Source::new("policy.yaml", &policy)).documents;
+    Engine::new(load(&all(&Options::default()), &documents).rules)
+}
+
+/// Returns a request for a Pod that says nothing about its security.
+fn bad_pod() -> Request {
+    let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"},"spec":{
+        "hostNetwork":true,"containers":[{"name":"a","image":"nginx"},{"name":"b","image":"redis"}]}}"#;
+    Request::for_object(json::parse(pod).unwrap_or_default(), Operation::Create, "default")
 }
 
 /// Many Pods, and whole test trees, by the binary.

@@ -7,6 +7,7 @@ mod jmespath;
 mod jsonpatch;
 mod kyverno;
 mod modrule;
+mod podsecurity;
 
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
         }
     }
     results.extend(kyverno::run(&corpus.join("kyverno"), prefix)?);
+    results.extend(podsecurity::run(&corpus.join("podsecurity"), prefix)?);
     Ok(results)
 }
 

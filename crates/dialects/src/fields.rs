@@ -53,6 +53,15 @@ impl<'d> Reader<'d> {
         self.object_at(Vec::new(), &self.document.value)
     }
 
+    /// Returns the two parts of a Kubernetes object that has a `spec`; what else stands beside them is reported.
+    pub(crate) fn metadata_and_spec(&mut self) -> Option<(Fields<'d>, Fields<'d>)> {
+        let root = self.root()?;
+        self.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
+        let metadata = self.required_object(&root, "metadata");
+        let spec = self.required_object(&root, "spec");
+        Some((metadata?, spec?))
+    }
+
     /// Reports every field that is not in `known`.
     pub(crate) fn only(&mut self, fields: &Fields<'d>, known: &[&str]) {
         for key in fields.map.keys().filter(|key| !known.contains(&key.as_str())) {

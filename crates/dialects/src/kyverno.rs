@@ -9,6 +9,7 @@ mod conditions;
 mod context;
 mod diagnostics;
 mod evaluate;
+mod gotext;
 mod images;
 mod matching;
 mod message;
@@ -16,6 +17,7 @@ mod mixed;
 mod notes;
 mod operator;
 mod pattern;
+mod pod_security;
 mod source;
 mod template;
 mod trace;
@@ -42,8 +44,7 @@ impl Kyverno {
     /// Returns the dialect as `options` want it.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let exceptions =
-            options.exceptions.iter().filter_map(|document| source::read_exception(document).0).collect();
+        let exceptions = options.exceptions.iter().filter_map(|document| exception(document).0).collect();
         let inputs = Inputs { now: options.now, random_seed: options.random_seed };
         Self { functions: Functions::kubernetes().with_inputs(inputs), exceptions }
     }
@@ -76,6 +77,17 @@ pub(crate) fn is_exception(document: &Document) -> bool {
     field(document, "apiVersion").starts_with(GROUP) && field(document, "kind") == "PolicyException"
 }
 
+/// Reads an exception. One with an error excuses nothing.
+fn exception(document: &Document) -> (Option<source::Exception>, Vec<Diagnostic>) {
+    let (exception, mut diagnostics) = source::read_exception(document);
+    let exception = exception.filter(|exception| {
+        let (wrong, is_usable) = check::check_exception(document, exception);
+        diagnostics.extend(wrong);
+        is_usable
+    });
+    (exception, diagnostics)
+}
+
 /// Returns what is wrong with documents that make exceptions from `rules`.
 pub(crate) fn check_exceptions<'r>(
     exceptions: &[Document],
@@ -90,10 +102,9 @@ pub(crate) fn check_exceptions<'r>(
     }
     let mut diagnostics = Vec::new();
     for document in exceptions {
-        let (exception, wrong) = source::read_exception(document);
+        let (exception, wrong) = exception(document);
         diagnostics.extend(wrong);
         if let Some(exception) = exception {
-            diagnostics.extend(check::check_exception(document, &exception).0);
             diagnostics.extend(check::unfitting(document, &exception, &known));
         }
     }

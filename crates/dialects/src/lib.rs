@@ -3,6 +3,8 @@
 //!
 //! Adding one is its folder and two lines here.
 
+#[macro_use]
+mod codes;
 mod fields;
 pub mod kyverno;
 mod load;

@@ -117,58 +117,79 @@ impl Walk<'_> {
 
     /// Runs the rules of one phase and tier.
     fn tier(&mut self, rules: &[&Rule]) {
-        // Matched all together, before any of them changes the object. A rule that applies
-        // gets its outcome when it has run; the others have theirs already.
+        match rules.first().map(|rule| rule.phase) {
+            Some(Phase::Patch) => self.patch(rules),
+            Some(Phase::Judge) => self.judge(rules),
+            None => {}
+        }
+    }
+
+    /// Runs rules that change the object: all are matched before any of them changes it. A rule that applies gets its
+    /// outcome when it has run; the others have theirs already.
+    fn patch(&mut self, rules: &[&Rule]) {
         let mut pending = Vec::new();
         for rule in rules {
-            let Program::OnRequest(program) = &rule.program else { continue };
-            let mut run = Run::new(self.settings, self.allowance(rule));
-            let applies = program.applies(&self.object, &mut run.evaluation(self));
-            self.spend(&run);
-            match applies {
-                Ok(Applies::Yes) => {
-                    pending.push((self.outcomes.len(), *rule, program.as_ref(), run));
-                    self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
-                }
-                Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
-                Ok(Applies::No(reason)) => self.close(rule, Status::Skip, reason, run),
-                Ok(Applies::Outside(reason)) if self.settings.is_traced => {
-                    self.close(rule, Status::Skip, reason, run);
-                }
-                Ok(Applies::Outside(_)) => {}
-                Err(error) => {
-                    let failed = self.failed(rule, error);
-                    self.outcomes.push(run.traced(failed, rule));
-                }
+            if let Some((program, run)) = self.matched(rule) {
+                pending.push((self.outcomes.len(), *rule, program, run));
+                self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
             }
         }
-        // Places of outcomes that turn out not to be any, ascending.
-        let mut empty = Vec::new();
-        let mut closed: Option<&Text> = None;
-        for (place, rule, program, mut run) in pending {
-            if rule.is_exclusive && closed == Some(&rule.id.policy) {
-                empty.push(place);
-                continue;
-            }
-            run.budget = Budget::new(self.allowance(rule));
-            let effect = run.evaluate(self, rule, program);
-            self.spend(&run);
-            if matches!(effect, Ok(Effect::Nothing(_))) && !self.settings.is_traced {
-                empty.push(place);
-                continue;
-            }
-            let outcome = Outcome { is_judged: true, ..self.taken(rule, effect) };
-            let outcome = run.traced(outcome, rule);
-            if rule.is_exclusive && outcome.status != Status::Skip {
-                closed = Some(&rule.id.policy);
-            }
-            if let Some(slot) = self.outcomes.get_mut(place) {
+        for (place, rule, program, run) in pending {
+            let outcome = self.ran(rule, program, run);
+            if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(outcome) {
                 *slot = outcome;
             }
         }
-        for place in empty.into_iter().rev() {
-            self.outcomes.remove(place);
+    }
+
+    /// Runs rules that judge the object, one after the other.
+    fn judge(&mut self, rules: &[&Rule]) {
+        let mut closed: Option<&Text> = None;
+        for rule in rules {
+            if rule.is_exclusive && closed == Some(&rule.id.policy) {
+                continue;
+            }
+            let Some((program, run)) = self.matched(rule) else { continue };
+            let Some(outcome) = self.ran(rule, program, run) else { continue };
+            if rule.is_exclusive && outcome.status != Status::Skip {
+                closed = Some(&rule.id.policy);
+            }
+            self.outcomes.push(outcome);
         }
+    }
+
+    /// Returns what to run where `rule` is about the object; otherwise it has its outcome, if there is any.
+    fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn RequestProgram, Run)> {
+        let Program::OnRequest(program) = &rule.program else { return None };
+        let mut run = Run::new(self.settings, self.allowance(rule));
+        let applies = program.applies(&self.object, &mut run.evaluation(self));
+        self.spend(&run);
+        match applies {
+            Ok(Applies::Yes) => return Some((program.as_ref(), run)),
+            Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
+            Ok(Applies::No(reason)) => self.close(rule, Status::Skip, reason, run),
+            Ok(Applies::Outside(reason)) if self.settings.is_traced => {
+                self.close(rule, Status::Skip, reason, run);
+            }
+            Ok(Applies::Outside(_)) => {}
+            Err(error) => {
+                let failed = self.failed(rule, error);
+                self.outcomes.push(run.traced(failed, rule));
+            }
+        }
+        None
+    }
+
+    /// Returns the outcome of a rule that is about the object, if there is anything to report.
+    fn ran(&mut self, rule: &Rule, program: &dyn RequestProgram, mut run: Run) -> Option<Outcome> {
+        run.budget = Budget::new(self.allowance(rule));
+        let effect = run.evaluate(self, rule, program);
+        self.spend(&run);
+        if matches!(effect, Ok(Effect::Nothing(_))) && !self.settings.is_traced {
+            return None;
+        }
+        let outcome = Outcome { is_judged: true, ..self.taken(rule, effect) };
+        Some(run.traced(outcome, rule))
     }
 
     /// Records a rule that does not get to run.

@@ -13,12 +13,17 @@ pub(crate) const TARGET: Target = Target {
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  background: false\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod], namespaces: ['sh*'], selector: {matchLabels: {'a*': '1'}}}}]}\n    validate:\n      message: 'no {{ request.object.metadata.name }}'\n      pattern:\n        metadata: {labels: {'a*': '?*'}}\n        spec:\n          =(initContainers): [{=(securityContext): {X(privileged): 'null'}}]\n          containers: [{(image): 'nginx*', name: 'a|b & !c', =(resources): {limits: {memory: '<=1Gi', cpu: 1-5}}}]\n          ^(volumes): [{name: x}]\n          <(hostNetwork): '!true'\n",
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {all: [{resources: {kinds: ['*/Pod', 'apps/v1/Deployment'], operations: [CREATE]}}]}\n    exclude: {any: [{resources: {names: [x]}, subjects: [{kind: User, name: u}]}]}\n    context:\n    - {name: v, variable: {value: {a: ['1h', 2, '3Gi']}, jmesPath: 'a[0]', default: x}}\n    - {name: c, configMap: {name: m, namespace: n}}\n    - {name: w, apiCall: {urlPath: '/api/v1/namespaces/{{ request.namespace }}/pods', jmesPath: 'items[].metadata.name'}}\n    preconditions:\n      any:\n      - {key: '{{ request.operation || `BACKGROUND` }}', operator: AnyIn, value: [CREATE, UPDATE]}\n    validate:\n      message: m\n      deny:\n        conditions:\n          all:\n          - {key: '{{ length(request.object.spec.containers) }}', operator: GreaterThan, value: 1, message: 'too many {{ v }}'}\n          - {key: '{{ request.object.spec.containers[].image }}', operator: AllNotIn, value: 'redis*'}\n          - {key: '{{ v }}', operator: DurationLessThan, value: 2h}\n",
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate:\n      foreach:\n      - list: request.object.spec.containers\n        preconditions: {all: [{key: '{{ element.name }}', operator: NotEquals, value: b}]}\n        anyPattern: [{image: '*:1'}, {name: '{{ element.name }}'}]\n      - list: request.object.spec.containers[].name\n        elementScope: false\n        foreach:\n        - list: 'request.object.metadata.labels.keys(@)'\n          deny: {conditions: {any: [{key: '{{ element1 }}{{ elementIndex }}', operator: Equals, value: 'a?b*'}]}}\n",
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate:\n      podSecurity:\n        level: restricted\n        version: v1.31\n        exclude:\n        - {controlName: Capabilities, images: ['nginx*'], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: ['NET_*']}\n        - {controlName: Seccomp}\n        - {controlName: Host Namespaces}\n        - {controlName: Running as Non-root, images: ['*']}\n",
     ],
     words: &[
         "pattern:",
         "anyPattern:",
         "deny:",
         "foreach:",
+        "podSecurity:",
+        "level: baseline",
+        "version: v1.8",
+        "controlName: AppArmor",
         "context:",
         "preconditions:",
         "match:",
@@ -58,7 +63,9 @@ pub(crate) const TARGET: Target = Target {
 };
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop","labels":{"a.b/c":"1","a*":"{{ x }}"},
-    "annotations":{"x":"$(../y)"}},"spec":{"containers":[{"name":"a","image":"nginx:1","resources":{"limits":{"memory":"1Gi","cpu":2}}},
+    "annotations":{"x":"$(../y)","container.apparmor.security.beta.kubernetes.io/a":"unconfined"}},"spec":{"hostPID":true,
+    "securityContext":{"sysctls":[{"name":"kernel.msgmax"}],"seccompProfile":{}},"containers":[{"name":"a","image":"nginx:1",
+    "securityContext":{"capabilities":{"add":["NET_RAW"]},"runAsUser":0},"resources":{"limits":{"memory":"1Gi","cpu":2}}},
     {"name":"*","image":"redis","ports":[{"containerPort":80}]}],"volumes":[],"initContainers":null}}"#;
 
 fn run(data: &[u8]) {

@@ -7,6 +7,7 @@ mod conditions;
 mod context;
 mod matching;
 mod pattern;
+mod pod_security;
 mod variables;
 
 pub(super) use variables::{Use, variables};
@@ -28,6 +29,10 @@ pub(super) fn check(document: &Document, policy: &mut Policy) -> Vec<Diagnostic>
     let mut findings = Findings { document, diagnostics: Vec::new() };
     whole(&mut findings, policy);
     let fatal = findings.first_error(0);
+    // A mistake in the settings does not hide those of the rules.
+    for rule in policy.broken.iter().filter_map(|broken| broken.rule.as_deref()) {
+        one(&mut findings, policy, rule);
+    }
     let mut names = HashSet::new();
     let mut kept = Vec::new();
     for rule in std::mem::take(&mut policy.rules) {
@@ -56,6 +61,7 @@ pub(super) fn check_exception(document: &Document, exception: &Exception) -> (Ve
     if let Some(found) = &exception.conditions {
         conditions::check(&mut findings, found, conditions::Place::Loop);
     }
+    exception.pod_security.iter().for_each(|exclusion| pod_security::exclusion(&mut findings, exclusion));
     let is_usable = findings.first_error(0).is_none();
     (findings.diagnostics, is_usable)
 }
@@ -269,6 +275,7 @@ fn method(findings: &mut Findings<'_>, method: &Method, place: conditions::Place
         }
         Method::Deny(Some(found)) => conditions::check(findings, found, place),
         Method::Foreach(loops) => loops.iter().for_each(|each| foreach(findings, each)),
+        Method::PodSecurity(found) => pod_security::check(findings, found),
         Method::Deny(None) | Method::Unsupported { .. } => {}
     }
 }

@@ -109,12 +109,16 @@ impl Compiler<'_> {
         let matcher =
             Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
         let settings = &self.policy.settings;
+        let mut message = Message::new(variant.name.clone(), written, parts.message.rebased(workload));
+        if matches!(body.check, Check::PodSecurity(_)) {
+            message.passed = format!("Validation rule '{}' passed.", variant.name).into();
+        }
         let judge = Judge {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
             home: self.policy.namespace.clone(),
             body,
-            message: Message::new(variant.name.clone(), written, parts.message.rebased(workload)),
+            message,
             exceptions: self.exceptions(&variant.name),
             actions: Actions {
                 overrides: [

@@ -46,10 +46,29 @@ pub(super) struct Context<'a> {
 struct Scope {
     /// What expressions are evaluated on, but for context entries; made when it is first needed.
     root: Option<Value>,
+    element: Option<Element>,
     /// How many entries were declared when the scope began.
     first: usize,
     /// Whether its element may have been written by somebody else than the author.
     is_foreign: bool,
+}
+
+/// The element of a loop.
+#[derive(Debug, Clone)]
+struct Element {
+    value: Value,
+    index: usize,
+    /// How many loops the loop is in.
+    nesting: usize,
+}
+
+impl Element {
+    fn put_into(&self, root: &mut Map) {
+        root.insert("element".into(), self.value.clone());
+        root.insert(format!("element{}", self.nesting).into(), self.value.clone());
+        root.insert("elementIndex".into(), self.index.into());
+        root.insert(format!("elementIndex{}", self.nesting).into(), self.index.into());
+    }
 }
 
 struct Declared<'a> {
@@ -82,7 +101,7 @@ impl<'a> Context<'a> {
             object: object.clone(),
             given: None,
             images: None,
-            scopes: vec![Scope { root: None, first: 0, is_foreign: true }],
+            scopes: vec![Scope { root: None, element: None, first: 0, is_foreign: true }],
             declared: Vec::new(),
             view: None,
             loaded: 0,
@@ -103,8 +122,7 @@ impl<'a> Context<'a> {
 
     /// Begins an element of a loop; [`Context::restore`] ends it.
     pub(super) fn checkpoint(&mut self) {
-        let root = Some(self.root(self.scopes.len().saturating_sub(1)));
-        self.scopes.push(Scope { root, first: self.declared.len(), is_foreign: true });
+        self.scopes.push(Scope { root: None, element: None, first: self.declared.len(), is_foreign: true });
     }
 
     /// Forgets what was entered and declared since the last [`Context::checkpoint`].
@@ -122,16 +140,9 @@ impl<'a> Context<'a> {
         let outer = last.checked_sub(1).and_then(|outer| self.scopes.get(outer));
         // `element0` of an outer loop stays readable, so one that is foreign makes all of them so.
         let is_foreign = element.is_foreign || last > 1 && outer.is_none_or(|outer| outer.is_foreign);
-        let mut root = self.root(last);
-        if let Some(map) = root.as_object_mut() {
-            map.insert("element".into(), element.value.clone());
-            map.insert(format!("element{nesting}").into(), element.value.clone());
-            map.insert("elementIndex".into(), index.into());
-            map.insert(format!("elementIndex{nesting}").into(), index.into());
-        }
-        self.given().put_elements_into(&mut root);
         if let Some(scope) = self.scopes.get_mut(last) {
-            scope.root = Some(root);
+            scope.root = None;
+            scope.element = Some(Element { value: element.value.clone(), index, nesting });
             scope.is_foreign = is_foreign;
         }
     }
@@ -166,6 +177,13 @@ impl<'a> Context<'a> {
             return searched(choice, &self.object, true, self.budget);
         }
         let view = self.view();
+        if let Some(choice) = compiled.on_element()
+            && !self.given().has("element")
+            && let Some(scope) = self.scopes.get(view.scope)
+            && let Some(element) = &scope.element
+        {
+            return searched(choice, &element.value, scope.is_foreign, self.budget);
+        }
         let mut root = self.root(view.scope);
         let mut is_foreign = compiled.roots.takes_all;
         let mut parts = None;
@@ -264,8 +282,21 @@ impl<'a> Context<'a> {
         if let Some(root) = self.scopes.get(scope).and_then(|scope| scope.root.as_ref()) {
             return root.clone();
         }
-        let mut root = root::of(self.request, &self.object);
-        self.given().put_into(&mut root);
+        let mut root = match scope.checked_sub(1) {
+            Some(outer) => self.root(outer),
+            None => root::of(self.request, &self.object),
+        };
+        let element = self.scopes.get(scope).and_then(|scope| scope.element.clone());
+        match (element, scope) {
+            (Some(element), _) => {
+                if let Some(map) = root.as_object_mut() {
+                    element.put_into(map);
+                }
+                self.given().put_elements_into(&mut root);
+            }
+            (None, 0) => self.given().put_into(&mut root),
+            (None, _) => {}
+        }
         if let Some(scope) = self.scopes.get_mut(scope) {
             scope.root = Some(root.clone());
         }

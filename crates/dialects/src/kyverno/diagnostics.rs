@@ -1,21 +1,5 @@
 //! What can be wrong with a policy or an exception. Each code has a page in `docs/diagnostics/`.
 
-use kubewright_engine::{Code, Severity};
-
-macro_rules! codes {
-    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
-        $(pub(super) static $name: Code = Code {
-            id: $id,
-            title: $title,
-            severity: Severity::$severity,
-            page: include_str!(concat!("../../../../docs/diagnostics/", $id, ".md")),
-        };)*
-
-        /// All of them.
-        pub(super) static CODES: &[&Code] = &[$(&$name),*];
-    };
-}
-
 codes! {
     UNKNOWN_FIELD "KW-K001" Error "unknown field";
     WRONG_TYPE "KW-K002" Error "a field has the wrong type";
@@ -74,4 +58,9 @@ codes! {
     IGNORED_FIELD "KW-K056" Warning "a field without effect";
     UNKNOWN_ROOT "KW-K057" Warning "a part of a variable asks for something that nobody gives";
     EMPTY_LIST "KW-K058" Warning "an empty list in a pattern";
+    CONTROL_IMAGES "KW-K060" Error "an excluded control without the images it needs";
+    FIELD_AND_VALUES "KW-K061" Error "`restrictedField` without `values`";
+    CONTROL_ABOVE_LEVEL "KW-K062" Error "an excluded control that the level does not check";
+    UNKNOWN_RESTRICTED_FIELD "KW-K063" Warning "an excluded field that no check reports";
+    UNKNOWN_VERSION "KW-K064" Warning "a version of the Pod Security Standards that Kyverno does not take";
 }

@@ -18,6 +18,7 @@ use super::context::{Context, Entry, Unresolved, overlaid};
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
 use super::notes::Notes;
+use super::pod_security::{Exclusion, Profile};
 use super::source::Action;
 use super::trace;
 use patterns::{AnyPattern, OnePattern};
@@ -54,6 +55,7 @@ pub(super) enum Check {
     AnyPattern(AnyPattern),
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<Loop>),
+    PodSecurity(Arc<Profile>),
     /// What cannot run, and why.
     Impossible(Text),
 }
@@ -77,6 +79,8 @@ pub(super) struct Exception {
     pub(super) key: Text,
     pub(super) matcher: Matcher,
     pub(super) conditions: Option<Conditions>,
+    /// What it excludes from the Pod Security Standards; without any, it excuses the whole rule.
+    pub(super) pod_security: Vec<Exclusion>,
 }
 
 /// What is checked: the whole object, or an element of a loop.
@@ -206,13 +210,37 @@ impl Judge {
             Err(error) => return Ran::Checked(Verdict::Error(error)),
         }
         let exceptions = exceptions(&excepted, &mut context, notes);
-        if !exceptions.is_empty() {
-            let message = format!("rule is skipped due to policy exceptions{}", exceptions.join(", "));
-            return Ran::Excepted(Effect::Skip { message: message.into(), exceptions });
+        match self.unless_excepted(object, &exceptions, &mut context, notes) {
+            Ran::Checked(verdict) => Ran::Checked(self.forgiven(verdict, evaluation)),
+            excepted @ Ran::Excepted(_) => excepted,
         }
-        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, notes);
-        let verdict = self.forgiven(verdict, evaluation);
-        Ran::Checked(verdict)
+    }
+
+    /// Checks `object`, as far as `exceptions` leave anything to check.
+    fn unless_excepted<'a>(
+        &'a self,
+        object: &Value,
+        exceptions: &[&Exception],
+        context: &mut Context<'a>,
+        notes: &mut Notes,
+    ) -> Ran {
+        let Check::PodSecurity(profile) = &self.body.check else {
+            if exceptions.is_empty() {
+                return Ran::Checked(self.check(&self.body.check, Subject::whole(object), context, notes));
+            }
+            return skipped("rule is skipped due to policy exceptions", exceptions);
+        };
+        if context.is_deletion() {
+            return Ran::Checked(Verdict::Nothing("Pod Security is not checked on DELETE".into()));
+        }
+        if let Some(whole) = exceptions.iter().find(|exception| exception.pod_security.is_empty()) {
+            return skipped("rule is skipped due to policy exception ", &[whole]);
+        }
+        let excused = exceptions.iter().flat_map(|exception| &exception.pod_security);
+        match profile.check(object, &self.message, excused, context.budget(), notes) {
+            Some(verdict) => Ran::Checked(verdict),
+            None => skipped("rule is skipped due to policy exceptions ", exceptions),
+        }
     }
 
     /// Checks what `subject` is about.
@@ -231,6 +259,8 @@ impl Judge {
             Check::AnyPattern(patterns) => patterns.check(subject.object, &self.message, context, notes),
             Check::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
             Check::Foreach(loops) => self.loops(loops, subject, context, notes),
+            // Stands only where exceptions are asked first.
+            Check::PodSecurity(_) => Verdict::Nothing("Pod Security is checked on whole objects".into()),
             Check::Impossible(reason) => Verdict::Error(EvalError::new(reason.as_str())),
         }
     }
@@ -277,8 +307,10 @@ impl Judge {
         let mut found = Vec::new();
         for exception in &self.exceptions {
             notes.open();
-            let is_about = exception.matcher.matches(object, operation, evaluation, notes)?.is_none();
+            let reason = exception.matcher.matches(object, operation, evaluation, notes);
+            let is_about = matches!(reason, Ok(None));
             notes.close(|| trace::exception(&exception.key, is_about));
+            reason?;
             if is_about {
                 found.push(exception);
             }
@@ -335,6 +367,7 @@ impl Body {
                     one.body.branches(into);
                 }
             }
+            Check::PodSecurity(profile) => into.extend(profile.branches()),
             Check::Deny(None) | Check::Impossible(_) => {}
         }
     }
@@ -361,8 +394,12 @@ impl Actions {
     }
 }
 
-/// Returns the keys of the exceptions whose conditions hold. One that cannot be answered makes no exception.
-fn exceptions(about: &[&Exception], context: &mut Context<'_>, notes: &mut Notes) -> Vec<Text> {
+/// Returns the exceptions whose conditions hold. One that cannot be answered makes no exception.
+fn exceptions<'e>(
+    about: &[&'e Exception],
+    context: &mut Context<'_>,
+    notes: &mut Notes,
+) -> Vec<&'e Exception> {
     let mut found = Vec::new();
     for exception in about {
         let is_met = match &exception.conditions {
@@ -370,10 +407,17 @@ fn exceptions(about: &[&Exception], context: &mut Context<'_>, notes: &mut Notes
             Some(conditions) => conditions.evaluate(context, notes).is_ok_and(|verdict| verdict.holds),
         };
         if is_met {
-            found.push(exception.key.clone());
+            found.push(*exception);
         }
     }
     found
+}
+
+/// Returns that `exceptions` are why the rule is skipped.
+fn skipped(because: &str, exceptions: &[&Exception]) -> Ran {
+    let exceptions: Vec<Text> = exceptions.iter().map(|exception| exception.key.clone()).collect();
+    let message = format!("{because}{}", exceptions.join(", "));
+    Ran::Excepted(Effect::Skip { message: message.into(), exceptions })
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.

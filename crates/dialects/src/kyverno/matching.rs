@@ -193,29 +193,27 @@ impl Side {
     }
 
     fn kinds(&self) -> KindScope {
-        let exact = |entry: &Entry| {
-            let kinds = entry.clauses.iter().find_map(|clause| match &clause.test {
-                Test::Kinds(kinds) => Some(kinds),
-                _ => None,
-            })?;
-            kinds.iter().map(|kind| kind.only_kind().map(Text::from)).collect::<Option<Vec<Text>>>()
+        let exact = |test: &Test| match test {
+            Test::Kinds(kinds) => Some(kinds.iter().map(|kind| kind.only_kind().map(Text::from)).collect()),
+            _ => None,
         };
         self.names(exact).map_or(KindScope::Any, KindScope::Named)
     }
 
     fn namespaces(&self) -> NamespaceScope {
-        let exact = |entry: &Entry| {
-            let names = entry.clauses.iter().find_map(|clause| match &clause.test {
-                Test::Namespaces(names) => Some(names),
-                _ => None,
-            })?;
-            names.iter().map(|name| name.as_exact().map(Text::from)).collect::<Option<Vec<Text>>>()
+        let exact = |test: &Test| match test {
+            Test::Namespaces(names) => {
+                Some(names.iter().map(|name| name.as_exact().map(Text::from)).collect())
+            }
+            _ => None,
         };
         self.names(exact).map_or(NamespaceScope::Any, NamespaceScope::Named)
     }
 
-    /// Returns the names that the entries admit together; nothing when they admit any.
-    fn names(&self, of: impl Fn(&Entry) -> Option<Vec<Text>>) -> Option<Vec<Text>> {
+    /// Returns the names that the entries admit together; nothing when they admit any. `exact` says whether a test is
+    /// about such names at all, and which it admits, unless it admits more than names.
+    fn names(&self, exact: impl Fn(&Test) -> Option<Option<Vec<Text>>>) -> Option<Vec<Text>> {
+        let of = |entry: &Entry| entry.clauses.iter().find_map(|clause| exact(&clause.test)).flatten();
         let mut names: Vec<Text> = match self.mode {
             Mode::Any => self.entries.iter().map(of).collect::<Option<Vec<_>>>()?.concat(),
             Mode::All => self.entries.iter().find_map(of)?,

@@ -5,7 +5,6 @@
 //! never by the words of a message.
 
 mod compile;
-mod gotext;
 mod leaf;
 pub(super) mod lint;
 mod node;

@@ -5,6 +5,7 @@
 mod context;
 mod exception;
 mod filter;
+mod pod_security;
 mod policy;
 mod rule;
 
@@ -15,6 +16,7 @@ use kubewright_engine::{Diagnostic, Operation, nearest};
 use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;
+use super::pod_security::{Control, Level, Version};
 use crate::fields::{FieldCodes, Placed, Reader};
 
 /// A policy.
@@ -151,11 +153,34 @@ pub(super) enum Method {
     /// The conditions; without any, everything is denied.
     Deny(Option<Placed<Value>>),
     Foreach(Vec<Foreach>),
+    PodSecurity(PodSecurity),
     /// What is not supported yet, in the author's words: `validate.cel`, `mutate` and so on.
     Unsupported {
         field: &'static str,
-        path: Vec<Step>,
     },
+}
+
+/// The Pod Security Standards that an object must meet.
+#[derive(Debug, Clone)]
+pub(super) struct PodSecurity {
+    pub(super) path: Vec<Step>,
+    pub(super) level: Level,
+    pub(super) version: Version,
+    /// As it is written; may be empty.
+    pub(super) version_text: Text,
+    pub(super) exclude: Vec<Exclusion>,
+}
+
+/// A control that is not checked, or not everywhere.
+#[derive(Debug, Clone)]
+pub(super) struct Exclusion {
+    pub(super) path: Vec<Step>,
+    pub(super) control: Control,
+    /// Wildcards.
+    pub(super) images: Vec<Text>,
+    pub(super) restricted_field: Option<Placed<Text>>,
+    /// Wildcards.
+    pub(super) values: Vec<Text>,
 }
 
 /// One loop of a `foreach`.
@@ -292,8 +317,8 @@ pub(super) struct Exception {
     pub(super) matching: Match,
     /// As it is written.
     pub(super) conditions: Option<Placed<Value>>,
-    /// Whether it only excludes Pod Security controls.
-    pub(super) has_pod_security: bool,
+    /// The Pod Security controls that it excludes; without any, it excuses the whole rule.
+    pub(super) pod_security: Vec<Exclusion>,
     pub(super) is_background: bool,
 }
 

@@ -1,21 +1,5 @@
 //! What can be wrong with a ModRule. Each code has a page in `docs/diagnostics/`.
 
-use kubewright_engine::{Code, Severity};
-
-macro_rules! codes {
-    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
-        $(pub(super) static $name: Code = Code {
-            id: $id,
-            title: $title,
-            severity: Severity::$severity,
-            page: include_str!(concat!("../../../../docs/diagnostics/", $id, ".md")),
-        };)*
-
-        /// All of them.
-        pub(super) static CODES: &[&Code] = &[$(&$name),*];
-    };
-}
-
 codes! {
     UNKNOWN_FIELD "KW-M001" Error "unknown field";
     WRONG_TYPE "KW-M002" Error "a field has the wrong type";

@@ -89,11 +89,7 @@ pub(super) fn read(document: &Document) -> (Option<Source>, Vec<Diagnostic>) {
 }
 
 fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source> {
-    let root = reader.root()?;
-    reader.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
-    let metadata = reader.required_object(&root, "metadata");
-    let spec = reader.required_object(&root, "spec")?;
-    let metadata = metadata?;
+    let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace =
         reader.string(&metadata, "namespace").map(|namespace| namespace.value).filter(|n| !n.is_empty());

@@ -37,7 +37,7 @@ fn apply_takes_what_kyverno_takes() {
         "kyverno-apply-exceptions",
         &format!("{apply} -e kyverno/labels/exception.yaml -f kyverno/labels/values.yaml"),
     );
-    for format in ["json", "sarif", "policyreport"] {
+    for format in ["json", "sarif", "policyreport", "junit", "github", "markdown"] {
         let values = "-f kyverno/labels/values.yaml -e kyverno/labels/exception.yaml";
         check(&format!("kyverno-apply-{format}"), &format!("{apply} {values} -o {format}"));
     }
@@ -72,6 +72,11 @@ fn what_rules_look_up_can_be_given() {
 fn exceptions_are_checked_too() {
     check("kyverno-lint-exceptions", "lint kyverno/lookups -e kyverno/labels/exception.yaml");
     check("kyverno-no-exceptions", "lint kyverno/lookups -e kyverno/labels/values.yaml");
+}
+
+#[test]
+fn lint_finds_what_users_lose_time_on() {
+    check("kyverno-lint", "lint kyverno/doubtful");
 }
 
 #[test]

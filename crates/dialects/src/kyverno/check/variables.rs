@@ -80,7 +80,8 @@ fn roots(findings: &mut Findings<'_>, one: &Use<'_>, declared: &[&str]) {
         "" => "`\"\"` is the key without a name, not an empty text".to_owned(),
         name => format!("nobody gives `{name}`"),
     };
-    let help = match nearest(first, GIVEN.into_iter().chain(declared.iter().copied())) {
+    let names = GIVEN.into_iter().filter(|name| *name != "@").chain(declared.iter().copied());
+    let help = match nearest(first, names) {
         Some(near) => format!("did you mean `{near}`?"),
         None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),

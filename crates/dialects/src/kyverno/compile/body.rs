@@ -14,6 +14,7 @@ use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source, compile
 use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
+use crate::kyverno::pod_security::Profile;
 use crate::kyverno::source::{ContextEntry, Foreach, Method, Rule, Workload};
 use crate::kyverno::template::{Query, Template, TemplateProblem, TemplateProblemKind};
 use kubewright_lang::jmespath::ParseErrorKind;
@@ -35,6 +36,7 @@ pub(super) enum CheckParts {
     AnyPattern(Vec<PatternParts>),
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<LoopParts>),
+    PodSecurity(Arc<Profile>),
     Impossible(Text),
 }
 
@@ -97,6 +99,7 @@ impl Compiler<'_> {
             Method::Foreach(loops) => {
                 CheckParts::Foreach(loops.iter().map(|one| self.foreach(one)).collect())
             }
+            Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Unsupported { field, .. } => {
                 CheckParts::Impossible(format!("not supported yet: {field}").into())
             }
@@ -187,6 +190,8 @@ impl BodyParts {
                 CheckParts::Foreach(loops) => {
                     Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
                 }
+                // It finds out itself where the object describes a Pod.
+                CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
                 CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
             },
         }

@@ -5,6 +5,7 @@ use crate::fields::Placed;
 use crate::kyverno::conditions::Conditions;
 use crate::kyverno::evaluate::Exception;
 use crate::kyverno::matching::Matcher;
+use crate::kyverno::pod_security::Exclusion;
 use crate::kyverno::source;
 use kubewright_lang::glob;
 use kubewright_value::{Budget, Text};
@@ -23,6 +24,7 @@ impl Compiler<'_> {
             key: exception.key.clone(),
             matcher: Matcher::of_exception(&exception.matching),
             conditions: exception.conditions.as_ref().map(compile),
+            pod_security: exception.pod_security.iter().map(Exclusion::compile).collect(),
         }
     }
 }

@@ -47,9 +47,11 @@ impl Compiler<'_> {
                 let message = "of no conditions none holds".to_owned();
                 (&code::CONSTANT_CONDITION, message, "remove the empty `any`".to_owned())
             }
-            LintKind::Unfit(does) => {
-                (&code::OPERATOR_TYPE, format!("the operator does not fit its value: {does}"), String::new())
-            }
+            LintKind::Unfit(does) => (
+                &code::OPERATOR_TYPE,
+                format!("the value does not fit the operator, which {does}"),
+                String::new(),
+            ),
         };
         let location = match lint.kind {
             LintKind::EmptyAny => self.document.locate_key(&path),
@@ -105,7 +107,7 @@ impl<'p> Found<'p> {
                     self.body(&one.body, true);
                 }
             }
-            CheckParts::Deny(None) | CheckParts::Impossible(_) => {}
+            CheckParts::Deny(None) | CheckParts::PodSecurity(_) | CheckParts::Impossible(_) => {}
         }
     }
 

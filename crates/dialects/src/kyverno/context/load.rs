@@ -3,6 +3,7 @@
 use kubewright_engine::{Answer, ApiCall, EvalError, ObjectName, Query as Asked};
 use kubewright_value::{Map, Text, Value};
 
+use super::super::gotext;
 use super::super::template::{Query, Template, text_of};
 use super::entry::{Call, Entry, From};
 use super::given::merged;
@@ -184,7 +185,7 @@ impl Context<'_> {
                 return call.default.clone().map(Sourced::own).ok_or(failed);
             }
             Answer::Unknown => {
-                let how = "or give the answer in `apiCallResponses` of the test file";
+                let how = "or give the answer in `apiCallResponses` of the test or a `--world` file";
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
             }
         };
@@ -240,7 +241,11 @@ impl Context<'_> {
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
             Answer::Unknown => {
-                return Err(unanswered(entry, Asked::Image(reference), "since no registry is asked here"));
+                return Err(unanswered(
+                    entry,
+                    Asked::Image(reference),
+                    "or say what the registry says in `images` of a `--world` file",
+                ));
             }
         };
         let Some(query) = query else { return Ok(answer) };
@@ -273,7 +278,7 @@ impl Context<'_> {
             Answer::Found(answer) => answer,
             Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
             Answer::Unknown => {
-                let how = "or give it in `globalContextEntries` of the test file";
+                let how = "or give it in `globalContextEntries` of the test or a `--world` file";
                 return Err(unanswered(entry, asked, how).within(&prefix));
             }
         };
@@ -387,17 +392,10 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Returns what messages call the type of a value.
+/// Returns what messages call the type of a value; here whole numbers are no doubles.
 fn go_type(value: &Value) -> &'static str {
     match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) => match number.as_i64() {
-            Some(_) => "int64",
-            None => "float64",
-        },
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
+        Value::Number(number) if number.as_i64().is_some() => "int64",
+        other => gotext::type_name(other),
     }
 }

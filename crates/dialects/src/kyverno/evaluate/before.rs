@@ -5,7 +5,7 @@ use kubewright_engine::{
 };
 use kubewright_value::{Map, Text, Value};
 
-use super::{Judge, Subject, Verdict};
+use super::{Check, Judge, Ran, Verdict, exceptions};
 use crate::kyverno::context::Context;
 use crate::kyverno::notes::Notes;
 use crate::kyverno::source::Action;
@@ -46,13 +46,19 @@ impl Judge {
         if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
             return Ok(false);
         }
+        // Other rules are excused as a whole, so that nobody asks what they were before.
+        let excepted = match self.body.check {
+            Check::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
+            _ => Vec::new(),
+        };
         let mut context = Context::new(&mut evaluation, object, &self.id, self.home.as_ref());
         context.declare(&self.body.entries);
         if self.body.precondition(&mut context, &mut notes)?.is_some() {
             return Ok(false);
         }
-        let verdict = self.check(&self.body.check, Subject::whole(object), &mut context, &mut notes);
-        Ok(matches!(verdict, Verdict::Fail(_)))
+        let excepted = exceptions(&excepted, &mut context, &mut notes);
+        let ran = self.unless_excepted(object, &excepted, &mut context, &mut notes);
+        Ok(matches!(ran, Ran::Checked(Verdict::Fail(_))))
     }
 }
 

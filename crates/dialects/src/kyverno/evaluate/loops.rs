@@ -5,6 +5,7 @@ use kubewright_value::{Step, Value};
 
 use super::{Body, Check, From, Judge, Subject, Verdict, failed};
 use crate::kyverno::context::{Context, Sourced, Unresolved};
+use crate::kyverno::gotext;
 use crate::kyverno::notes::Notes;
 use crate::kyverno::template::Query;
 use crate::kyverno::trace;
@@ -130,7 +131,7 @@ impl Loop {
         Some(EvalError::new(format!(
             "failed to process foreach: cannot use elementScope=true foreach rules for elements that are not maps, \
              expected type=map got type={}",
-            go_type(element)
+            gotext::type_name(element)
         )))
     }
 
@@ -193,17 +194,5 @@ fn find_same(value: &Value, wanted: &Value, path: &mut Vec<Step>) -> bool {
         }
         Value::Object(map) => map.iter().any(|(key, item)| try_one(Step::Key(key.clone()), item)),
         _ => false,
-    }
-}
-
-/// Returns what Go calls the type of `value`.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use kubewright_value::{Text, Value};
 
-use super::gotext;
 use super::leaf::Leaf;
 use super::node::{Anchor, Entry, Exists, MapNode, Node, Role};
 use super::written::{Written, merged};
+use crate::kyverno::gotext;
 use crate::kyverno::mixed::{Mixed, Part};
 
 /// How deep a pattern may be.

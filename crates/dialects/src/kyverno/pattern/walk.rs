@@ -9,11 +9,11 @@ use kubewright_engine::{TraceNode, Verdict};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::compile;
-use super::gotext;
 use super::leaf::Leaf;
 use super::node::{MapNode, Node};
 use super::place::Place;
 use super::stop::{Halt, Skips, Stop, StopKind, Told};
+use crate::kyverno::gotext;
 use crate::kyverno::notes::{Note, Notes};
 use entry::{Asked, Expanded};
 

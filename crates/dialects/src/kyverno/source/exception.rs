@@ -3,7 +3,7 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
-use super::{Exception, FIELD_CODES, filter, rule};
+use super::{Exception, FIELD_CODES, filter, pod_security, rule};
 use crate::fields::{Fields, Reader, child};
 
 /// Reads `document`; what cannot be read is reported, and an exception with an error is left out.
@@ -17,11 +17,7 @@ pub(in super::super) fn read(document: &Document) -> (Option<Exception>, Vec<Dia
 }
 
 fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
-    let root = reader.root()?;
-    reader.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
-    let metadata = reader.required_object(&root, "metadata");
-    let spec = reader.required_object(&root, "spec")?;
-    let metadata = metadata?;
+    let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
     reader.only(&spec, &["background", "match", "conditions", "exceptions", "podSecurity"]);
@@ -32,7 +28,7 @@ fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
     Some(Exception {
         policies: policies(reader, &spec),
         conditions: rule::conditions(reader, &spec, "conditions"),
-        has_pod_security: reader.array(&spec, "podSecurity").is_some_and(|items| !items.value.is_empty()),
+        pod_security: pod_security::exclusions(reader, &spec, "podSecurity"),
         is_background: reader.boolean(&spec, "background").unwrap_or(true),
         key: Text::new(if namespace.is_empty() {
             name?.value.to_string()

@@ -34,11 +34,7 @@ pub(in super::super) fn read(document: &Document) -> (Option<Policy>, Vec<Diagno
 }
 
 fn policy(reader: &mut Reader<'_>) -> Option<Policy> {
-    let root = reader.root()?;
-    reader.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
-    let metadata = reader.required_object(&root, "metadata");
-    let spec = reader.required_object(&root, "spec")?;
-    let metadata = metadata?;
+    let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = namespace(reader, &metadata);
     let annotations = annotations(reader, &metadata);

@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
-use super::{Foreach, Match, Method, Rule, Validate, context, filter, owned, policy};
+use super::{Foreach, Match, Method, Rule, Validate, context, filter, owned, pod_security, policy};
 use crate::fields::{Fields, Placed, Reader, child};
 
 const RULE_FIELDS: &[&str] = &[
@@ -92,7 +92,7 @@ fn validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Validate> 
             None
         }
         [other] => {
-            let method = unsupported(reader, other, child(&rule.path, *other));
+            let method = unsupported(reader, other, &child(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
         }
         [first, second, ..] => {
@@ -200,16 +200,17 @@ fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) ->
             let items = reader.objects(fields, key)?;
             Some(Method::Foreach(items.iter().filter_map(|item| foreach(reader, item)).collect()))
         }
-        _ => Some(unsupported(reader, name, child(&fields.path, key))),
+        "podSecurity" => pod_security::read(reader, fields, key).map(Method::PodSecurity),
+        _ => Some(unsupported(reader, name, &child(&fields.path, key))),
     }
 }
 
-fn unsupported(reader: &mut Reader<'_>, field: &'static str, path: Vec<Step>) -> Method {
-    let location = reader.document.locate_key(&path);
+fn unsupported(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> Method {
+    let location = reader.document.locate_key(path);
     let message = format!("`{field}` is not supported yet");
     let diagnostic = Diagnostic::new(&code::NOT_SUPPORTED, message, location);
     reader.report(diagnostic.help("the rule is an error for every object that it is about"));
-    Method::Unsupported { field, path }
+    Method::Unsupported { field }
 }
 
 /// Reads a loop, and the loops in it; how deep they are is bounded by the depth of the document.

@@ -16,6 +16,8 @@ pub(in super::super) struct Compiled {
     on_deletion: Option<Choice>,
     /// What it is on the object itself, if it reads nothing else than `request.object`.
     on_object: Option<Choice>,
+    /// What it is on the element of a loop, if it reads nothing else than `element`.
+    on_element: Option<Choice>,
     pub(in super::super) roots: Roots,
 }
 
@@ -36,7 +38,8 @@ impl Compiled {
         Self {
             roots: expression.roots(),
             on_deletion: on_deletion.map(Choice::new),
-            on_object: on_object(&expression).map(Choice::new),
+            on_object: on_part(&expression, &["request", "object"]).map(Choice::new),
+            on_element: on_part(&expression, &["element"]).map(Choice::new),
             usual: Choice::new(expression),
         }
     }
@@ -44,6 +47,11 @@ impl Compiled {
     /// Returns the same on the object itself, if it reads nothing else.
     pub(in super::super) fn on_object(&self) -> Option<&Choice> {
         self.on_object.as_ref()
+    }
+
+    /// Returns the same on the element of a loop, if it reads nothing else.
+    pub(in super::super) fn on_element(&self) -> Option<&Choice> {
+        self.on_element.as_ref()
     }
 
     /// Returns the expression for the request at hand.
@@ -57,12 +65,12 @@ impl Compiled {
     }
 }
 
-/// Returns the expression on the object itself, if it reads nothing else.
-fn on_object(expression: &Expression) -> Option<Expression> {
+/// Returns the expression on the value at `part` itself, if it reads nothing else.
+fn on_part(expression: &Expression, part: &[&str]) -> Option<Expression> {
     let reads_more = Cell::new(expression.roots().takes_all);
-    let stripped = expression.rewritten(&|keys| match keys {
-        ["request", "object", ..] => Some((2, Vec::new())),
-        _ => {
+    let stripped = expression.rewritten(&|keys| match keys.starts_with(part) {
+        true => Some((part.len(), Vec::new())),
+        false => {
             reads_more.set(true);
             None
         }

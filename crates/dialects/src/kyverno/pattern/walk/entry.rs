@@ -4,8 +4,8 @@ use kubewright_engine::{TraceNode, Verdict};
 use kubewright_value::{Map, Text, Value};
 
 use super::{Halt, MISSING, Place, StopKind, Walk, Walked, show};
+use crate::kyverno::gotext;
 use crate::kyverno::notes::Note;
-use crate::kyverno::pattern::gotext;
 use crate::kyverno::pattern::node::{Anchor, Entry, Exists, Node};
 
 /// An entry of the pattern that is to be compared.

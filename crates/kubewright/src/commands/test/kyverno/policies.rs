@@ -6,7 +6,7 @@ use kubewright_value::{Document, Text, Value};
 use super::super::library::Book;
 
 /// Methods of validate rules that nobody can run yet.
-const UNSUPPORTED_METHODS: &[&str] = &["cel", "podSecurity", "manifests"];
+const UNSUPPORTED_METHODS: &[&str] = &["cel", "manifests"];
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
 /// The methods of validate rules.

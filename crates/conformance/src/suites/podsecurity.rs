@@ -1,0 +1,115 @@
+//! `podsecurity`: Pods that meet a Pod Security level or do not, as `LEVEL/VERSION/{pass,fail}/CONTROL*.yaml`.
+//!
+//! Each is judged by a policy that has nothing but that level and version.
+
+use std::path::{Path, PathBuf};
+
+use kubewright_dialects::{Options, all, load};
+use kubewright_engine::{ClosedWorld, Engine, Operation, Outcome, Request, Settings, Status};
+use kubewright_value::{Source, Value, yaml};
+
+use super::{CaseResult, SuiteResult};
+
+/// The controls, as files are named by them, each with what is said when it is violated.
+const CONTROLS: [(&str, &str); 19] = [
+    ("allowprivilegeescalation", "allowPrivilegeEscalation != false"),
+    ("apparmorprofile", "forbidden AppArmor profile"),
+    ("capabilities_baseline", "non-default capabilities"),
+    ("capabilities_restricted", "unrestricted capabilities"),
+    ("hostnamespaces", "host namespaces"),
+    ("hostpathvolumes", "hostPath volumes"),
+    ("hostports", "hostPort"),
+    ("hostprobesandhostlifecycle", "probe or lifecycle host"),
+    ("privileged", "privileged"),
+    ("procmount_restricted", "procMount"),
+    ("procmount", "procMount"),
+    ("restrictedvolumes", "restricted volume types"),
+    ("runasnonroot", "runAsNonRoot != true"),
+    ("runasuser", "runAsUser=0"),
+    ("seccompprofile_baseline", "seccompProfile"),
+    ("seccompprofile_restricted", "seccompProfile"),
+    ("selinuxoptions", "seLinuxOptions"),
+    ("sysctls", "forbidden sysctls"),
+    ("windowshostprocess", "hostProcess"),
+];
+
+/// Runs the suites of `folder` whose names start with `prefix`: one for each level and version.
+pub(super) fn run(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+    let mut results = Vec::new();
+    for level in sorted(folder) {
+        for version in sorted(&level) {
+            let (level, version_name) = (name(&level), name(&version));
+            let suite = format!("podsecurity/{level}/{version_name}");
+            if suite.starts_with(prefix) {
+                results.push(one(suite, &level, &version_name, &version)?);
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn one(suite: String, level: &str, version: &str, folder: &Path) -> Result<SuiteResult, String> {
+    let engine = engine(level, version)?;
+    let mut cases = Vec::new();
+    for expected in ["pass", "fail"] {
+        for file in sorted(&folder.join(expected)) {
+            let failure = check(&engine, &file, expected).err();
+            cases.push(CaseResult { name: format!("{expected}/{}", name(&file)), failure });
+        }
+    }
+    Ok(SuiteResult { name: suite, cases, uncounted: 0 })
+}
+
+/// Returns what judges by `level` at `version`.
+fn engine(level: &str, version: &str) -> Result<Engine, String> {
+    let policy = format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \
+         match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}, \
+         validate: {{podSecurity: {{level: {level}, version: {version}}}}}}}]}}}}"
+    );
+    let documents = yaml::read(&Source::new("policy.yaml", &policy)).documents;
+    let loaded = load(&all(&Options::default()), &documents);
+    match loaded.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        Some(error) => Err(format!("podsecurity/{level}/{version}: {}", error.message)),
+        None => Ok(Engine::new(loaded.rules)),
+    }
+}
+
+fn check(engine: &Engine, file: &Path, expected: &str) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let pod: Value = yaml::parse(&text).map_err(|problem| problem.to_string())?;
+    let request = Request::for_object(pod, Operation::Create, "default");
+    let outcomes = engine.decide(&request, &ClosedWorld::default(), &Settings::default()).outcomes;
+    let [outcome] = outcomes.as_slice() else {
+        return Err(format!("expected one outcome, got {}", outcomes.len()));
+    };
+    match (expected, outcome.status) {
+        ("pass", Status::Pass) => Ok(()),
+        ("fail", Status::Fail) => blamed(outcome, &name(file)),
+        _ => Err(format!("expected {expected}, got {:?}: {}", outcome.status, outcome.message)),
+    }
+}
+
+/// Passes when the control that the file is named by is one of those that are violated.
+fn blamed(outcome: &Outcome, file: &str) -> Result<(), String> {
+    let control = file.trim_end_matches(".yaml").trim_end_matches(|c: char| c.is_ascii_digit());
+    let Some((_, reason)) = CONTROLS.iter().find(|(name, _)| *name == control) else {
+        return Err(format!("unknown control {control}"));
+    };
+    match outcome.message.contains(&format!("Forbidden reason: {reason}")) {
+        true => Ok(()),
+        false => Err(format!("expected {reason}, got {}", outcome.message)),
+    }
+}
+
+/// Returns what is in `folder`, if it is there.
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
