@@ -84,6 +84,7 @@ impl Program {
     pub fn evaluate<'a>(&'a self, bindings: &Bindings<'a>, cost: &mut Cost) -> Result<Val<'a>, EvalError> {
         let planned = &self.planned;
         eval::Run::new(bindings, &planned.variables, planned.slots, cost)
+            .forgiving(self.environment.is_forgiving())
             .eval(&planned.plan)
             .map_err(|failure| failure.located(&self.source))
     }

@@ -69,6 +69,7 @@ struct Parts {
     is_checked: bool,
     has_mixed_literals: bool,
     has_plain_or_value: bool,
+    is_forgiving: bool,
 }
 
 /// Which macros exist, besides those of the standard.
@@ -121,6 +122,7 @@ impl Environment {
             is_checked: true,
             has_mixed_literals: true,
             has_plain_or_value: false,
+            is_forgiving: false,
         };
         Self { parts: Arc::new(parts) }
     }
@@ -188,6 +190,13 @@ impl Environment {
         self
     }
 
+    /// Lets `a.?b.c` be absent where `a.b` is null or a scalar, as the API server does; otherwise it is an error.
+    #[must_use]
+    pub fn with_forgiving_optionals(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).is_forgiving = true;
+        self
+    }
+
     /// Returns the functions that may be called.
     #[must_use]
     pub fn functions(&self) -> &Functions {
@@ -216,6 +225,10 @@ impl Environment {
 
     pub(super) fn has_structure(&self, name: &str) -> bool {
         self.parts.structures.iter().any(|known| known == name)
+    }
+
+    pub(super) fn is_forgiving(&self) -> bool {
+        self.parts.is_forgiving
     }
 
     pub(super) fn is_checked(&self) -> bool {

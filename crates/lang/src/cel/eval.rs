@@ -36,6 +36,8 @@ pub(super) struct Run<'r, 'a> {
     more_locals: Vec<Val<'a>>,
     cost: &'r mut Cost,
     patterns: Patterns,
+    /// Whether a field of a scalar may be asked for where it is optional.
+    is_forgiving: bool,
 }
 
 impl<'r, 'a> Run<'r, 'a> {
@@ -47,7 +49,19 @@ impl<'r, 'a> Run<'r, 'a> {
     ) -> Self {
         let more_locals = vec![Val::Null; (slots as usize).saturating_sub(FEW)];
         let locals = [const { Val::Null }; FEW];
-        Self { bindings, variables, locals, more_locals, cost, patterns: Patterns::default() }
+        Self {
+            bindings,
+            variables,
+            locals,
+            more_locals,
+            cost,
+            patterns: Patterns::default(),
+            is_forgiving: false,
+        }
+    }
+
+    pub(super) fn forgiving(self, is_forgiving: bool) -> Self {
+        Self { is_forgiving, ..self }
     }
 
     pub(super) fn eval(&mut self, plan: &'a Plan) -> Outcome<'a> {

@@ -106,7 +106,13 @@ fn macros_go_over_lists_and_maps() {
 #[test]
 fn optionals_go_on_until_something_is_missing() {
     gives("object.?spec.?n", "optional.of(3)");
-    gives("object.?spec.nothing.more", "optional.none()");
+    gives(
+        "object.?spec.nothing.more",
+        "Type: no such overload: a value of type `null_type` has no field `more`",
+    );
+    let kubernetes = Environment::kubernetes().variable("object");
+    let program = Program::compile("object.?spec.nothing.more", &kubernetes).expect("an expression");
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, "optional.none()");
     gives("object.?zz.more.orValue(5)", "5");
     gives("object.spec.list[?7].or(optional.of(1)).value()", "1");
     gives("object.?spec.n.optMap(n, n + 1)", "optional.of(4)");
@@ -317,6 +323,14 @@ fn results_become_json() {
         Ok(r#"{"1":null,"true":[1,2,3]}"#.into())
     );
     assert!(to_json("int").is_err() && to_json("1.0 / 0.0").is_err());
+}
+
+#[test]
+fn lists_are_formatted_as_each_version_does() {
+    let text = "'%s %.2f'.format([['a', 1.5, {'b': null}], 12345.678])";
+    gives(text, "\"[a, 1.5, {b: null}] 12345.68\"");
+    let program = Program::compile(text, &Environment::kubernetes()).expect("an expression");
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, r#""[\"a\", 1.500000, {\"b\":null}] 12,345.68""#);
 }
 
 #[test]

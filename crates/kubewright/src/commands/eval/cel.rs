@@ -1,4 +1,4 @@
-//! `eval cel`: an expression with all libraries; the file is `object`.
+//! `eval cel`: an expression with all libraries, those of Kubernetes first; the file is `object`.
 
 use std::io::Write as _;
 
@@ -48,8 +48,10 @@ pub(super) fn list_functions() -> Result<Exit, Failure> {
     Ok(Exit::Clean)
 }
 
+/// Returns what admission policies can use, and what other users of the language have besides.
 fn environment() -> Environment {
-    library::EXTENSIONS.iter().fold(Environment::standard(), |environment, library| environment.with(library))
+    let more = [&library::BINDINGS, &library::ENCODERS, &library::MATH, &library::REGEX];
+    more.iter().fold(Environment::kubernetes(), |environment, library| environment.with(library))
 }
 
 /// Reads `name=FILE` each.

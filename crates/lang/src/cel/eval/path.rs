@@ -84,11 +84,15 @@ impl<'a> Run<'_, 'a> {
             }
             is_optional |= step.is_optional;
             let found = match &step.what {
-                StepKind::Field(_) if is_optional && is_plain(&value) => Ok(None),
+                StepKind::Field(_) if is_optional && self.is_forgiving && is_plain(&value) => Ok(None),
                 StepKind::Field(name) => self::field(&value, name),
                 StepKind::Index(plan) => {
                     let key = self.attribute(plan)?;
-                    if is_optional && is_plain(&value) { Ok(None) } else { item(&value, &key) }
+                    if is_optional && self.is_forgiving && is_plain(&value) {
+                        Ok(None)
+                    } else {
+                        item(&value, &key)
+                    }
                 }
             };
             value = match found {

@@ -53,7 +53,14 @@ fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -
         let value = values.next().ok_or_else(|| Failure::value("too few values for the format string"))?;
         match (style, verb, &value) {
             (Style::Literal, 's', Val::List(_) | Val::Map(_)) => literal(&mut out, &value, call)?,
+            (Style::Literal, 'f', Val::Double(value)) => {
+                out.push_str(&grouped(&float(*value, 'f', Some(precision))));
+            }
             (Style::Literal, 's', Val::Double(value)) => out.push_str(&gofloat::format(*value, 'g', None)),
+            (Style::Literal, 'd', Val::Double(_))
+            | (Style::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
+                return Err(unfit(verb, &value));
+            }
             _ => clause(&mut out, verb, precision, &value, call)?,
         }
     }
@@ -79,10 +86,6 @@ fn clause(
     value: &Val<'_>,
     call: &mut Call<'_, '_>,
 ) -> Result<(), Failure> {
-    let unfit = || {
-        let message = format!("`%{verb}` cannot be used on a value of type `{}`", value.type_name());
-        Failure::type_error(message)
-    };
     match (verb, value) {
         ('s', value) => text(out, value, call),
         ('d', Val::Int(_) | Val::UInt(_) | Val::Double(_)) => text(out, value, call),
@@ -116,8 +119,12 @@ fn clause(
         }
         ('x' | 'X', Val::String(text)) => hexadecimal(out, verb, text.as_bytes(), call),
         ('x' | 'X', Val::Bytes(bytes)) => hexadecimal(out, verb, bytes, call),
-        _ => Err(unfit()),
+        _ => Err(unfit(verb, value)),
     }
+}
+
+fn unfit(verb: char, value: &Val<'_>) -> Failure {
+    Failure::type_error(format!("`%{verb}` cannot be used on a value of type `{}`", value.type_name()))
 }
 
 fn digits(out: &mut String, verb: char, value: u64) {
@@ -142,6 +149,28 @@ fn float(value: f64, verb: char, precision: Option<usize>) -> String {
         return if value > 0.0 { "Infinity".to_owned() } else { "-Infinity".to_owned() };
     }
     gofloat::format(value, verb, precision)
+}
+
+/// Puts commas between the thousands.
+fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
+    let (whole, fraction) =
+        digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
+    let mut out = String::from(sign);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0
+            && (whole.len() - index).is_multiple_of(3)
+            && whole.starts_with(|c: char| c.is_ascii_digit())
+        {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
 }
 
 /// Writes a value as CEL would have it written.
@@ -219,8 +248,7 @@ fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<()
             write!(out, "{{{}}}", entries.join(", "))
         }
         Val::Optional(_) | Val::Opaque(_) => {
-            let message = format!("`%s` cannot be used on a value of type `{}`", value.type_name());
-            return Err(Failure::type_error(message));
+            return Err(unfit('s', value));
         }
     };
     Ok(())

@@ -19,7 +19,7 @@ pub use regexes::REGEX;
 pub use urls::URLS;
 pub use versions::VERSIONS;
 
-use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS, TWO_VARIABLES};
+use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS_2, TWO_VARIABLES};
 use crate::cel::environment::Environment;
 use crate::cel::error::Failure;
 use crate::cel::val::Val;
@@ -32,7 +32,7 @@ const LIBRARIES: [&Library; 14] = [
     &AUTHORIZER,
     &OPTIONALS,
     &QUANTITIES,
-    &STRINGS,
+    &STRINGS_2,
     &SETS,
     &STRICT_NETWORK,
     &FORMATS,
@@ -48,7 +48,7 @@ impl Environment {
     #[must_use]
     pub fn kubernetes() -> Self {
         let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
-        made.without_mixed_literals()
+        made.without_mixed_literals().with_forgiving_optionals()
     }
 
     /// Returns the same with JSON patches: `JSONPatch{op: 'add', path: '/a', value: 1}`.

@@ -6,7 +6,7 @@ use super::Library;
 use crate::cel::cost::traversal;
 use crate::cel::environment::Macros;
 use crate::cel::error::Failure;
-use crate::cel::function::{Call, Functions, Overload};
+use crate::cel::function::{Body, Call, CallCost, Functions, Overload};
 use crate::cel::standard::size_of;
 use crate::cel::val::{Kind, List, Val};
 
@@ -21,6 +21,7 @@ pub const STRINGS_2: Library =
 fn add(functions: &mut Functions) {
     use Kind::{List, String};
     add_common(functions);
+    add_searching(functions, index_of, last_index_of);
     functions.add(
         Overload::method("format", &[String, List], String, super::format::format).cost(once).help(FORMAT),
     );
@@ -34,6 +35,11 @@ fn add(functions: &mut Functions) {
 fn add_version_2(functions: &mut Functions) {
     use Kind::{List, String};
     add_common(functions);
+    add_searching(
+        functions,
+        |arguments, call| not_behind(index_of, arguments, call),
+        |arguments, call| not_behind(last_index_of, arguments, call),
+    );
     functions.add(
         Overload::method("format", &[String, List], String, super::format::format_literals)
             .cost(once)
@@ -49,21 +55,12 @@ fn once(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
 
 fn add_common(functions: &mut Functions) {
     use Kind::{Int, List, String};
-    let mut method = |name, parameters, result, body, cost: crate::cel::CallCost, help| {
+    let mut method = |name, parameters, result, body, cost: CallCost, help| {
         functions.add(Overload::method(name, parameters, result, body).cost(cost).help(help));
     };
-    let twice: crate::cel::CallCost = |arguments, _| traversal(size_of(arguments, 0).saturating_mul(2));
-    // Searching rounds down, and counts bytes.
-    let searching: crate::cel::CallCost =
-        |arguments, _| arguments.first().and_then(Val::as_str).map_or(0, |text| text.len() as u64 / 10);
-    let joining: crate::cel::CallCost = |_, result| traversal(result.size().saturating_mul(2));
+    let twice: CallCost = |arguments, _| traversal(size_of(arguments, 0).saturating_mul(2));
+    let joining: CallCost = |_, result| traversal(result.size().saturating_mul(2));
     method("charAt", &[String, Int], String, char_at, |_, _| 1, "the character at a position");
-    let help = "where a text is found first; -1 for nowhere";
-    method("indexOf", &[String, String], Int, index_of, searching, help);
-    method("indexOf", &[String, String, Int], Int, index_of, searching, help);
-    let help = "where a text is found last; -1 for nowhere";
-    method("lastIndexOf", &[String, String], Int, last_index_of, searching, help);
-    method("lastIndexOf", &[String, String, Int], Int, last_index_of, searching, help);
     method("lowerAscii", &[String], String, lower, once, "A to Z in lower case");
     method("upperAscii", &[String], String, upper, once, "a to z in upper case");
     let help = "a text with another replaced, everywhere or so many times";
@@ -84,6 +81,33 @@ fn add_common(functions: &mut Functions) {
             .cost(once)
             .help("a text in quotes, with escapes"),
     );
+}
+
+fn add_searching(functions: &mut Functions, first: Body, last: Body) {
+    use Kind::{Int, String};
+    // Searching rounds down, and counts bytes.
+    let cost: CallCost =
+        |arguments, _| arguments.first().and_then(Val::as_str).map_or(0, |text| text.len() as u64 / 10);
+    for parameters in [&[String, String][..], &[String, String, Int]] {
+        functions.add(
+            Overload::method("indexOf", parameters, Int, first)
+                .cost(cost)
+                .help("where a text is found first; -1 for nowhere"),
+        );
+        functions.add(
+            Overload::method("lastIndexOf", parameters, Int, last)
+                .cost(cost)
+                .help("where a text is found last; -1 for nowhere"),
+        );
+    }
+}
+
+/// Searches as version 2 does: nothing is found behind the end.
+fn not_behind<'a>(search: Body, arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    match arguments {
+        [Val::String(text), _, Val::Int(at)] if *at > characters(text) => Ok(Val::Int(-1)),
+        _ => search(arguments, call),
+    }
 }
 
 fn char_at<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {

@@ -113,7 +113,7 @@ impl Planner<'_> {
         if !is_constant || !is_conversion(&calling.name) {
             return;
         }
-        if let Err(failure) = super::constant::compute(plan) {
+        if let Err(failure) = super::constant::compute(plan, self.environment) {
             self.error(failure.message().to_owned(), span, CompileErrorKind::Value);
         }
     }

@@ -4,6 +4,7 @@ use super::call::is_conversion;
 use super::{Plan, Planner, StepKind};
 use crate::cel::bindings::Bindings;
 use crate::cel::cost::Cost;
+use crate::cel::environment::Environment;
 use crate::cel::error::Failure;
 use crate::cel::eval::Run;
 use crate::cel::val::{List, MapVal, Val};
@@ -18,7 +19,7 @@ impl Planner<'_> {
         if !is_constant(&plan) {
             return plan;
         }
-        match compute(&plan) {
+        match compute(&plan, self.environment) {
             Ok((value, cost)) if !is_free(&plan) => Plan::Constant(value, cost),
             Ok((value, _)) => Plan::Constant(value, 0),
             Err(_) => plan,
@@ -27,10 +28,11 @@ impl Planner<'_> {
 }
 
 /// Returns what a constant is, and what computing it costs.
-pub(super) fn compute(plan: &Plan) -> Result<(Val<'static>, u64), Failure> {
+pub(super) fn compute(plan: &Plan, environment: &Environment) -> Result<(Val<'static>, u64), Failure> {
     let mut cost = Cost::new(MOST);
     let bindings = Bindings::new();
-    let made = owned(Run::new(&bindings, &[], 0, &mut cost).eval(plan)?);
+    let made =
+        owned(Run::new(&bindings, &[], 0, &mut cost).forgiving(environment.is_forgiving()).eval(plan)?);
     Ok((made.ok_or_else(Failure::mismatch)?, cost.used()))
 }
 

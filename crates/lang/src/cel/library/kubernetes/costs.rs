@@ -14,7 +14,6 @@ pub(super) const COSTS: Library =
 const MOST_VALUES: u64 = 1_000_000;
 
 fn change(functions: &mut Functions) {
-    functions.remove("reverse", &[Kind::String]);
     functions.remove("isMask", &[Kind::Opaque("net.CIDR")]);
     for name in ["indexOf", "lastIndexOf"] {
         functions.set_cost(name, tree);
