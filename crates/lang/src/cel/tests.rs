@@ -106,10 +106,7 @@ fn macros_go_over_lists_and_maps() {
 #[test]
 fn optionals_go_on_until_something_is_missing() {
     gives("object.?spec.?n", "optional.of(3)");
-    gives(
-        "object.?spec.nothing.more",
-        "Type: no such overload: a value of type `null_type` has no field `more`",
-    );
+    gives("object.?spec.nothing.more", "Missing: no such key: more");
     let kubernetes = Environment::kubernetes().variable("object");
     let program = Program::compile("object.?spec.nothing.more", &kubernetes).expect("an expression");
     assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, "optional.none()");
