@@ -1,5 +1,7 @@
 //! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
 
+mod cel_eval;
+mod cel_parse;
 mod goregex;
 mod gotemplate;
 mod jmespath;
@@ -30,6 +32,8 @@ pub(crate) const TARGETS: &[Target] = &[
     yaml_write::TARGET,
     jsonpath::TARGET,
     jmespath::TARGET,
+    cel_parse::TARGET,
+    cel_eval::TARGET,
     gotemplate::TARGET,
     goregex::TARGET,
     patch::TARGET,

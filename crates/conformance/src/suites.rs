@@ -2,6 +2,7 @@
 //!
 //! A suite that a folder does not have is not run; a case of an unknown shape fails.
 
+mod cel;
 mod jmespath;
 mod jsonpatch;
 mod kyverno;
@@ -37,6 +38,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
         ("modrule", modrule::run as fn(&str, &Value) -> SuiteResult),
         ("jsonpatch", jsonpatch::run),
         ("jmespath", jmespath::run),
+        ("cel", cel::run),
     ] {
         for file in json_files(&corpus.join(folder))? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,5 +1,7 @@
 //! The few facts about Kubernetes' built-in kinds that an object does not carry itself.
 
+pub mod fields;
+
 use crate::GroupVersionKind;
 
 /// Kinds without a namespace, by group.

@@ -327,6 +327,7 @@ Examples:
   echo '{\"items\": [1, 2]}' | kubewright eval jsonpath '$.items[*]' -f - --keys
   echo '{\"kind\": \"Pod\"}' | kubewright eval gotemplate '{{ .Target.kind | lower }}' -f -
   echo '{\"image\": \"nginx\"}' | kubewright eval jmespath 'image_normalize(image)' -f -
+  echo '{\"n\": [1, 2]}' | kubewright eval cel 'object.n.all(x, x > 0)' -f - --cost
   kubewright eval jmespath --list-functions")]
 pub(crate) struct Eval {
     /// The language of the expression
@@ -355,7 +356,15 @@ pub(crate) struct Eval {
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 
-    /// List the functions that a JMESPath expression can call
+    /// Give a variable of a CEL expression the value of a file; may be repeated
+    #[arg(long = "var", value_name = "NAME=FILE")]
+    pub(crate) variables: Vec<String>,
+
+    /// Say what evaluating a CEL expression costs, as the API server counts
+    #[arg(long)]
+    pub(crate) cost: bool,
+
+    /// List the functions that a JMESPath or CEL expression can call
     #[arg(long, conflicts_with_all = ["expression", "file"])]
     pub(crate) list_functions: bool,
 }
@@ -369,6 +378,8 @@ pub(crate) enum Language {
     Gotemplate,
     /// Makes values from an object, with the functions of policies.
     Jmespath,
+    /// Makes values from an object, which is called `object`.
+    Cel,
 }
 
 /// Shows the built-in examples at work.

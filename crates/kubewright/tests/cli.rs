@@ -247,6 +247,20 @@ fn jmespath_can_be_tried_with_the_functions_of_policies() {
 }
 
 #[test]
+fn cel_can_be_tried_and_says_what_it_costs() {
+    let object = "kind: Pod\nspec:\n  containers:\n  - name: a\n    image: nginx\n  - name: b\n    image: ghcr.io/a/b:1\n";
+    let check = |name: &str, expression: &str| {
+        check_with(&format!("eval-cel{name}"), &format!("eval cel '{expression}' -f - --cost"), object);
+    };
+    check("", "object.spec.containers.filter(c, c.image.contains(\"/\")).map(c, c.name)");
+    check("-missing", "object.spec.volumes.size() > 0");
+    check("-unknown", "object.spec.containers.all(c, cc.image != \"\")");
+    check("-type", "object.kind + 1u == object.kind && 1 + \"a\" == 2");
+    check_with("eval-cel-functions", "eval cel --list-functions", "");
+    check_with("eval-cel-variable", "eval cel 'given.kind + object.kind' -f - --var given", object);
+}
+
+#[test]
 fn the_demo_needs_no_file() {
     check("demo", "demo");
 }

@@ -10,33 +10,66 @@ pub(crate) struct Url {
     pub(crate) user: Option<(String, Option<String>)>,
     pub(crate) host: String,
     pub(crate) path: String,
+    /// The path as it was written.
+    pub(crate) raw_path: String,
     pub(crate) query: String,
     pub(crate) fragment: String,
 }
 
 impl Url {
+    /// Returns the port, if there is one.
+    pub(crate) fn port(&self) -> &str {
+        self.split_port().1
+    }
+
     /// Returns the host without its port, and without the brackets of an IPv6 address.
     pub(crate) fn hostname(&self) -> &str {
-        if let Some(inner) = self.host.strip_prefix('[') {
-            return inner.split(']').next().unwrap_or(inner);
+        let host = self.split_port().0;
+        host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host)
+    }
+
+    fn split_port(&self) -> (&str, &str) {
+        match self.host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (host, port),
+            _ => (&self.host, ""),
         }
-        self.host.split(':').next().unwrap_or(&self.host)
     }
 }
 
 /// Takes `whole` apart; the error is Go's.
 pub(crate) fn parse(whole: &str) -> Result<Url, String> {
-    if whole.bytes().any(|b| b < b' ' || b == 0x7f) {
-        return Err("net/url: invalid control character in URL".to_owned());
-    }
-    let mut url = Url::default();
+    check_control(whole)?;
     let (rest, fragment) = whole.split_once('#').unwrap_or((whole, ""));
-    url.fragment = unescape(fragment, Where::Fragment)?;
+    let fragment = unescape(fragment, Where::Fragment)?;
+    let url = take_apart(rest, false)?;
+    Ok(Url { fragment, ..url })
+}
+
+/// Checks that `whole` is what a client may ask a server for: absolute, or a path from the root.
+pub(crate) fn check_request(whole: &str) -> Result<(), String> {
+    check_control(whole)?;
+    if whole.is_empty() {
+        return Err("empty url".to_owned());
+    }
+    take_apart(whole, true).map(|_| ())
+}
+
+fn check_control(whole: &str) -> Result<(), String> {
+    match whole.bytes().any(|b| b < b' ' || b == 0x7f) {
+        true => Err("net/url: invalid control character in URL".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Takes everything but the fragment apart.
+fn take_apart(whole: &str, is_request: bool) -> Result<Url, String> {
+    let mut url = Url::default();
     if whole == "*" {
         url.path = "*".to_owned();
+        url.raw_path = "*".to_owned();
         return Ok(url);
     }
-    let (scheme, rest) = scheme(rest)?;
+    let (scheme, rest) = scheme(whole)?;
     url.scheme = scheme.to_ascii_lowercase();
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     url.query = query.to_owned();
@@ -46,19 +79,22 @@ pub(crate) fn parse(whole: &str) -> Result<Url, String> {
             url.opaque = rest.to_owned();
             return Ok(url);
         }
+        if is_request {
+            return Err("invalid URI for request".to_owned());
+        }
         if rest.split('/').next().is_some_and(|first| first.contains(':')) {
             return Err("first path segment in URL cannot contain colon".to_owned());
         }
     }
-    let has_authority = rest.starts_with("//") && (!url.scheme.is_empty() || !rest.starts_with("///"));
-    if has_authority {
-        let after = rest.get(2..).unwrap_or_default();
+    let may_have_authority = !url.scheme.is_empty() || (!is_request && !rest.starts_with("///"));
+    if may_have_authority && let Some(after) = rest.strip_prefix("//") {
         let end = after.find('/').unwrap_or(after.len());
         let (authority, path) = after.split_at(end);
-        (url.user, url.host) = parse_authority(authority)?;
+        (url.user, url.host) = parse_authority(authority, &url.scheme)?;
         rest = path;
     }
     url.path = unescape(rest, Where::Path)?;
+    url.raw_path = rest.to_owned();
     Ok(url)
 }
 
@@ -77,12 +113,12 @@ fn scheme(text: &str) -> Result<(&str, &str), String> {
 
 type Authority = (Option<(String, Option<String>)>, String);
 
-fn parse_authority(authority: &str) -> Result<Authority, String> {
+fn parse_authority(authority: &str, scheme: &str) -> Result<Authority, String> {
     let (user, host) = match authority.rsplit_once('@') {
         Some((user, host)) => (Some(user), host),
         None => (None, authority),
     };
-    let host = parse_host(host)?;
+    let host = parse_host(host, scheme)?;
     let Some(user) = user else {
         return Ok((None, host));
     };
@@ -97,19 +133,41 @@ fn parse_authority(authority: &str) -> Result<Authority, String> {
     Ok((Some(parsed), host))
 }
 
-fn parse_host(host: &str) -> Result<String, String> {
-    let port = if host.starts_with('[') {
-        let end = host.rfind(']').ok_or("missing ']' in host")?;
-        host.get(end + 1..).unwrap_or_default()
-    } else {
-        host.find(':').and_then(|at| host.get(at..)).unwrap_or_default()
+fn parse_host(host: &str, scheme: &str) -> Result<String, String> {
+    match host.rfind('[') {
+        Some(0) => return bracketed(host),
+        Some(_) => return Err("invalid IP-literal".to_owned()),
+        None => {}
+    }
+    // Several hosts with ports are common in the URLs of databases, never in those of the web.
+    let colon = if matches!(scheme, "http" | "https") { host.find(':') } else { host.rfind(':') };
+    check_port(colon.and_then(|at| host.get(at..)).unwrap_or_default())?;
+    unescape(host, Where::Host)
+}
+
+/// Reads `[::1]` and what may follow it.
+fn bracketed(host: &str) -> Result<String, String> {
+    let end = host.rfind(']').ok_or("missing ']' in host")?;
+    let (inner, port) = (host.get(1..end).unwrap_or_default(), host.get(end + 1..).unwrap_or_default());
+    check_port(port)?;
+    let port = unescape(port, Where::Host)?;
+    let (address, zone) = match inner.find("%25") {
+        Some(at) => inner.split_at(at),
+        None => (inner, ""),
     };
+    let inner = format!("{}{}", unescape(address, Where::Host)?, unescape(zone, Where::Zone)?);
+    let (address, zone) = inner.split_once('%').map_or((inner.as_str(), None), |(a, zone)| (a, Some(zone)));
+    match address.parse::<std::net::IpAddr>() {
+        Ok(address) if address.is_ipv4() => Err("invalid IP-literal".to_owned()),
+        Ok(_) if zone != Some("") => Ok(format!("[{inner}]{port}")),
+        _ => Err(format!("invalid host: ParseAddr({inner:?}): unable to parse IP")),
+    }
+}
+
+fn check_port(port: &str) -> Result<(), String> {
     let is_port =
         port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
-    if !is_port {
-        return Err(format!("invalid port {port:?} after host"));
-    }
-    unescape(host, Where::Host)
+    if is_port { Ok(()) } else { Err(format!("invalid port {port:?} after host")) }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,20 +175,28 @@ enum Where {
     Path,
     User,
     Host,
+    /// What follows `%25` in an IPv6 address.
+    Zone,
+    Query,
     Fragment,
 }
 
 fn unescape(text: &str, place: Where) -> Result<String, String> {
+    unescaped(text, place).map(|bytes| lossy(&bytes))
+}
+
+fn unescaped(text: &str, place: Where) -> Result<Vec<u8>, String> {
     let bytes = text.as_bytes();
+    let is_host = matches!(place, Where::Host | Where::Zone);
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         if *byte != b'%' {
-            if place == Where::Host && *byte < 0x80 && !is_plain(*byte, Where::Host) {
+            if is_host && *byte < 0x80 && !is_plain(*byte, Where::Host) {
                 let shown = char::from(*byte).to_string();
                 return Err(format!("invalid character {shown:?} in host name"));
             }
-            out.push(*byte);
+            out.push(if place == Where::Query && *byte == b'+' { b' ' } else { *byte });
             at += 1;
             continue;
         }
@@ -140,13 +206,18 @@ fn unescape(text: &str, place: Where) -> Result<String, String> {
             let shown = lossy(bytes.get(at..end).unwrap_or_default());
             return Err(format!("invalid URL escape {shown:?}"));
         };
-        if place == Where::Host && value < 0x80 && value != b'%' {
+        let is_refused = match place {
+            Where::Host => value < 0x80 && value != b'%',
+            Where::Zone => !matches!(value, b'%' | b' ') && !is_plain(value, Where::Host),
+            _ => false,
+        };
+        if is_refused {
             return Err(format!("invalid URL escape \"%{value:02X}\""));
         }
         out.push(value);
         at += 3;
     }
-    Ok(lossy(&out))
+    Ok(out)
 }
 
 /// Returns whether the byte stands for itself in that part of a URL.
@@ -157,19 +228,45 @@ fn is_plain(byte: u8, place: Where) -> bool {
     match place {
         Where::Path => b"$&+,/:;=@".contains(&byte),
         Where::User => b"$&+,;=".contains(&byte),
-        Where::Host => b"!$&'()*+,;=:[]<>\"".contains(&byte),
+        Where::Host | Where::Zone => b"!$&'()*+,;=:[]<>\"".contains(&byte),
+        Where::Query => false,
         Where::Fragment => b"$&+,/:;=?@!()*".contains(&byte),
     }
 }
 
 fn escape(text: &str, place: Where) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
-        if is_plain(byte, place) {
-            out.push(char::from(byte));
+    escaped(text.as_bytes(), place)
+}
+
+fn escaped(bytes: &[u8], place: Where) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len()), |mut out, byte| {
+        if is_plain(*byte, place) {
+            out.push(char::from(*byte));
         } else {
             out.push_str(&format!("%{byte:02X}"));
         }
         out
+    })
+}
+
+/// Returns the path as it stands in a URL: as it was written, if that is how a path may be written.
+pub(crate) fn escaped_path(url: &Url) -> String {
+    let raw = url.raw_path.as_str();
+    let is_fine = |byte: u8| is_plain(byte, Where::Path) || b"!$&'()*+,;=:@[]%".contains(&byte);
+    match unescaped(raw, Where::Path) {
+        _ if url.path == "*" => "*".to_owned(),
+        _ if raw.is_empty() => escape(&url.path, Where::Path),
+        Ok(_) if raw.bytes().all(is_fine) => raw.to_owned(),
+        Ok(bytes) => escaped(&bytes, Where::Path),
+        Err(_) => escape(&url.path, Where::Path),
+    }
+}
+
+/// Returns the names and values of a query; what is not well-formed is left out.
+pub(crate) fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
+    query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((unescape(name, Where::Query).ok()?, unescape(value, Where::Query).ok()?))
     })
 }
 
@@ -202,7 +299,7 @@ pub(crate) fn join(url: &Url) -> String {
             }
             out.push_str(&escape(&url.host, Where::Host));
         }
-        let path = escape(&url.path, Where::Path);
+        let path = escaped_path(url);
         if !path.is_empty() && !path.starts_with('/') && !url.host.is_empty() {
             out.push('/');
         }

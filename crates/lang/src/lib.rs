@@ -3,6 +3,7 @@
 //! Each is a folder of its own, works on the shared value, charges a budget, and
 //! knows no dialect: what a language should do differently for one is an option.
 
+pub mod cel;
 pub mod glob;
 pub mod gofloat;
 pub mod goregex;

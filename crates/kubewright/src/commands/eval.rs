@@ -6,6 +6,7 @@ use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
 use kubewright_value::{Budget, Position, Value};
 
+mod cel;
 mod jmespath;
 
 use crate::arguments::{Eval, Language, RuleOptions};
@@ -24,7 +25,8 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
     if arguments.list_functions {
         return match arguments.language {
             Language::Jmespath => jmespath::list_functions(),
-            _ => Err(Failure::usage("only the functions of `jmespath` can be listed")),
+            Language::Cel => cel::list_functions(),
+            _ => Err(Failure::usage("only the functions of `jmespath` and `cel` can be listed")),
         };
     }
     let mut problems = Vec::new();
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
         (Language::Jsonpath, true) => captured(&arguments.expression, &document.value)?,
         (Language::Gotemplate, _) => vec![rendered(arguments, &document.value)?],
         (Language::Jmespath, _) => vec![jmespath::found(&arguments.expression, &document.value)?],
+        (Language::Cel, _) => vec![cel::found(arguments, &document.value)?],
     };
     let mut out = standard_output();
     for line in lines {

@@ -194,7 +194,7 @@ fn small(value: i64) -> u32 {
 }
 
 /// Returns the days from 1970 to a date; the calendar goes on in both directions.
-pub(super) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+pub(crate) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

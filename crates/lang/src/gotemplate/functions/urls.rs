@@ -50,7 +50,7 @@ fn url_join(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         query: part("query")?,
         opaque: part("opaque")?,
         fragment: part("fragment")?,
-        user: None,
+        ..Url::default()
     };
     let user = part("userinfo")?;
     if !user.is_empty() {

@@ -1,0 +1,60 @@
+use super::*;
+
+#[track_caller]
+fn finds(kind: &str, path: &str, want: Option<(usize, Option<&'static str>)>) {
+    let steps: Vec<&str> = path.split('.').collect();
+    let want = want.map(|(at, nearest)| Unknown { at, nearest });
+    assert_eq!(unknown_field(kind, &steps), want, "{kind} {path}");
+}
+
+#[test]
+fn a_field_that_does_not_exist_is_found_with_the_one_that_was_meant() {
+    finds("Pod", "spec.contianers", Some((1, Some("containers"))));
+    finds("Pod", "sepc.containers", Some((0, Some("spec"))));
+    finds("Pod", "spec.containers.*.imagePullPolice", Some((3, Some("imagePullPolicy"))));
+    finds("Pod", "spec.containers.0.securityContext.runAsNonroot", Some((4, Some("runAsNonRoot"))));
+    finds("Pod", "spec.template.spec", Some((1, None)));
+    finds("Deployment", "spec.replcias", Some((1, Some("replicas"))));
+    finds("Deployment", "spec.containers", Some((1, None)));
+    finds("CronJob", "spec.jobTemplate.spec.template.spec.hostNetwrok", Some((5, Some("hostNetwork"))));
+    finds("Ingress", "spec.rules.*.hosts", Some((3, Some("host"))));
+    finds("Pod", "metadata.label", Some((1, Some("labels"))));
+}
+
+#[test]
+fn a_list_has_no_fields() {
+    finds("Pod", "spec.containers.image", Some((2, None)));
+    finds("Pod", "spec.containers.*.args.first", Some((4, None)));
+}
+
+#[test]
+fn fields_that_exist_are_none_of_our_business() {
+    finds("Pod", "spec.containers.*.resources.limits.memory", None);
+    finds("Pod", "spec.ephemeralContainers.*.image", None);
+    finds("Pod", "metadata.labels.whatever", None);
+    finds("Pod", "metadata.annotations.a.b", None);
+    finds("Service", "spec.ports.*.nodePort", None);
+    finds("HorizontalPodAutoscaler", "spec.targetCPUUtilizationPercentage", None);
+    finds("Deployment", "spec.template.spec.containers.*.ports.*.hostPort", None);
+    finds("ClusterRole", "rules.*.verbs.*", None);
+    finds("ControllerRevision", "data.anything.at.all", None);
+    finds("Secret", "stringData.key", None);
+    finds("Pod", "spec.*", None);
+}
+
+#[test]
+fn unknown_kinds_have_any_field() {
+    finds("Widget", "spec.contianers", None);
+    finds("Container", "imag", None);
+    assert!(is_known_kind("StatefulSet") && !is_known_kind("PodSpec") && !is_known_kind("Widget"));
+}
+
+#[test]
+fn every_type_in_the_table_is_described() {
+    for (kind, fields) in TYPES.iter() {
+        assert!(!fields.is_empty(), "{kind}");
+        for field in fields {
+            assert!(field.kind.is_none_or(|kind| fields_of(kind).is_some()), "{kind}.{}", field.name);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What an expression may use: functions, macros, variables and types.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kubewright_value::Text;
+
+use super::function::Functions;
+use super::library::Library;
+use super::standard;
+use super::val::Kind;
+
+/// What is known about the type of an expression before it is evaluated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Type {
+    /// What it is.
+    pub kind: Kind,
+    /// What its items, values or the value in it are.
+    pub element: Option<Arc<Type>>,
+}
+
+impl Type {
+    /// Of any type, or of a type that is not known.
+    pub const ANY: Self = Self::of(Kind::Any);
+
+    /// Returns a type whose elements are not known.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        Self { kind, element: None }
+    }
+
+    /// Returns a list, a map or an optional with elements of a type.
+    #[must_use]
+    pub fn with(kind: Kind, element: Type) -> Self {
+        let is_known = element.kind != Kind::Any;
+        Self { kind, element: is_known.then(|| Arc::new(element)) }
+    }
+
+    /// Returns the type of the elements.
+    #[must_use]
+    pub fn elements(&self) -> Type {
+        self.element.as_deref().cloned().unwrap_or(Self::ANY)
+    }
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.element {
+            Some(element) => write!(f, "{}({element})", self.kind),
+            None => self.kind.fmt(f),
+        }
+    }
+}
+
+/// What an expression may use. Cheap to clone.
+#[derive(Clone)]
+pub struct Environment {
+    parts: Arc<Parts>,
+}
+
+#[derive(Clone)]
+struct Parts {
+    functions: Functions,
+    macros: Macros,
+    variables: HashMap<Text, Type>,
+    types: HashMap<Text, Text>,
+    structures: Vec<Text>,
+    container: Text,
+    is_checked: bool,
+    has_mixed_literals: bool,
+    is_forgiving: bool,
+}
+
+/// Which macros exist, besides those of the standard.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Macros {
+    /// `cel.bind(x, 1, x + x)`
+    pub bindings: bool,
+    /// `list.all(index, value, ...)` and the like
+    pub two_variables: bool,
+    /// `optional.optMap(x, x + 1)`, and the syntax of optionals
+    pub optionals: bool,
+    /// `list.sortBy(x, x.name)`
+    pub sorting: bool,
+}
+
+impl Macros {
+    /// None besides those of the standard.
+    pub const NONE: Self = Self { bindings: false, two_variables: false, optionals: false, sorting: false };
+}
+
+impl Environment {
+    /// Returns the environment of the language itself, without libraries and variables.
+    #[must_use]
+    pub fn standard() -> Self {
+        let mut functions = Functions::default();
+        standard::add(&mut functions);
+        let kinds = [
+            Kind::Null,
+            Kind::Bool,
+            Kind::Int,
+            Kind::UInt,
+            Kind::Double,
+            Kind::String,
+            Kind::Bytes,
+            Kind::List,
+            Kind::Map,
+            Kind::Timestamp,
+            Kind::Duration,
+            Kind::Type,
+            Kind::Optional,
+        ];
+        let types = kinds.iter().map(|kind| (Text::new(kind.name()), Text::new(kind.name())));
+        let parts = Parts {
+            functions,
+            macros: Macros::default(),
+            variables: HashMap::new(),
+            types: types.collect(),
+            structures: Vec::new(),
+            container: Text::default(),
+            is_checked: true,
+            has_mixed_literals: true,
+            is_forgiving: false,
+        };
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// Adds what `library` has.
+    #[must_use]
+    pub fn with(mut self, library: &Library) -> Self {
+        let parts = Arc::make_mut(&mut self.parts);
+        (library.functions)(&mut parts.functions);
+        parts.macros.bindings |= library.macros.bindings;
+        parts.macros.two_variables |= library.macros.two_variables;
+        parts.macros.optionals |= library.macros.optionals;
+        parts.macros.sorting |= library.macros.sorting;
+        for name in library.types {
+            parts.types.insert(Text::new(*name), Text::new(*name));
+        }
+        self
+    }
+
+    /// Adds a variable of any type. A name may have dots: `variables.image` is found before `variables`.
+    #[must_use]
+    pub fn variable(self, name: impl Into<Text>) -> Self {
+        self.variable_of(name, Type::ANY)
+    }
+
+    /// Adds a variable of a type.
+    #[must_use]
+    pub fn variable_of(mut self, name: impl Into<Text>, kind: Type) -> Self {
+        Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
+        self
+    }
+
+    /// Adds a type of which values are made with `name{field: value}`; they are maps.
+    #[must_use]
+    pub fn structure(mut self, name: impl Into<Text>) -> Self {
+        Arc::make_mut(&mut self.parts).structures.push(name.into());
+        self
+    }
+
+    /// Sets where names are looked for first: in `a.b`, `x` may be `a.b.x`, `a.x` or `x`.
+    #[must_use]
+    pub fn container(mut self, name: impl Into<Text>) -> Self {
+        Arc::make_mut(&mut self.parts).container = name.into();
+        self
+    }
+
+    /// Leaves names and types to the evaluation: what is wrong there is an error of the evaluation only.
+    #[must_use]
+    pub fn unchecked(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).is_checked = false;
+        self
+    }
+
+    /// Refuses `[1, 'a']` and `{'a': 1, 'b': 'c'}`, as the API server does.
+    #[must_use]
+    pub fn without_mixed_literals(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).has_mixed_literals = false;
+        self
+    }
+
+    /// Lets `a.?b.c` be absent where `a.b` is null or a scalar, as the API server does; otherwise it is an error.
+    #[must_use]
+    pub fn with_forgiving_optionals(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).is_forgiving = true;
+        self
+    }
+
+    /// Returns the functions that may be called.
+    #[must_use]
+    pub fn functions(&self) -> &Functions {
+        &self.parts.functions
+    }
+
+    /// Returns the names of the variables, sorted.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.parts.variables.keys().map(Text::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    pub(super) fn macros(&self) -> Macros {
+        self.parts.macros
+    }
+
+    pub(super) fn variable_type(&self, name: &str) -> Option<&Type> {
+        self.parts.variables.get(name)
+    }
+
+    pub(super) fn type_named(&self, name: &str) -> Option<&Text> {
+        self.parts.types.get(name)
+    }
+
+    pub(super) fn has_structure(&self, name: &str) -> bool {
+        self.parts.structures.iter().any(|known| known == name)
+    }
+
+    pub(super) fn is_forgiving(&self) -> bool {
+        self.parts.is_forgiving
+    }
+
+    pub(super) fn is_checked(&self) -> bool {
+        self.parts.is_checked
+    }
+
+    pub(super) fn has_mixed_literals(&self) -> bool {
+        self.parts.has_mixed_literals
+    }
+
+    /// Returns the names that `name` may stand for, the ones to be tried first in front.
+    pub(super) fn candidates(&self, name: &str) -> Vec<Text> {
+        if let Some(absolute) = name.strip_prefix('.') {
+            return vec![Text::new(absolute)];
+        }
+        let mut container = self.parts.container.as_str();
+        let mut names = Vec::new();
+        while !container.is_empty() {
+            names.push(Text::from(format!("{container}.{name}")));
+            container = container.rsplit_once('.').map_or("", |(outer, _)| outer);
+        }
+        names.push(Text::new(name));
+        names
+    }
+}

@@ -1,0 +1,324 @@
+//! Evaluates a plan.
+//!
+//! The nesting of plans is bounded when they are made, so the recursion here is too. Every node charges
+//! what the API server charges for it.
+
+mod fold;
+mod operators;
+mod path;
+
+use kubewright_value::Text;
+
+use super::bindings::Bindings;
+use super::cost::Cost;
+use super::error::{EvalErrorKind, Failure};
+use super::function::{Call, Patterns};
+use super::plan::{Bind, Calling, Part, Plan};
+use super::val::{Entries, MapVal, Val};
+
+/// What making a list costs.
+const LIST_COST: u64 = 10;
+
+/// What making a map costs.
+const MAP_COST: u64 = 30;
+
+/// How many variables of macros need no heap.
+const FEW: usize = 4;
+
+/// The result of a part, or why there is none.
+type Outcome<'a> = Result<Val<'a>, Failure>;
+
+/// One evaluation.
+pub(super) struct Run<'r, 'a> {
+    bindings: &'r Bindings<'a>,
+    variables: &'r [Text],
+    locals: [Val<'a>; FEW],
+    more_locals: Vec<Val<'a>>,
+    cost: &'r mut Cost,
+    patterns: Patterns,
+    /// Whether a field of a scalar may be asked for where it is optional.
+    is_forgiving: bool,
+}
+
+impl<'r, 'a> Run<'r, 'a> {
+    pub(super) fn new(
+        bindings: &'r Bindings<'a>,
+        variables: &'r [Text],
+        slots: u32,
+        cost: &'r mut Cost,
+    ) -> Self {
+        let more_locals = vec![Val::Null; (slots as usize).saturating_sub(FEW)];
+        let locals = [const { Val::Null }; FEW];
+        Self {
+            bindings,
+            variables,
+            locals,
+            more_locals,
+            cost,
+            patterns: Patterns::default(),
+            is_forgiving: false,
+        }
+    }
+
+    pub(super) fn forgiving(self, is_forgiving: bool) -> Self {
+        Self { is_forgiving, ..self }
+    }
+
+    pub(super) fn eval(&mut self, plan: &'a Plan) -> Outcome<'a> {
+        match plan {
+            Plan::Constant(value, cost) => {
+                self.cost.charge(*cost)?;
+                Ok(constant(value))
+            }
+            // Fields behind a conditional are fields of what it chooses.
+            Plan::Path(path) if matches!(path.root, Plan::Conditional(..)) => self.path(path),
+            Plan::Variable(..) | Plan::Local(_) | Plan::Path(_) => {
+                self.cost.charge(1)?;
+                self.attribute(plan)
+            }
+            Plan::Has(path) => self.has(path).map(Val::Bool),
+            Plan::And(..) | Plan::Or(..) | Plan::Not(..) => self.condition(plan).map(Val::Bool),
+            Plan::Negate(operand, at) => {
+                let value = self.eval(operand)?;
+                self.cost.charge(1)?;
+                operators::negate(&value).map_err(|failure| failure.at(*at))
+            }
+            Plan::Binary(binary) => {
+                let left = self.eval(&binary.left)?;
+                let right = self.eval(&binary.right)?;
+                self.binary(binary.sign, left, right).map_err(|failure| failure.at(binary.sign.at))
+            }
+            Plan::Chain(first, rest) => {
+                let mut value = self.eval(first)?;
+                for (sign, operand) in rest {
+                    let right = self.eval(operand)?;
+                    value = self.binary(*sign, value, right).map_err(|failure| failure.at(sign.at))?;
+                }
+                Ok(value)
+            }
+            Plan::Conditional(parts, at) => {
+                let [condition, then, otherwise] = &**parts;
+                match self.eval(condition)? {
+                    Val::Bool(true) => self.attribute(then),
+                    Val::Bool(false) => self.attribute(otherwise),
+                    other => Err(no_condition(&other).at(*at)),
+                }
+            }
+            Plan::List(parts) => self.list(parts),
+            Plan::Map(entries, at) => self.map(entries, *at),
+            Plan::Call(calling) => self.call(calling),
+            Plan::Fold(fold) => self.fold(fold),
+            Plan::Bind(bind) => self.bind(bind),
+            Plan::OptionalMap(bind, is_flat) => self.optional_map(bind, *is_flat),
+            Plan::OptionalOr(parts, at) => match self.optional(&parts.0, *at)? {
+                Val::Optional(None) => self.optional(&parts.1, *at),
+                some => Ok(some),
+            },
+            Plan::OptionalOrValue(parts, at) => match self.optional(&parts.0, *at)? {
+                Val::Optional(Some(value)) => Ok((*value).clone()),
+                _ => self.eval(&parts.1),
+            },
+            Plan::Fail(failure) => Err(failure.clone()),
+        }
+    }
+
+    /// Evaluates a part of a larger attribute: the one that it is by itself is not charged again.
+    #[inline]
+    fn attribute(&mut self, plan: &'a Plan) -> Outcome<'a> {
+        match plan {
+            Plan::Variable(index, at) => self.variable(*index).map_err(|failure| failure.at(*at)),
+            Plan::Local(slot) => Ok(self.local(*slot)),
+            Plan::Path(path) => self.path(path),
+            other => self.eval(other),
+        }
+    }
+
+    /// Evaluates what must be a boolean.
+    #[inline]
+    fn condition(&mut self, plan: &'a Plan) -> Result<bool, Failure> {
+        match plan {
+            Plan::And(parts, at) => self.decide(parts, false, *at),
+            Plan::Or(parts, at) => self.decide(parts, true, *at),
+            Plan::Not(operand, at) => {
+                let holds = self.condition(operand).map_err(|failure| failure.at(*at))?;
+                self.cost.charge(1)?;
+                Ok(!holds)
+            }
+            Plan::Has(path) => self.has(path),
+            plan => match self.eval(plan)? {
+                Val::Bool(value) => Ok(value),
+                other => Err(no_condition(&other)),
+            },
+        }
+    }
+
+    /// Returns `decisive` when one of the parts is that, whether others fail or not.
+    fn decide(&mut self, parts: &'a [Plan], decisive: bool, at: u32) -> Result<bool, Failure> {
+        let mut failed = None;
+        for part in parts {
+            match self.condition(part) {
+                Ok(value) if value == decisive => return Ok(decisive),
+                Ok(_) => {}
+                Err(failure) if failure.is_limit() => return Err(failure),
+                Err(failure) => {
+                    failed.get_or_insert(failure);
+                }
+            }
+        }
+        failed.map_or(Ok(!decisive), |failure| Err(failure.at(at)))
+    }
+
+    fn variable(&self, index: u32) -> Outcome<'a> {
+        let name = self.variables.get(index as usize).map_or("", Text::as_str);
+        self.bindings.find(name)?.ok_or_else(|| {
+            Failure::new(
+                EvalErrorKind::Unbound,
+                format!("no such attribute: the variable `{name}` is not bound"),
+            )
+        })
+    }
+
+    fn local(&self, slot: u32) -> Val<'a> {
+        let slot = slot as usize;
+        self.locals.get(slot).or_else(|| self.more_locals.get(slot - FEW)).cloned().unwrap_or_default()
+    }
+
+    fn set(&mut self, slot: u32, value: Val<'a>) {
+        let slot = slot as usize;
+        let local = self.locals.get_mut(slot).or_else(|| self.more_locals.get_mut(slot - FEW));
+        if let Some(local) = local {
+            *local = value;
+        }
+    }
+
+    fn list(&mut self, parts: &'a [Part]) -> Outcome<'a> {
+        let mut items = Vec::with_capacity(parts.len());
+        for part in parts {
+            if let Some(value) = self.part(part)? {
+                items.push(value);
+            }
+        }
+        self.cost.charge(LIST_COST)?;
+        Ok(Val::list(items))
+    }
+
+    fn map(&mut self, parts: &'a [(Plan, Part)], at: u32) -> Outcome<'a> {
+        let mut entries = Entries::new();
+        for (key, part) in parts {
+            let key = self.eval(key)?;
+            let Some(value) = self.part(part)? else { continue };
+            insert(&mut entries, key, value).map_err(|failure| failure.at(part.at))?;
+        }
+        self.cost.charge(MAP_COST).map_err(|exceeded| Failure::from(exceeded).at(at))?;
+        Ok(Val::Map(MapVal::Made(entries.into())))
+    }
+
+    fn part(&mut self, part: &'a Part) -> Result<Option<Val<'a>>, Failure> {
+        if !part.is_optional {
+            return self.eval(&part.plan).map(Some);
+        }
+        match self.optional(&part.plan, part.at)? {
+            Val::Optional(value) => Ok(value.map(|value| (*value).clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Evaluates what must be an optional.
+    fn optional(&mut self, plan: &'a Plan, at: u32) -> Outcome<'a> {
+        match self.eval(plan)? {
+            value @ Val::Optional(_) => Ok(value),
+            other => {
+                Err(no_overload(&format!("an optional is needed, found `{}`", other.type_name())).at(at))
+            }
+        }
+    }
+
+    fn bind(&mut self, bind: &'a Bind) -> Outcome<'a> {
+        let value = self.eval(&bind.value)?;
+        self.set(bind.slot, value);
+        self.eval(&bind.body)
+    }
+
+    /// The API server sees `a.optMap(x, b)` as `a.hasValue() ? optional.of(b) : optional.none()`, where `x` is
+    /// `a.value()`, and charges for all of it.
+    fn optional_map(&mut self, bind: &'a Bind, is_flat: bool) -> Outcome<'a> {
+        let before = self.cost.used();
+        let value = self.optional(&bind.value, bind.at)?;
+        let again = self.cost.used() - before;
+        let Val::Optional(Some(value)) = value else {
+            self.cost.charge(2)?;
+            return Ok(Val::Optional(None));
+        };
+        self.cost.charge(again + 2 + u64::from(!is_flat))?;
+        self.set(bind.slot, (*value).clone());
+        if is_flat { self.optional(&bind.body, bind.at) } else { self.eval(&bind.body).map(Val::some) }
+    }
+
+    fn call(&mut self, calling: &'a Calling) -> Outcome<'a> {
+        match &*calling.arguments {
+            [] => self.apply(calling, &[]),
+            [a] => {
+                let arguments = [self.eval(a)?];
+                self.apply(calling, &arguments)
+            }
+            [a, b] => {
+                let arguments = [self.eval(a)?, self.eval(b)?];
+                self.apply(calling, &arguments)
+            }
+            all => {
+                let mut arguments = Vec::with_capacity(all.len());
+                for argument in all {
+                    arguments.push(self.eval(argument)?);
+                }
+                self.apply(calling, &arguments)
+            }
+        }
+    }
+
+    fn apply(&mut self, calling: &'a Calling, arguments: &[Val<'a>]) -> Outcome<'a> {
+        let accepts =
+            |overload: &&std::sync::Arc<super::Overload>| overload.accepts(arguments.iter().map(Val::kind));
+        let Some(overload) = calling.overloads.iter().find(accepts) else {
+            let found: Vec<&str> = arguments.iter().map(Val::type_name).collect();
+            let message = format!("`{}` does not take `{}`", calling.name, found.join(", "));
+            return Err(no_overload(&message).at(calling.at));
+        };
+        // What the API server charges once for may still go through all of a text.
+        let long: usize = arguments.iter().map(Val::long_text).sum();
+        if long > 0 {
+            self.cost.work(long)?;
+        }
+        let mut call = Call {
+            cost: self.cost,
+            regex: calling.regex.as_deref(),
+            patterns: &self.patterns,
+            host: self.bindings.host(),
+        };
+        let is_known = calling.overloads.len() == 1;
+        overload.call(arguments, &mut call, is_known).map_err(|failure| failure.at(calling.at))
+    }
+}
+
+/// Adds an entry to a map that is being made.
+fn insert<'a>(entries: &mut Entries<'a>, key: Val<'a>, value: Val<'a>) -> Result<(), Failure> {
+    if !matches!(key, Val::Bool(_) | Val::Int(_) | Val::UInt(_) | Val::String(_)) {
+        return Err(Failure::type_error(format!("unsupported key type: `{}`", key.type_name())));
+    }
+    let name = format!("{key:?}");
+    if entries.insert(key, value) { Ok(()) } else { Err(Failure::value(format!("repeated key: {name}"))) }
+}
+
+fn constant<'a>(value: &'a Val<'static>) -> Val<'a> {
+    match value {
+        Val::String(text) => Val::String(std::borrow::Cow::Borrowed(text.as_ref())),
+        other => other.clone(),
+    }
+}
+
+fn no_overload(why: &str) -> Failure {
+    Failure::type_error(format!("no such overload: {why}"))
+}
+
+fn no_condition(found: &Val<'_>) -> Failure {
+    no_overload(&format!("a condition must be a `bool`, found `{}`", found.type_name()))
+}

@@ -1,0 +1,200 @@
+//! Calls of functions.
+
+use std::sync::Arc;
+
+use kubewright_value::Text;
+
+use super::{Calling, Plan, Planner};
+use crate::cel::ast::{Expr, Span};
+use crate::cel::environment::Type;
+use crate::cel::error::CompileErrorKind;
+use crate::cel::function::Overload;
+use crate::cel::val::{Kind, Val};
+use crate::goregex;
+
+impl Planner<'_> {
+    pub(super) fn call(
+        &mut self,
+        expr: &Expr,
+        target: Option<&Expr>,
+        name: &Text,
+        arguments: &[Expr],
+    ) -> (Plan, Type) {
+        if let Some(made) = self.expand(expr, target, name, arguments) {
+            return made;
+        }
+        if let Some((full, overloads)) = self.function(target, name) {
+            return self.calling(&full, &overloads, arguments.iter(), expr.span);
+        }
+        let Some(target) = target else { return self.unknown_function(name, false, expr.span) };
+        let overloads = self.overloads(name, true);
+        if overloads.is_empty() {
+            // The receiver may have mistakes of its own.
+            let _ = self.expr(target);
+            return self.unknown_function(name, true, expr.span);
+        }
+        self.calling(name, &overloads, std::iter::once(target).chain(arguments), expr.span)
+    }
+
+    /// Returns the function that is called without a receiver: `f(a)`, or `a.f(b)` where `a.f` is its name.
+    fn function(&self, target: Option<&Expr>, name: &Text) -> Option<(Text, Vec<Arc<Overload>>)> {
+        let full = match target {
+            Some(target) => Text::from(format!("{}.{name}", self.qualified(target)?)),
+            None => name.clone(),
+        };
+        let mut candidates = self.environment.candidates(&full).into_iter();
+        candidates.find_map(|candidate| {
+            let overloads = self.overloads(&candidate, false);
+            (!overloads.is_empty()).then_some((candidate, overloads))
+        })
+    }
+
+    fn overloads(&self, name: &str, is_method: bool) -> Vec<Arc<Overload>> {
+        let all = self.environment.functions().named(name).iter();
+        all.filter(|overload| overload.is_method() == is_method).cloned().collect()
+    }
+
+    fn calling<'x>(
+        &mut self,
+        name: &Text,
+        overloads: &[Arc<Overload>],
+        arguments: impl Iterator<Item = &'x Expr>,
+        span: Span,
+    ) -> (Plan, Type) {
+        let was_formatting = self.is_formatting;
+        self.is_formatting |= name == "format";
+        let (plans, kinds): (Vec<Plan>, Vec<Type>) = arguments.map(|argument| self.expr(argument)).unzip();
+        self.is_formatting = was_formatting;
+        let taking = overloads.iter().filter(|overload| overload.takes(plans.len()));
+        let taking: Vec<_> = taking.cloned().collect();
+        if taking.is_empty() {
+            let message = format!("wrong number of arguments for {}", choices(overloads));
+            return self.unknown(message, span, CompileErrorKind::Arity);
+        }
+        let item = kinds.first().map_or(Type::ANY, Type::elements);
+        let accepts = |overload: &&Arc<Overload>| {
+            overload.accepts(kinds.iter().map(|kind| kind.kind)) && overload.accepts_items(item.kind)
+        };
+        let mut fitting: Vec<_> = taking.iter().filter(accepts).cloned().collect();
+        if kinds.iter().all(|kind| kind.kind != Kind::Any) {
+            // Of those that take values of these types, the first is called.
+            fitting.truncate(1);
+        }
+        let Some(first) = fitting.first() else {
+            let found: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+            let message = format!("`{name}` does not take {}; it is {}", found.join(", "), choices(&taking));
+            return self.unknown(message, span, CompileErrorKind::Type);
+        };
+        let result = match fitting.iter().all(|overload| overload.result() == first.result()) {
+            true if first.gives_item() => item,
+            true => Type::of(first.result()),
+            false => Type::ANY,
+        };
+        let regex = match self.pattern(&plans, first, span) {
+            Ok(regex) => regex,
+            Err(failed) => return failed,
+        };
+        let calling = Calling {
+            name: name.clone(),
+            overloads: fitting.into(),
+            arguments: plans.into(),
+            regex: regex.map(Arc::new),
+            at: span.start,
+        };
+        let plan = self.folded(Plan::Call(Box::new(calling)));
+        self.converted(&plan, span);
+        (plan, result)
+    }
+
+    /// Reports a constant that cannot be converted, such as `duration('x')`.
+    fn converted(&mut self, plan: &Plan, span: Span) {
+        let Plan::Call(calling) = plan else { return };
+        let is_constant = matches!(&*calling.arguments, [Plan::Constant(..)]);
+        if !is_constant || !is_conversion(&calling.name) {
+            return;
+        }
+        if let Err(failure) = super::constant::compute(plan, self.environment) {
+            self.error(failure.message().to_owned(), span, CompileErrorKind::Value);
+        }
+    }
+
+    /// Compiles the pattern of a call, if it is a constant.
+    fn pattern(
+        &mut self,
+        plans: &[Plan],
+        overload: &Overload,
+        span: Span,
+    ) -> Result<Option<goregex::Regex>, (Plan, Type)> {
+        let argument = overload.pattern_index().and_then(|index| plans.get(index));
+        let Some(Plan::Constant(Val::String(pattern), _)) = argument else { return Ok(None) };
+        goregex::compile(pattern).map(Some).map_err(|error| {
+            self.unknown(format!("invalid regex `{pattern}`: {error}"), span, CompileErrorKind::Value)
+        })
+    }
+
+    fn unknown_function(&mut self, name: &Text, is_method: bool, span: Span) -> (Plan, Type) {
+        self.suggestions += 1;
+        let most = if self.suggestions > super::MOST_ERRORS { 0 } else { usize::MAX };
+        let names = self.environment.functions().names().take(most);
+        let what = if is_method { "method" } else { "function" };
+        let message = match nearest(name, names.filter(|known| !self.overloads(known, is_method).is_empty()))
+        {
+            Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
+            None => format!("unknown {what} `{name}`"),
+        };
+        self.unknown(message, span, CompileErrorKind::UnknownFunction)
+    }
+}
+
+/// Returns whether a function only converts, which the API server does beforehand where it can.
+pub(super) fn is_conversion(name: &str) -> bool {
+    ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"]
+        .contains(&name)
+}
+
+fn choices(overloads: &[Arc<Overload>]) -> String {
+    let signatures: Vec<String> =
+        overloads.iter().map(|overload| format!("`{}`", overload.signature())).collect();
+    signatures.join(" or ")
+}
+
+/// Returns the known name that is nearly `name`.
+pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let most = name.chars().count() / 3;
+    let distances = known.map(|other| (distance(name, other, most), other));
+    distances.filter(|(distance, _)| *distance <= most).min().map(|(_, other)| other)
+}
+
+/// Returns how many letters differ; more than `most` when they are too many.
+fn distance(a: &str, b: &str, most: usize) -> usize {
+    if a.len().abs_diff(b.len()) > most * 4 || a.len() > 64 || b.len() > 64 {
+        return most + 1;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (other, cell) in b.iter().zip(row.iter_mut().skip(1)) {
+            let above = *cell;
+            left = (diagonal + usize::from(letter != *other)).min(above + 1).min(left + 1);
+            diagonal = above;
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+impl Planner<'_> {
+    /// Returns the type of what a macro goes over has as its elements.
+    pub(super) fn element_types(range: &Type) -> (Type, Type) {
+        match range.kind {
+            Kind::List => (Type::of(Kind::Int), range.elements()),
+            Kind::Map => (Type::ANY, range.elements()),
+            _ => (Type::ANY, Type::ANY),
+        }
+    }
+}

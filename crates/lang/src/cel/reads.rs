@@ -1,0 +1,183 @@
+//! Which fields of its variables an expression reads.
+
+use kubewright_value::{Position, Text};
+
+use super::Program;
+use super::ast::{Expr, Node, Operator};
+use super::val::Val;
+
+/// How many places one value is followed to; a sum of many lists has more.
+const MOST_TRAILS: usize = 8;
+
+/// The step of a path that stands for any item or value.
+pub const ANY: &str = "*";
+
+/// What an expression reads from a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// The variable that the path starts with.
+    pub variable: Text,
+    /// The fields and keys behind it; [`ANY`] for an index that is not known, and inside of macros.
+    pub path: Vec<Text>,
+    /// Where in the expression each step is.
+    pub positions: Vec<Position>,
+}
+
+impl Program {
+    /// Returns what is read of the variables, also through the variables of macros: of
+    /// `object.spec.containers.all(c, c.image != '')`, `object.spec.containers` and
+    /// `object.spec.containers.*.image`.
+    #[must_use]
+    pub fn reads(&self) -> Vec<Read> {
+        let mut reader = Reader { locals: Vec::new(), found: Vec::new() };
+        reader.complete(&self.root);
+        let located = |trail: Trail| Read {
+            variable: trail.variable,
+            path: trail.path,
+            positions: trail.at.iter().map(|at| Position::of(&self.source, *at as usize)).collect(),
+        };
+        reader.found.into_iter().map(located).collect()
+    }
+}
+
+#[derive(Clone)]
+struct Trail {
+    variable: Text,
+    path: Vec<Text>,
+    at: Vec<u32>,
+}
+
+struct Reader {
+    /// The variables of macros, the innermost last, and what they stand for.
+    locals: Vec<(Text, Vec<Trail>)>,
+    found: Vec<Trail>,
+}
+
+impl Reader {
+    /// Goes through an expression of which nothing else is selected.
+    fn complete(&mut self, expr: &Expr) {
+        let trails = self.follow(expr);
+        self.found.extend(trails.into_iter().filter(|trail| !trail.path.is_empty()));
+    }
+
+    /// Returns where the value of `expr` comes from, as far as that is known.
+    fn follow(&mut self, expr: &Expr) -> Vec<Trail> {
+        match &expr.node {
+            Node::Identifier { name, is_absolute } => self.named(name, *is_absolute),
+            Node::Select { operand, field, .. } => step(self.follow(operand), field, expr.span.start),
+            Node::Index { operand, index, .. } => {
+                let trails = self.follow(operand);
+                let key = match &index.node {
+                    Node::Literal(Val::String(text)) => text.as_str(),
+                    _ => {
+                        self.complete(index);
+                        ANY
+                    }
+                };
+                step(trails, key, expr.span.start)
+            }
+            Node::Call { target, name, arguments } => self.call(expr, target.as_deref(), name, arguments),
+            Node::Conditional(parts) => {
+                self.complete(&parts.0);
+                let then = self.follow(&parts.1);
+                joined(then, self.follow(&parts.2))
+            }
+            Node::Chain(first, rest) if rest.iter().all(|(operator, ..)| *operator == Operator::Add) => {
+                let first = self.follow(first);
+                rest.iter().fold(first, |trails, (_, operand, _)| joined(trails, self.follow(operand)))
+            }
+            node => {
+                node.children().for_each(|child| self.complete(child));
+                Vec::new()
+            }
+        }
+    }
+
+    fn named(&self, name: &Text, is_absolute: bool) -> Vec<Trail> {
+        let local = self.locals.iter().rev().find(|(local, _)| !is_absolute && local == name);
+        match local {
+            Some((_, trails)) => trails.clone(),
+            None => vec![Trail { variable: name.clone(), path: Vec::new(), at: Vec::new() }],
+        }
+    }
+
+    fn call(&mut self, expr: &Expr, target: Option<&Expr>, name: &str, arguments: &[Expr]) -> Vec<Trail> {
+        let Some(target) = target else {
+            arguments.iter().for_each(|argument| self.complete(argument));
+            return Vec::new();
+        };
+        if let ("bind", [variable, value, body], Some("cel")) =
+            (name, arguments, target.as_name().map(Text::as_str))
+        {
+            let value = self.follow(value);
+            self.found.extend(value.iter().filter(|trail| !trail.path.is_empty()).cloned());
+            return self.within(&[(variable, value)], &[], body);
+        }
+        let trails = self.follow(target);
+        let items = || step(trails.clone(), ANY, expr.span.start);
+        match (name, arguments) {
+            ("optMap" | "optFlatMap", [variable, body]) => {
+                self.found.extend(trails.iter().cloned());
+                return self.within(&[(variable, trails)], &[], body);
+            }
+            ("filter" | "sortBy", [variable, body]) => {
+                let found = self.within(&[(variable, items())], &[], body);
+                self.found.extend(found);
+                return trails;
+            }
+            ("all" | "exists" | "exists_one" | "existsOne" | "map", [variable, rest @ .., body])
+                if variable.as_name().is_some() && rest.len() < 2 =>
+            {
+                // With three arguments it is either a filter or a second variable.
+                let found = match (rest, name) {
+                    ([second], "all" | "exists" | "exists_one" | "existsOne") => {
+                        self.within(&[(variable, Vec::new()), (second, items())], &[], body)
+                    }
+                    (filters, _) => self.within(&[(variable, items())], filters, body),
+                };
+                self.found.extend(found);
+            }
+            ("transformList" | "transformMap" | "transformMapEntry", [first, second, filters @ .., body]) => {
+                let found = self.within(&[(first, Vec::new()), (second, items())], filters, body);
+                self.found.extend(found);
+            }
+            ("orValue" | "or", [other]) => return joined(trails, self.follow(other)),
+            ("value" | "sort" | "reverse" | "distinct", []) => return trails,
+            ("first" | "last", []) => return items(),
+            _ => arguments.iter().for_each(|argument| self.complete(argument)),
+        }
+        self.found.extend(trails.into_iter().filter(|trail| !trail.path.is_empty()));
+        Vec::new()
+    }
+
+    /// Goes through the body of a macro, where variables stand for something.
+    fn within(&mut self, variables: &[(&Expr, Vec<Trail>)], filters: &[Expr], body: &Expr) -> Vec<Trail> {
+        let before = self.locals.len();
+        for (variable, trails) in variables {
+            if let Some(name) = variable.as_name() {
+                self.locals.push((name.clone(), trails.clone()));
+            }
+        }
+        filters.iter().for_each(|filter| self.complete(filter));
+        let found = self.follow(body);
+        self.locals.truncate(before);
+        found
+    }
+}
+
+fn step(mut trails: Vec<Trail>, key: &str, at: u32) -> Vec<Trail> {
+    for trail in &mut trails {
+        trail.path.push(Text::new(key));
+        trail.at.push(at);
+    }
+    trails
+}
+
+fn joined(mut trails: Vec<Trail>, more: Vec<Trail>) -> Vec<Trail> {
+    trails.extend(more);
+    trails.truncate(MOST_TRAILS);
+    trails
+}
+
+#[cfg(test)]
+mod tests;

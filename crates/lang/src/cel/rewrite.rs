@@ -1,0 +1,194 @@
+//! The same expression, reading from elsewhere.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use kubewright_value::Text;
+
+use super::ast::{Element, Expr, Node, Span};
+use super::val::Val;
+use super::{Program, plan};
+
+/// How many of the keys are replaced, and by which; nothing for a path that stays as it is.
+pub type Change = Option<(usize, Vec<Text>)>;
+
+impl Program {
+    /// Returns the expression with other beginnings of its paths, or nothing when none changes.
+    ///
+    /// `change` gets the variable that a path starts with and the fields behind it, up to the first index
+    /// that is no text, or call. Variables of macros are left alone. The text of the expression stays as
+    /// it was, since positions are places in it.
+    #[must_use]
+    pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> Change) -> Option<Self> {
+        let mut rewriter = Rewriter { change, has_changed: Cell::new(false), locals: Vec::new() };
+        let root = rewriter.expr(&self.root);
+        if !rewriter.has_changed.get() || root.is_too_high() {
+            return None;
+        }
+        let planned = plan::plan(&root, &self.source, &self.environment).ok()?;
+        Some(Self { root: Arc::new(root), planned, ..self.clone() })
+    }
+}
+
+struct Rewriter<'c> {
+    change: &'c dyn Fn(&[&str]) -> Change,
+    has_changed: Cell<bool>,
+    /// The variables of macros.
+    locals: Vec<Text>,
+}
+
+/// One link of a path, outermost last.
+struct Link<'x> {
+    expr: &'x Expr,
+    key: Option<&'x str>,
+    is_optional: bool,
+}
+
+impl Rewriter<'_> {
+    fn expr(&mut self, expr: &Expr) -> Expr {
+        if let Some(changed) = self.path(expr) {
+            return changed;
+        }
+        let element = |this: &mut Self, element: &Element| Element {
+            expr: this.expr(&element.expr),
+            is_optional: element.is_optional,
+        };
+        let node = match &expr.node {
+            Node::Literal(_) | Node::Identifier { .. } => return expr.clone(),
+            Node::Select { operand, field, is_optional } => Node::Select {
+                operand: Box::new(self.expr(operand)),
+                field: field.clone(),
+                is_optional: *is_optional,
+            },
+            Node::Index { operand, index, is_optional } => Node::Index {
+                operand: Box::new(self.expr(operand)),
+                index: Box::new(self.expr(index)),
+                is_optional: *is_optional,
+            },
+            Node::Call { target, name, arguments } => self.call(target.as_deref(), name, arguments),
+            Node::List(elements) => Node::List(elements.iter().map(|e| element(self, e)).collect()),
+            Node::Map(entries) => {
+                Node::Map(entries.iter().map(|(key, value)| (self.expr(key), element(self, value))).collect())
+            }
+            Node::Struct { name, fields } => Node::Struct {
+                name: name.clone(),
+                fields: fields.iter().map(|(field, value)| (field.clone(), element(self, value))).collect(),
+            },
+            Node::And(parts) => Node::And(parts.iter().map(|part| self.expr(part)).collect()),
+            Node::Or(parts) => Node::Or(parts.iter().map(|part| self.expr(part)).collect()),
+            Node::Not(operand) => Node::Not(Box::new(self.expr(operand))),
+            Node::Negate(operand) => Node::Negate(Box::new(self.expr(operand))),
+            Node::Chain(first, rest) => Node::Chain(
+                Box::new(self.expr(first)),
+                rest.iter().map(|(operator, operand, span)| (*operator, self.expr(operand), *span)).collect(),
+            ),
+            Node::Conditional(parts) => {
+                Node::Conditional(Box::new((self.expr(&parts.0), self.expr(&parts.1), self.expr(&parts.2))))
+            }
+        };
+        Expr::new(node, expr.span)
+    }
+
+    /// A call may be a macro, whose variables hide what is outside.
+    fn call(&mut self, target: Option<&Expr>, name: &Text, arguments: &[Expr]) -> Node {
+        let target = target.map(|target| Box::new(self.expr(target)));
+        let variables = match (name.as_str(), arguments.len()) {
+            (
+                "all" | "exists" | "exists_one" | "existsOne" | "filter" | "map" | "optMap" | "optFlatMap",
+                2,
+            )
+            | ("map" | "bind", 3) => 1,
+            ("all" | "exists" | "exists_one" | "existsOne", 3)
+            | ("transformList" | "transformMap" | "transformMapEntry", 3 | 4) => 2,
+            _ => 0,
+        };
+        let variables = if target.is_some() { variables } else { 0 };
+        let before = self.locals.len();
+        let names = arguments.iter().take(variables).filter_map(Expr::as_name);
+        let names: Vec<Text> = names.cloned().collect();
+        let mut made = Vec::with_capacity(arguments.len());
+        for (index, argument) in arguments.iter().enumerate() {
+            // The value that `cel.bind` gives to its variable is still outside of it.
+            if index == variables + usize::from(name == "bind") {
+                self.locals.extend(names.iter().cloned());
+            }
+            made.push(if index < variables { argument.clone() } else { self.expr(argument) });
+        }
+        self.locals.truncate(before);
+        Node::Call { target, name: name.clone(), arguments: made }
+    }
+
+    /// Returns the path with another beginning; nothing when `expr` is none or stays.
+    fn path(&mut self, expr: &Expr) -> Option<Expr> {
+        let (name, is_absolute, span, links) = unfold(expr)?;
+        if !is_absolute && self.locals.iter().any(|local| local == name) {
+            return None;
+        }
+        let mut keys = vec![name.as_str()];
+        keys.extend(links.iter().map_while(|link| link.key));
+        let (count, replacement) = (self.change)(&keys)?;
+        let replaced = links.get(..count.saturating_sub(1)).unwrap_or_default();
+        let (first, rest) = replacement.split_first()?;
+        if count == 0 {
+            return None;
+        }
+        self.has_changed.set(true);
+        let span = replaced.last().map_or(span, |link| link.expr.span);
+        let is_optional = replaced.iter().any(|link| link.is_optional);
+        let mut made = Expr::new(Node::Identifier { name: first.clone(), is_absolute }, span);
+        for key in rest {
+            made = select(made, key, is_optional, span);
+        }
+        for link in links.iter().skip(replaced.len()) {
+            made = self.relinked(made, link.expr);
+        }
+        Some(made)
+    }
+
+    /// Returns the link `expr` with another operand.
+    fn relinked(&mut self, operand: Expr, expr: &Expr) -> Expr {
+        let operand = Box::new(operand);
+        let node = match &expr.node {
+            Node::Select { field, is_optional, .. } => {
+                Node::Select { operand, field: field.clone(), is_optional: *is_optional }
+            }
+            Node::Index { index, is_optional, .. } => {
+                Node::Index { operand, index: Box::new(self.expr(index)), is_optional: *is_optional }
+            }
+            _ => return *operand,
+        };
+        Expr::new(node, expr.span)
+    }
+}
+
+fn select(operand: Expr, key: &Text, is_optional: bool, span: Span) -> Expr {
+    let node = Node::Select { operand: Box::new(operand), field: key.clone(), is_optional };
+    Expr::new(node, span)
+}
+
+/// Returns the variable that a path starts with, and its links.
+fn unfold(expr: &Expr) -> Option<(&Text, bool, Span, Vec<Link<'_>>)> {
+    let mut links = Vec::new();
+    let mut current = expr;
+    loop {
+        match &current.node {
+            Node::Identifier { name, is_absolute } => {
+                links.reverse();
+                return Some((name, *is_absolute, current.span, links));
+            }
+            Node::Select { operand, field, is_optional } => {
+                links.push(Link { expr: current, key: Some(field), is_optional: *is_optional });
+                current = operand;
+            }
+            Node::Index { operand, index, is_optional } => {
+                let key = match &index.node {
+                    Node::Literal(Val::String(text)) => Some(text.as_str()),
+                    _ => None,
+                };
+                links.push(Link { expr: current, key, is_optional: *is_optional });
+                current = operand;
+            }
+            _ => return None,
+        }
+    }
+}

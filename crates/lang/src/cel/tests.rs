@@ -1,0 +1,348 @@
+//! The language as a whole.
+
+use kubewright_value::{Text, Value, json};
+
+use super::*;
+
+fn environment() -> Environment {
+    let all = library::EXTENSIONS.iter();
+    all.fold(Environment::standard(), |environment, library| environment.with(library)).variable("object")
+}
+
+fn object() -> Value {
+    json::parse(
+        r#"{"metadata":{"labels":{"app":"web"},"name":"web"},"spec":{"n":3,"list":[1,2,3],"name":"web","nothing":null,
+            "containers":[{"name":"a","image":"nginx:1"},{"name":"b","image":"b","resources":{"limits":{}}}],
+            "template":{"spec":{"n":7,"list":[9]}}}}"#,
+    )
+    .expect("JSON")
+}
+
+/// Returns how the result is printed, or the kind of the error and its message.
+fn evaluate(program: &Program, limit: u64) -> (String, u64) {
+    let object = object();
+    let bindings = Bindings::new().with("object", &object);
+    let mut cost = Cost::new(limit);
+    let found = program.evaluate(&bindings, &mut cost);
+    (
+        found.map_or_else(
+            |error| format!("{:?}: {}", error.kind, error.message),
+            |value| format!("{value:?}"),
+        ),
+        cost.used(),
+    )
+}
+
+#[track_caller]
+fn gives(text: &str, want: &str) {
+    let name = text.get(..80).unwrap_or(text);
+    let program = Program::compile(text, &environment()).expect(name);
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, want, "{name}");
+}
+
+#[track_caller]
+fn costs(text: &str, want: u64) {
+    let program = Program::compile(text, &environment()).expect(text);
+    let (found, cost) = evaluate(&program, Cost::DEFAULT_LIMIT);
+    assert_eq!(cost, want, "{text} gives {found}");
+}
+
+/// Compiles `text` and compares the first error, as `line:column+length kind: message`.
+#[track_caller]
+fn refuses(text: &str, want: &str) {
+    let errors = Program::compile(text, &environment()).expect_err(text);
+    let error = errors.first().expect("an error");
+    let CompileError { message, position, length, kind } = error;
+    assert_eq!(format!("{}:{}+{length} {kind:?}: {message}", position.line, position.column), want, "{text}");
+}
+
+#[test]
+fn objects_are_read_where_they_are() {
+    gives("object.spec.n + 1", "4");
+    gives("object.spec['name'] == 'web'", "true");
+    gives("object.spec.list[object.spec.n - 1]", "3");
+    gives("object.spec.missing", "Missing: no such key: missing");
+    gives("object.spec.list[3]", "Missing: index out of bounds: 3");
+    gives("object.spec.n.x", "Type: no such overload: a value of type `int` has no field `x`");
+    gives("has(object.spec.name) && !has(object.spec.other)", "true");
+    gives("has(object.spec.nothing) && !has(object.spec.nothing.more)", "true");
+}
+
+#[test]
+fn one_side_that_decides_makes_errors_of_the_other_not_matter() {
+    gives("object.x == 1 || true", "true");
+    gives("true || object.x == 1", "true");
+    gives("object.x == 1 && false", "false");
+    gives("object.x == 1 && true", "Missing: no such key: x");
+    gives("object.spec.list.all(x, x / (x - 1) > 5)", "false");
+    gives("object.spec.list.exists(x, x / (x - 1) == 2)", "true");
+    gives("object.spec.list.exists_one(x, x / (x - 1) == 2)", "Value: division by zero");
+}
+
+#[test]
+fn numbers_compare_across_their_types_and_never_wrap() {
+    gives("dyn(1) == 1.0 && dyn(1u) == 1 && 1 < 1.5 && 2u > 1", "true");
+    gives("{1: 'a'}[dyn(1.0)]", "\"a\"");
+    gives("9223372036854775807 + object.spec.n", "Value: integer overflow");
+    gives("-9223372036854775808 - 1", "Value: integer overflow");
+    gives("1u - 2u", "Value: unsigned integer overflow");
+    gives("1.0 / 0.0", "inf");
+    gives("object.spec.n % 0", "Value: modulus by zero");
+}
+
+#[test]
+fn macros_go_over_lists_and_maps() {
+    gives("object.spec.containers.map(c, c.name)", r#"["a", "b"]"#);
+    gives("object.spec.containers.filter(c, has(c.resources)).map(c, c.name)", r#"["b"]"#);
+    gives("object.spec.list.map(x, x > 1, x * 10)", "[20, 30]");
+    gives("object.metadata.labels.all(k, v, k == 'app' && v == 'web')", "true");
+    gives("object.spec.list.transformMap(i, v, v > 1, i + v)", "{1: 3, 2: 5}");
+    gives("object.metadata.labels.transformMapEntry(k, v, {v: k})", r#"{"web": "app"}"#);
+    gives("[3, 1, 2].sortBy(x, -x)", "[3, 2, 1]");
+    gives("[1, 2].map(x, [3].map(x, x * 2)[0] + x)", "[7, 8]");
+    gives("cel.bind(x, object.spec.n, cel.bind(y, x + 1, x * y))", "12");
+}
+
+#[test]
+fn optionals_go_on_until_something_is_missing() {
+    gives("object.?spec.?n", "optional.of(3)");
+    gives(
+        "object.?spec.nothing.more",
+        "Type: no such overload: a value of type `null_type` has no field `more`",
+    );
+    let kubernetes = Environment::kubernetes().variable("object");
+    let program = Program::compile("object.?spec.nothing.more", &kubernetes).expect("an expression");
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, "optional.none()");
+    gives("object.?zz.more.orValue(5)", "5");
+    gives("object.spec.list[?7].or(optional.of(1)).value()", "1");
+    gives("object.?spec.n.optMap(n, n + 1)", "optional.of(4)");
+    gives("[?object.?zz, ?object.?spec.n]", "[3]");
+    gives("{?'a': object.?zz, 'b': 1}", r#"{"b": 1}"#);
+}
+
+#[test]
+fn what_is_wrong_is_found_before_anything_is_evaluated() {
+    refuses("object.spec.n +", "1:16+1 Syntax: expected an expression, found the end");
+    refuses("object.spec.list.all(x,\n  y > 1)", "2:3+1 UnknownName: unknown name `y`");
+    refuses("objct.spec", "1:1+5 UnknownName: unknown name `objct`; did you mean `object`?");
+    refuses(
+        "object.spec.name.startWith('a')",
+        "1:18+9 UnknownFunction: unknown method `startWith`; did you mean `startsWith`?",
+    );
+    refuses(
+        "size(1)",
+        "1:1+4 Type: `size` does not take `int`; it is `size(string) -> int` or `size(bytes) -> int` or `size(list) -> int` or `size(map) -> int`",
+    );
+    refuses("'a'.charAt()", "1:5+6 Arity: wrong number of arguments for `string.charAt(int) -> string`");
+    refuses("1 + 'a'", "1:3+1 Type: no operator `+` for `int` and `string`");
+    refuses("1 == 'a'", "1:3+2 Type: no operator `==` for `int` and `string`");
+    refuses("[1, 2].all(x, x)", "1:15+1 Type: `the macro` needs `bool`, found `int`");
+    refuses("[1].map(x, x.a)", "1:14+1 Type: a value of type `int` has no field `a`");
+    refuses("object.a.matches('[')", "1:10+7 Value: invalid regex `[`: missing closing ]: `[`");
+    refuses(
+        "duration('1x')",
+        "1:1+8 Value: cannot convert `1x` to a duration: unknown unit in a duration, expected `ns`, `us`, `ms`, `s`, `m` or `h`",
+    );
+    refuses(
+        "true ? 1 : 'a'",
+        "1:6+1 Type: both results of `?` must be of one type, found `int` and `string`",
+    );
+    refuses("has(object)", "1:5+6 Syntax: `has` needs a field, such as `has(a.b)`");
+    refuses("if", "1:1+2 Syntax: `if` is a reserved word");
+    refuses("Foo{a: 1}", "1:1+3 UnknownName: unknown type `Foo`");
+}
+
+#[test]
+fn every_mistake_of_an_expression_is_reported() {
+    let errors = Program::compile("a + b.c + f(object) + 'x'.g()", &environment()).expect_err("mistakes");
+    assert_eq!(errors.len(), 4);
+}
+
+#[test]
+fn an_error_says_where_in_the_expression_it_is() {
+    let program =
+        Program::compile("true &&\n  object.spec.list[9] > 1", &environment()).expect("an expression");
+    let object = object();
+    let error = program
+        .evaluate(&Bindings::new().with("object", &object), &mut Cost::default())
+        .expect_err("missing");
+    assert_eq!((error.position.line, error.position.column), (2, 19));
+}
+
+#[test]
+fn costs_are_those_of_the_api_server() {
+    costs("object.spec.n", 3);
+    costs("object.spec.n == 3", 4);
+    costs("object.spec.name.startsWith('we')", 4);
+    costs("has(object.spec.name)", 2);
+    costs("[1, 2, 3]", 0);
+    costs("[object.spec.n]", 13);
+    costs("object.spec.list.all(x, x > 0)", 19);
+    costs("object.spec.list.all(x, x > 1)", 11);
+    costs("object.spec.list.exists(x, x > 0)", 13);
+    costs("object.spec.list.map(x, x * 2)", 46);
+    costs("object.spec.list.filter(x, x > 1)", 36);
+    costs("object.spec.n in [1, 2, 3]", 3);
+    costs("object.spec.name.matches('^[a-z]+$')", 5);
+}
+
+#[test]
+fn what_costs_too_much_is_an_error_and_never_a_no() {
+    let program =
+        Program::compile("object.spec.list.exists(x, x == 9) || true", &environment()).expect("fine");
+    assert_eq!(evaluate(&program, 5).0, "Limit: the expression costs more than 5");
+    let doubled = (0..40).fold("x".to_owned(), |inner, _| format!("cel.bind(x, x + x, {inner})"));
+    let bomb = format!("cel.bind(x, [1, 2], {doubled}).size()");
+    let program = Program::compile(&bomb, &environment()).expect("nested");
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, "Limit: the expression costs more than 1000000");
+    let shared = (0..40).fold("x".to_owned(), |inner, _| format!("cel.bind(x, [x, x], {inner})"));
+    let program = Program::compile(&format!("cel.bind(x, [1], {shared})"), &environment()).expect("nested");
+    let found = program.evaluate(&Bindings::new(), &mut Cost::default()).expect("small");
+    assert_eq!(found.to_value(), Err("the value is too large".to_owned()));
+}
+
+#[test]
+fn long_expressions_work_and_deep_ones_are_refused() {
+    let sum = vec!["1"; 20_000].join(" + ");
+    gives(&sum, "20000");
+    let sum = vec!["object.spec.n"; 5_000].join(" + ");
+    gives(&sum, "15000");
+    let all = vec!["true"; 10_000].join(" && ");
+    gives(&all, "true");
+    refuses(&"(".repeat(50_000), "1:101+1 Syntax: an expression nests at most 100 levels deep");
+    for deep in ["!(", "[", "f(", "-(", "a[", "{1:", "a ? b : ", "x.all(a, "] {
+        let errors = Program::compile(&deep.repeat(5_000), &environment()).expect_err(deep);
+        assert_eq!(errors[0].kind, CompileErrorKind::Syntax, "{deep}");
+    }
+    let chain = format!("object{}", ".a".repeat(30_000));
+    assert!(Program::compile(&chain, &environment()).is_err());
+    assert!(Program::compile(&"1 + ".repeat(250_000), &environment()).is_err());
+}
+
+#[test]
+fn the_deepest_expression_fits_a_small_stack() {
+    let nested = |before: &str, inner: &str, after: &str, count: usize| {
+        format!("{}{inner}{}", before.repeat(count), after.repeat(count))
+    };
+    let texts = [
+        nested("[", "1", "]", 97),
+        nested("[", "object", "]", 97),
+        nested("int(", "object.spec.n", ")", 95),
+        nested("!(", "object.spec.n == 1", ")", 95),
+        nested("(1 + ", "object.spec.n", ")", 95),
+        nested("true && (false || ", "object.spec.n == 1", ")", 48),
+        nested("object.spec.n == 3 ? ", "1", " : 2", 1),
+        nested("true ? 1 : ", "object.spec.n", "", 95),
+        nested("{'a': ", "object", "}", 97),
+        nested("[1].map(x, ", "x", ")", 24),
+        nested("cel.bind(x, 1, ", "x", ")", 95),
+        nested("optional.of(1).optMap(x, ", "x", ")", 95),
+        format!("object.spec.list{}", ".map(x, x)".repeat(95)),
+        format!("object{}", "[object.spec.name]".repeat(90)),
+    ];
+    for text in texts {
+        let run = move || {
+            let program =
+                Program::compile(&text, &environment()).map_err(|errors| errors[0].message.clone())?;
+            Ok::<_, String>(evaluate(&program, Cost::DEFAULT_LIMIT).0)
+        };
+        let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread");
+        thread.join().expect("no overflow").expect("an expression");
+    }
+}
+
+#[test]
+fn programs_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Program>();
+    is_shared::<Environment>();
+}
+
+#[test]
+fn many_mistakes_are_reported_quickly_and_only_a_few_of_them() {
+    let text = vec!["nam.f(g(x))"; 8_000].join("+");
+    let errors = Program::compile(&text, &environment()).expect_err("mistakes");
+    assert_eq!(errors.len(), 20);
+}
+
+#[test]
+fn names_are_the_variables_that_are_read() {
+    let environment = environment().variable("params").variable("variables.image");
+    let program =
+        Program::compile("object.a == params.b && variables.image.c.all(x, x == object.d)", &environment);
+    assert_eq!(program.expect("fine").names().collect::<Vec<_>>(), ["object", "params", "variables.image"]);
+}
+
+/// Rewrites `object.spec` to `object.spec.template.spec`, and evaluates.
+#[track_caller]
+fn rewritten(text: &str, want: &str) {
+    let change = |keys: &[&str]| match keys {
+        ["object", "spec", ..] => Some((2, ["object", "spec", "template", "spec"].map(Text::new).into())),
+        _ => None,
+    };
+    let program = Program::compile(text, &environment()).expect(text);
+    let program = program.rewritten(&change).unwrap_or(program);
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, want, "{text}");
+}
+
+#[test]
+fn paths_are_rewritten_where_they_start_with_a_variable() {
+    rewritten("object.spec.n", "7");
+    rewritten("object['spec'].n", "7");
+    rewritten("object.?spec.n", "optional.of(7)");
+    rewritten("has(object.spec.name)", "false");
+    rewritten("object.spec.list.map(object, object + 1)", "[10]");
+    rewritten("[{'spec': {'n': 1}}].map(object, object.spec.n)", "[1]");
+    rewritten("cel.bind(object, object.spec, object.n)", "7");
+    rewritten("object.metadata.name + string(object.spec.n)", "\"web7\"");
+    rewritten("object.metadata.name", "\"web\"");
+}
+
+#[test]
+fn results_become_json() {
+    let to_json = |text: &str| {
+        let program = Program::compile(text, &environment()).expect(text);
+        let object = object();
+        let bindings = Bindings::new().with("object", &object);
+        program
+            .evaluate(&bindings, &mut Cost::default())
+            .expect(text)
+            .to_value()
+            .map(|value| value.to_string())
+    };
+    assert_eq!(
+        to_json("{'a': [1, 2u, 1.5, true, null], 'b': b'abc'}"),
+        Ok(r#"{"a":[1,2,1.5,true,null],"b":"YWJj"}"#.into())
+    );
+    assert_eq!(
+        to_json("[duration('90s'), timestamp('2024-01-01T00:00:00Z')]"),
+        Ok(r#"["90s","2024-01-01T00:00:00Z"]"#.into())
+    );
+    assert_eq!(
+        to_json("{1: optional.none(), true: object.spec.list}"),
+        Ok(r#"{"1":null,"true":[1,2,3]}"#.into())
+    );
+    assert!(to_json("int").is_err() && to_json("1.0 / 0.0").is_err());
+}
+
+#[test]
+fn lists_are_formatted_as_each_version_does() {
+    let text = "'%s %.2f'.format([['a', 1.5, {'b': null}], 12345.678])";
+    gives(text, "\"[a, 1.5, {b: null}] 12345.68\"");
+    let program = Program::compile(text, &Environment::kubernetes()).expect("an expression");
+    assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, r#""[\"a\", 1.500000, {\"b\":null}] 12,345.68""#);
+}
+
+#[test]
+fn times_are_seen_in_zones() {
+    gives("timestamp('2024-07-01T12:00:00Z').getHours('Europe/Berlin')", "14");
+    gives("timestamp('2024-01-01T12:00:00Z').getHours('Europe/Berlin')", "13");
+    gives("timestamp('2024-03-10T07:00:00Z').getHours('America/New_York')", "3");
+    gives("timestamp('2024-03-10T06:59:59Z').getHours('America/New_York')", "1");
+    gives("timestamp('2024-01-01T12:00:00Z').getHours('Australia/Sydney')", "23");
+    gives("timestamp('2024-01-01T12:00:00Z').getHours('-02:30')", "9");
+    gives(
+        "timestamp('2024-01-01T12:00:00Z').getHours('Mars/Base')",
+        "Value: unknown time zone `Mars/Base`; use an offset such as `+02:00`",
+    );
+}

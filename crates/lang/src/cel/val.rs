@@ -1,0 +1,306 @@
+//! What an expression works with.
+//!
+//! Objects are never copied: a list or a map of JSON is borrowed from the bindings, or shared with
+//! them. What the expression makes itself is a list or a map of [`Val`].
+
+mod collection;
+mod compare;
+mod convert;
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+pub use collection::{Entries, List, MapVal};
+pub(super) use convert::exact_integer;
+use kubewright_value::Text;
+use kubewright_value::duration::Duration;
+
+use super::time::Timestamp;
+
+/// A value of CEL.
+#[derive(Clone, Default)]
+pub enum Val<'a> {
+    /// `null`
+    #[default]
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// `1`
+    Int(i64),
+    /// `1u`
+    UInt(u64),
+    /// `1.0`
+    Double(f64),
+    /// `'a'`
+    String(Cow<'a, Text>),
+    /// `b'a'`
+    Bytes(Arc<[u8]>),
+    /// `[1, 2]`
+    List(List<'a>),
+    /// `{'a': 1}`
+    Map(MapVal<'a>),
+    /// `timestamp('2020-01-01T00:00:00Z')`
+    Timestamp(Timestamp),
+    /// `duration('1h')`
+    Duration(Duration),
+    /// `int`, `type(1)`
+    Type(Text),
+    /// `optional.of(1)`, `optional.none()`
+    Optional(Option<Arc<Val<'a>>>),
+    /// A value that only the functions of a library understand.
+    Opaque(Arc<dyn Opaque>),
+}
+
+/// A value that only the functions of a library understand, such as an IP address.
+pub trait Opaque: fmt::Debug + Send + Sync {
+    /// Returns the name of its type, such as `net.IP`.
+    fn type_name(&self) -> &'static str;
+
+    /// Returns itself, for the functions that understand it.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Returns whether `other`, a value of the same type name, is the same.
+    fn equals(&self, other: &dyn Opaque) -> bool;
+
+    /// Returns how large costs see it; 1 for most values.
+    fn size(&self) -> u64 {
+        1
+    }
+
+    /// Returns what `string()` makes of it, if that is allowed.
+    fn to_text(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The types of values, as far as functions choose by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Of any type, or of a type that is not known.
+    Any,
+    /// `null_type`
+    Null,
+    /// `bool`
+    Bool,
+    /// `int`
+    Int,
+    /// `uint`
+    UInt,
+    /// `double`
+    Double,
+    /// `string`
+    String,
+    /// `bytes`
+    Bytes,
+    /// `list`
+    List,
+    /// `map`
+    Map,
+    /// `google.protobuf.Timestamp`
+    Timestamp,
+    /// `google.protobuf.Duration`
+    Duration,
+    /// `type`
+    Type,
+    /// `optional_type`
+    Optional,
+    /// A type of a library, by its name.
+    Opaque(&'static str),
+}
+
+impl Kind {
+    /// Returns the name that `type()` shows.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "dyn",
+            Self::Null => "null_type",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::UInt => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::List => "list",
+            Self::Map => "map",
+            Self::Timestamp => "google.protobuf.Timestamp",
+            Self::Duration => "google.protobuf.Duration",
+            Self::Type => "type",
+            Self::Optional => "optional_type",
+            Self::Opaque(name) => name,
+        }
+    }
+}
+
+/// As people call it.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timestamp => "timestamp",
+            Self::Duration => "duration",
+            Self::Optional => "optional",
+            Self::Null => "null",
+            other => other.name(),
+        })
+    }
+}
+
+impl<'a> Val<'a> {
+    /// Returns a string made by the expression.
+    #[must_use]
+    pub fn text(text: impl Into<Text>) -> Self {
+        Self::String(Cow::Owned(text.into()))
+    }
+
+    /// Returns a list made by the expression.
+    #[must_use]
+    pub fn list(items: Vec<Val<'a>>) -> Self {
+        Self::List(List::Made(Arc::new(items)))
+    }
+
+    /// Returns an optional that holds `value`.
+    #[must_use]
+    pub fn some(value: Val<'a>) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// Returns a value of a library.
+    #[must_use]
+    pub fn opaque(value: impl Opaque + 'static) -> Self {
+        Self::Opaque(Arc::new(value))
+    }
+
+    /// Returns what type this is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Null => Kind::Null,
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) => Kind::Int,
+            Self::UInt(_) => Kind::UInt,
+            Self::Double(_) => Kind::Double,
+            Self::String(_) => Kind::String,
+            Self::Bytes(_) => Kind::Bytes,
+            Self::List(_) => Kind::List,
+            Self::Map(_) => Kind::Map,
+            Self::Timestamp(_) => Kind::Timestamp,
+            Self::Duration(_) => Kind::Duration,
+            Self::Type(_) => Kind::Type,
+            Self::Optional(_) => Kind::Optional,
+            Self::Opaque(value) => Kind::Opaque(value.type_name()),
+        }
+    }
+
+    /// Returns the name of its type, as `type()` shows it.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// Returns the text, if this is a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Returns the boolean, if this is one.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Returns the integer, if this is an `int`.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Returns the value of a library, if it is a `T`.
+    #[must_use]
+    pub fn as_opaque<T: 'static>(&self) -> Option<&T> {
+        match self {
+            Self::Opaque(value) => value.as_any().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns how large costs see it: characters, bytes, items or entries; 1 for all other values.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::String(text) => text_size(text),
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::List(list) => list.len() as u64,
+            Self::Map(map) => map.len() as u64,
+            Self::Optional(Some(value)) => value.size(),
+            Self::Opaque(value) => value.size(),
+            _ => 1,
+        }
+    }
+
+    /// Returns how much work going through a long text is; nothing for short ones and other values.
+    pub(super) fn long_text(&self) -> usize {
+        match self {
+            Self::String(text) => text.len() / 32,
+            Self::Bytes(bytes) => bytes.len() / 32,
+            _ => 0,
+        }
+    }
+
+    /// Returns whether this is false, zero or empty, as `optional.ofNonZeroValue` sees it.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Null | Self::Optional(None) => true,
+            Self::Bool(value) => !value,
+            Self::Int(value) => *value == 0,
+            Self::UInt(value) => *value == 0,
+            Self::Double(value) => *value == 0.0,
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::List(list) => list.is_empty(),
+            Self::Map(map) => map.is_empty(),
+            Self::Timestamp(time) => *time == Timestamp::ZERO,
+            Self::Duration(duration) => duration.nanoseconds() == 0,
+            Self::Type(_) | Self::Opaque(_) | Self::Optional(Some(_)) => false,
+        }
+    }
+}
+
+/// Returns how many characters `text` has.
+pub(super) fn text_size(text: &str) -> u64 {
+    if text.is_ascii() { text.len() as u64 } else { text.chars().count() as u64 }
+}
+
+impl fmt::Debug for Val<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::UInt(value) => write!(f, "{value}u"),
+            Self::Double(value) => write!(f, "{value:?}"),
+            Self::String(text) => write!(f, "{:?}", text.as_str()),
+            Self::Bytes(bytes) => write!(f, "b{:?}", String::from_utf8_lossy(bytes)),
+            Self::List(list) => f.debug_list().entries(list.iter()).finish(),
+            Self::Map(map) => f.debug_map().entries(map.iter()).finish(),
+            Self::Timestamp(time) => write!(f, "timestamp({time})"),
+            Self::Duration(duration) => write!(f, "duration({duration})"),
+            Self::Type(name) => f.write_str(name),
+            Self::Optional(None) => f.write_str("optional.none()"),
+            Self::Optional(Some(value)) => write!(f, "optional.of({value:?})"),
+            Self::Opaque(value) => value.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Lists and maps: JSON as it was given, or what an expression made.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use kubewright_value::{Map, Text, Value};
+
+use super::Val;
+
+/// From how many entries on a map that an expression made has an index.
+const INDEXED: usize = 12;
+
+/// A list.
+#[derive(Clone)]
+pub enum List<'a> {
+    /// A list of JSON that the bindings hold.
+    Borrowed(&'a Arc<Vec<Value>>),
+    /// A list of JSON that is shared.
+    Shared(Arc<Vec<Value>>),
+    /// What an expression made.
+    Made(Arc<Vec<Val<'a>>>),
+}
+
+impl<'a> List<'a> {
+    /// Returns how many items there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Borrowed(items) => items.len(),
+            Self::Shared(items) => items.len(),
+            Self::Made(items) => items.len(),
+        }
+    }
+
+    /// Returns whether there is no item.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the item at `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Val<'a>> {
+        match self {
+            Self::Borrowed(items) => items.get(index).map(Val::borrowed),
+            Self::Shared(items) => items.get(index).cloned().map(Val::from),
+            Self::Made(items) => items.get(index).cloned(),
+        }
+    }
+
+    /// Returns the items in order.
+    pub fn iter(&self) -> impl Iterator<Item = Val<'a>> + '_ {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+}
+
+/// A map.
+#[derive(Clone)]
+pub enum MapVal<'a> {
+    /// An object of JSON that the bindings hold.
+    Borrowed(&'a Arc<Map>),
+    /// An object of JSON that is shared.
+    Shared(Arc<Map>),
+    /// What an expression made.
+    Made(Arc<Entries<'a>>),
+}
+
+impl<'a> MapVal<'a> {
+    /// Returns how many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Borrowed(map) => map.len(),
+            Self::Shared(map) => map.len(),
+            Self::Made(entries) => entries.len(),
+        }
+    }
+
+    /// Returns whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the value under a key that is a string.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<Val<'a>> {
+        match self {
+            Self::Borrowed(map) => map.get(name).map(Val::borrowed),
+            Self::Shared(map) => map.get(name).cloned().map(Val::from),
+            Self::Made(entries) => entries.field(name),
+        }
+    }
+
+    /// Returns the value under `key`; numbers find equal numbers of other types.
+    #[must_use]
+    pub fn get(&self, key: &Val<'_>) -> Option<Val<'a>> {
+        match (self, key) {
+            (_, Val::String(name)) => self.field(name),
+            (Self::Made(entries), _) => entries.get(key),
+            _ => None,
+        }
+    }
+
+    /// Returns the entry at `position`.
+    #[must_use]
+    pub fn entry(&self, position: usize) -> Option<(Val<'a>, Val<'a>)> {
+        match self {
+            Self::Borrowed(map) => map
+                .entry(position)
+                .map(|(key, value)| (Val::String(Cow::Borrowed(key)), Val::borrowed(value))),
+            Self::Shared(map) => map
+                .entry(position)
+                .map(|(key, value)| (Val::String(Cow::Owned(key.clone())), Val::from(value.clone()))),
+            Self::Made(entries) => entries.entries.get(position).cloned(),
+        }
+    }
+
+    /// Returns the entries in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Val<'a>, Val<'a>)> + '_ {
+        (0..self.len()).filter_map(|position| self.entry(position))
+    }
+}
+
+/// The entries of a map that an expression made, in order.
+#[derive(Clone, Default)]
+pub struct Entries<'a> {
+    entries: Vec<(Val<'a>, Val<'a>)>,
+    // INVARIANT: empty, or holds the positions of every entry by the hash of its key.
+    index: HashMap<u64, Vec<u32>>,
+}
+
+impl<'a> Entries<'a> {
+    /// Returns no entries.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns how many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds an entry; returns false and changes nothing when the key is known or cannot be one.
+    pub fn insert(&mut self, key: Val<'a>, value: Val<'a>) -> bool {
+        let Some(hash) = hash(&key) else { return false };
+        if self.position(&key, hash).is_some() {
+            return false;
+        }
+        let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.entries.push((key, value));
+        if !self.index.is_empty() {
+            self.index.entry(hash).or_default().push(position);
+        } else if self.entries.len() > INDEXED {
+            for (position, (key, _)) in (0..).zip(&self.entries) {
+                let hash = self::hash(key).unwrap_or_default();
+                self.index.entry(hash).or_default().push(position);
+            }
+        }
+        true
+    }
+
+    fn field(&self, name: &str) -> Option<Val<'a>> {
+        if self.index.is_empty() {
+            let found = self.entries.iter().find(|(key, _)| key.as_str() == Some(name));
+            return found.map(|(_, value)| value.clone());
+        }
+        let candidates = self.index.get(&hash_text(name))?;
+        let mut entries = candidates.iter().filter_map(|at| self.entries.get(*at as usize));
+        entries.find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value.clone())
+    }
+
+    fn get(&self, key: &Val<'_>) -> Option<Val<'a>> {
+        let position = self.position(key, hash(key)?)?;
+        self.entries.get(position).map(|(_, value)| value.clone())
+    }
+
+    fn position(&self, key: &Val<'_>, hash: u64) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.entries.iter().position(|(known, _)| known.is_same_scalar(key));
+        }
+        let is_it = |at: usize| self.entries.get(at).is_some_and(|(known, _)| known.is_same_scalar(key));
+        self.index.get(&hash)?.iter().map(|at| *at as usize).find(|at| is_it(*at))
+    }
+}
+
+/// Equal numbers of different types have equal hashes; what cannot be a key has none.
+fn hash(key: &Val<'_>) -> Option<u64> {
+    let mut state = DefaultHasher::new();
+    match key {
+        Val::Bool(value) => value.hash(&mut state),
+        Val::Int(value) => value.hash(&mut state),
+        Val::UInt(value) => value.cast_signed().hash(&mut state),
+        Val::Double(value) => {
+            let integer = super::convert::exact_integer(*value)?;
+            #[expect(clippy::cast_possible_truncation, reason = "wraps as the unsigned case does")]
+            (integer as i64).hash(&mut state);
+        }
+        Val::String(text) => return Some(hash_text(text)),
+        _ => return None,
+    }
+    Some(state.finish())
+}
+
+fn hash_text(text: &str) -> u64 {
+    let mut state = DefaultHasher::new();
+    text.hash(&mut state);
+    state.finish()
+}
+
+impl<'a> FromIterator<(Text, Val<'a>)> for Entries<'a> {
+    fn from_iter<I: IntoIterator<Item = (Text, Val<'a>)>>(entries: I) -> Self {
+        let mut made = Self::new();
+        for (key, value) in entries {
+            made.insert(Val::text(key), value);
+        }
+        made
+    }
+}
