@@ -53,7 +53,8 @@ fn follow<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v Value>, Unr
     Ok(Some(value))
 }
 
-/// Adds the images of a list of containers; what is no container is left out.
+/// Adds the images of a list of containers. What can be no container or image is an error, so that nobody hides an
+/// image by writing it in another form.
 fn collect(
     containers: &Value,
     pointer: &str,
@@ -70,13 +71,25 @@ fn collect(
     };
     for (pointer, container) in named {
         budget.step(1)?;
-        let Value::Object(container) = container else { continue };
+        let container = match container {
+            Value::Null => continue,
+            Value::Object(container) => container,
+            _ => return Err(error("invalid image config")),
+        };
         let Some(Value::String(name)) = container.get("name") else { return Err(error("invalid key")) };
-        let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
+        let image = match container.get("image") {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(image)) => image,
+            Some(_) => return Err(error("invalid image config")),
+        };
         if !image.trim().is_empty() {
             budget.produce(image.len().saturating_mul(4))?;
             let reference = Reference::parse(image).map_err(|bad| bad_image(image, bad))?;
-            found.insert(name.clone(), described(&reference, &pointer));
+            // Of two containers with one name neither hides the other.
+            let key = if found.contains_key(name) { pointer.as_str().into() } else { name.clone() };
+            if found.insert(key, described(&reference, &pointer)).is_some() {
+                return Err(error("invalid key"));
+            }
         }
     }
     Ok(())

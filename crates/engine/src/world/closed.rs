@@ -1,6 +1,7 @@
 //! A world that is known completely.
 
 use std::collections::HashMap;
+use std::sync::RwLock;
 
 use kubewright_value::{Map, Value};
 
@@ -13,7 +14,12 @@ pub struct ClosedWorld {
     objects: Vec<Value>,
     by_name: HashMap<ObjectName, usize>,
     answers: HashMap<Query, Value>,
+    /// What calls were answered; rules ask the same for every object.
+    calls: RwLock<HashMap<ApiCall, Answer>>,
 }
+
+/// How many answers are remembered.
+const REMEMBERED: usize = 1000;
 
 impl ClosedWorld {
     /// Returns a world with `objects` in it; of two with one name the later one stays.
@@ -26,6 +32,7 @@ impl ClosedWorld {
 
     /// Adds `object`, or replaces the one of its name.
     pub fn put(&mut self, object: Value) {
+        self.calls = RwLock::default();
         let name = ObjectName::of(&object);
         match self.by_name.get(&name).and_then(|place| self.objects.get_mut(*place)) {
             Some(earlier) => *earlier = object,
@@ -52,13 +59,26 @@ impl World for ClosedWorld {
                 let object = self.by_name.get(name).and_then(|place| self.objects.get(*place));
                 object.cloned().map_or(Answer::Absent, Answer::Found)
             }
-            Query::Api(call) => self.call(call),
+            Query::Api(call) => self.remembered(call),
             Query::Image(_) | Query::Shared(_) => Answer::Unknown,
         }
     }
 }
 
 impl ClosedWorld {
+    fn remembered(&self, call: &ApiCall) -> Answer {
+        if let Some(answer) = self.calls.read().ok().and_then(|calls| calls.get(call).cloned()) {
+            return answer;
+        }
+        let answer = self.call(call);
+        if let Ok(mut calls) = self.calls.write()
+            && calls.len() < REMEMBERED
+        {
+            calls.insert(call.clone(), answer.clone());
+        }
+        answer
+    }
+
     /// Answers as the API server would that holds exactly these objects; it does not know other services.
     fn call(&self, call: &ApiCall) -> Answer {
         let Some(path) = Path::parse(&call.url) else { return Answer::Unknown };

@@ -431,6 +431,35 @@ fn images_are_those_of_pods_and_controllers() {
 }
 
 #[test]
+fn an_image_cannot_be_hidden_by_the_form_it_is_written_in() {
+    let of = |containers: &str| {
+        let object =
+            format!(r#"{{"kind":"Pod","metadata":{{"name":"p"}},"spec":{{"containers":{containers}}}}}"#);
+        let request = Request::for_object(parsed(&object), Operation::Create, "default");
+        Setting { request, ..widget() }.finds("[]", "{{ images.containers.*.path }}")
+    };
+    for containers in [
+        r#"{"a":[{"name":"a","image":"evil"}]}"#,
+        r#"[[{"name":"a","image":"evil"}]]"#,
+        r#"["evil"]"#,
+        r#"[{"name":"a","image":["evil"]}]"#,
+        r#"[{"name":"a","image":{}}]"#,
+        r#""evil""#,
+        "7",
+    ] {
+        let found = of(containers);
+        assert!(
+            found.starts_with("error:") && found.contains("invalid image config"),
+            "{containers}: {found}"
+        );
+    }
+    let twice = r#"[{"name":"a","image":"evil"},{"name":"a","image":"good"}]"#;
+    assert_eq!(of(twice), r#"foreign ["evil","good"]"#);
+    let third = r#"[{"name":"/spec/containers/2","image":"evil"},{"name":"a","image":"b"},{"name":"a","image":"good"}]"#;
+    assert!(of(third).contains("invalid key"));
+}
+
+#[test]
 fn entries_follow_a_rule_to_its_controllers() {
     let object =
         r#"{"kind":"Deployment","metadata":{"name":"d"},"spec":{"x":"out","template":{"spec":{"x":"in"}}}}"#;

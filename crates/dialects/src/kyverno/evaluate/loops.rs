@@ -10,6 +10,9 @@ use crate::kyverno::notes::Notes;
 use crate::kyverno::template::Query;
 use crate::kyverno::trace;
 
+/// What it takes to put an element in place and to leave it again, however little is asked about it.
+const STEPS_OF_AN_ELEMENT: u64 = 5;
+
 /// One loop.
 pub(in crate::kyverno) struct Loop {
     pub(in crate::kyverno) path: Vec<Step>,
@@ -41,9 +44,15 @@ impl Judge {
                 }
             };
             let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
+            if let Err(exhausted) = context.budget().step(items.len() as u64) {
+                return Verdict::Error(exhausted.into());
+            }
             for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
                 if let Some(error) = one.misfit(&element.value) {
                     return Verdict::Error(error);
+                }
+                if let Err(exhausted) = context.budget().step(STEPS_OF_AN_ELEMENT) {
+                    return Verdict::Error(exhausted.into());
                 }
                 context.checkpoint();
                 notes.open();
@@ -76,7 +85,7 @@ impl Judge {
             }
         }
         match (applied, list_error) {
-            (0, Some(error)) => Verdict::Error(error),
+            (_, Some(error)) => Verdict::Error(error),
             (0, None) => Verdict::Nothing("no element was checked".into()),
             _ => Verdict::Pass("rule passed".into()),
         }
