@@ -22,7 +22,7 @@ fn main() {
     let policies = root.join("examples/kyverno/pod-security");
     let corpus = std::env::var_os("KUBEWRIGHT_CORPUS")
         .map_or_else(|| root.join("../shared/conformance"), PathBuf::from);
-    one(&policies);
+    one(&policies, &corpus);
     if matches!(Mode::of_arguments(), Mode::Time)
         && let Err(error) = many(&policies, &corpus)
     {
@@ -31,7 +31,7 @@ fn main() {
 }
 
 /// One Pod, all policies, compiled.
-fn one(policies: &Path) {
+fn one(policies: &Path, corpus: &Path) {
     let mut documents = Vec::new();
     read(policies, &mut documents);
     let loaded = load(&all(&Options::default()), &documents);
@@ -44,7 +44,10 @@ fn one(policies: &Path) {
     let outcomes = engine.decide(&request, &world, &settings).outcomes.len();
     let name = format!("decide, {count} policies, {outcomes} outcomes");
     let (meets, violates) = (pod_security("restricted"), bad_pod());
-    let subjects = [
+    let in_cel = cel(corpus, &request);
+    let of_cel = in_cel.decide(&request, &world, &settings).outcomes.len();
+    let cel_name = format!("decide, {CEL_POLICIES} public policies in CEL, {of_cel} outcomes");
+    let mut subjects = vec![
         Subject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
         Subject::new("decide, podSecurity restricted, met", || {
             meets.decide(&request, &world, &settings).outcomes.len()
@@ -57,12 +60,36 @@ fn one(policies: &Path) {
             serde_json::from_str::<serde_json::Value>(POD).map_or(0, |_| 1)
         }),
     ];
+    if of_cel > 0 {
+        let decide = || in_cel.decide(&request, &world, &settings).outcomes.len();
+        subjects.insert(1, Subject::new(&cel_name, decide));
+    }
     let title = format!("One Pod of {} bytes", POD.len());
     match Mode::of_arguments() {
         Mode::Time => print_ratios(&title, &subjects, &medians(&subjects, 7)),
         Mode::Instructions => instructions::print(&title, &subjects),
         Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
     }
+}
+
+/// How many policies in CEL judge the Pod.
+const CEL_POLICIES: usize = 16;
+
+/// Returns the first policies of the public corpus that judge Pods in CEL; none where the corpus is not.
+fn cel(corpus: &Path, request: &Request) -> Engine {
+    let mut documents = Vec::new();
+    for folder in ["pod-security-cel", "best-practices-cel", "other-cel"] {
+        read(&corpus.join("kyverno/policies").join(folder), &mut documents);
+    }
+    let dialects = all(&Options::default());
+    let judges = |document: &Document| {
+        let engine = Engine::new(load(&dialects, std::slice::from_ref(document)).rules);
+        let decision = engine.decide(request, &ClosedWorld::default(), &Settings::default());
+        !decision.outcomes.is_empty()
+    };
+    let chosen: Vec<Document> =
+        documents.into_iter().filter(|document| judges(document)).take(CEL_POLICIES).collect();
+    Engine::new(load(&dialects, &chosen).rules)
 }
 
 /// Returns what judges by nothing but a Pod Security level.
