@@ -66,6 +66,8 @@ struct Condition {
     operator: Option<Operator>,
     value: Side,
     message: Option<Message>,
+    /// Whether an exception is made for an object for which it holds.
+    is_excuse: bool,
     written: Written,
     at: Vec<Step>,
 }
@@ -116,6 +118,14 @@ impl Conditions {
             }
         }
         rebased
+    }
+
+    /// Returns the same conditions as those of an exception.
+    pub(super) fn excusing(mut self) -> Self {
+        for condition in self.groups.iter_mut().flat_map(Group::conditions_mut) {
+            condition.is_excuse = true;
+        }
+        self
     }
 
     /// Returns whether the conditions hold.
@@ -337,7 +347,8 @@ impl Condition {
         let (mut of_key, mut of_value) = (None, None);
         let key = self.key.operand(key, &mut of_key);
         let value = self.value.operand(value, &mut of_value);
-        Ok(operator.holds(key, value, context.budget())?)
+        let compare = if self.is_excuse { Operator::excuses } else { Operator::holds };
+        Ok(compare(operator, key, value, context.budget())?)
     }
 }
 
@@ -396,6 +407,7 @@ impl Reader<'_> {
             operator: Operator::named(&operator),
             value: self.side(field("value"), &child(&at, "value")),
             message,
+            is_excuse: false,
             written: Written { what, operator },
             at,
         }

@@ -12,7 +12,7 @@ mod range;
 
 use kubewright_value::{Budget, Exhausted};
 
-use membership::Wanted;
+use membership::{Meaning, Wanted};
 pub(super) use operand::Operand;
 use operand::Shape;
 
@@ -101,16 +101,39 @@ impl Operator {
         value: &Operand,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
+        self.compares(key, value, Meaning::Accuses, budget)
+    }
+
+    /// Returns the same where holding excuses an object, so that its wildcards do not help it.
+    ///
+    /// # Errors
+    /// As [`Operator::holds`].
+    pub(super) fn excuses(
+        self,
+        key: &Operand,
+        value: &Operand,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        self.compares(key, value, Meaning::Excuses, budget)
+    }
+
+    fn compares(
+        self,
+        key: &Operand,
+        value: &Operand,
+        meaning: Meaning,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         budget.step(1 + key.size() + value.size())?;
         match self {
             Self::Equals => equality::equals(key, value, budget),
             Self::NotEquals => Ok(!key.is_null() && !equality::equals(key, value, budget)?),
-            Self::AnyIn => membership::holds(Wanted::OneIn, key, value, budget),
-            Self::AllIn => membership::holds(Wanted::AllIn, key, value, budget),
-            Self::AnyNotIn => membership::holds(Wanted::OneOut, key, value, budget),
-            Self::AllNotIn => membership::holds(Wanted::AllOut, key, value, budget),
-            Self::In => membership::legacy(false, key, value, budget),
-            Self::NotIn => membership::legacy(true, key, value, budget),
+            Self::AnyIn => membership::holds(Wanted::OneIn, key, value, meaning, budget),
+            Self::AllIn => membership::holds(Wanted::AllIn, key, value, meaning, budget),
+            Self::AnyNotIn => membership::holds(Wanted::OneOut, key, value, meaning, budget),
+            Self::AllNotIn => membership::holds(Wanted::AllOut, key, value, meaning, budget),
+            Self::In => membership::legacy(false, key, value, meaning, budget),
+            Self::NotIn => membership::legacy(true, key, value, meaning, budget),
             Self::Compare(order) => Ok(order::compare(key, value).is_some_and(|found| order.admits(found))),
             Self::CompareDuration(order) => {
                 Ok(order::compare_durations(key, value).is_some_and(|found| order.admits(found)))

@@ -19,7 +19,8 @@ impl Compiler<'_> {
     }
 
     fn exception(&self, exception: &source::Exception) -> Exception {
-        let compile = |conditions: &Placed<_>| Conditions::compile(conditions, &self.dialect.functions).0;
+        let compile =
+            |conditions: &Placed<_>| Conditions::compile(conditions, &self.dialect.functions).0.excusing();
         Exception {
             key: exception.key.clone(),
             matcher: Matcher::of_exception(&exception.matching),

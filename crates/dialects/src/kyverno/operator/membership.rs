@@ -18,18 +18,34 @@ pub(super) enum Wanted {
     AllOut,
 }
 
+/// What it means for the object that a condition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// It is judged, or denied.
+    Accuses,
+    /// An exception is made for it.
+    Excuses,
+}
+
+impl Meaning {
+    /// Returns whose wildcards count. `*` in an object is as good as every name where that is to its disadvantage,
+    /// and stands for itself where it would be to its advantage.
+    fn wildcards(self, is_wanted_in: bool) -> Wildcards {
+        match is_wanted_in == (self == Self::Accuses) {
+            true => Wildcards::All,
+            false => Wildcards::Own,
+        }
+    }
+}
+
 pub(super) fn holds(
     wanted: Wanted,
     key: &Operand,
     value: &Operand,
+    meaning: Meaning,
     budget: &mut Budget,
 ) -> Result<bool, Exhausted> {
-    // `*` in an object is as good as every name, so it is found where something is looked for, and is no way to be
-    // somewhere it is not.
-    let wildcards = match wanted {
-        Wanted::OneIn | Wanted::AllIn => Wildcards::All,
-        Wanted::OneOut | Wanted::AllOut => Wildcards::Own,
-    };
+    let wildcards = meaning.wildcards(matches!(wanted, Wanted::OneIn | Wanted::AllIn));
     let Shape::List(keys) = &key.shape else {
         let is_in = scalar_is_in(key, value, wildcards, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in == matches!(wanted, Wanted::OneIn | Wanted::AllIn)));
@@ -55,10 +71,11 @@ pub(super) fn legacy(
     is_negated: bool,
     key: &Operand,
     value: &Operand,
+    meaning: Meaning,
     budget: &mut Budget,
 ) -> Result<bool, Exhausted> {
     let Shape::List(keys) = &key.shape else {
-        let is_in = legacy_scalar_is_in(is_negated, key, value, budget)?;
+        let is_in = legacy_scalar_is_in(meaning.wildcards(!is_negated), key, value, budget)?;
         return Ok(is_in.is_some_and(|is_in| is_in != is_negated));
     };
     let keys = keys.items(budget)?;
@@ -167,17 +184,14 @@ fn scalar_is_in(
 }
 
 fn legacy_scalar_is_in(
-    is_negated: bool,
+    wildcards: Wildcards,
     key: &Operand,
     value: &Operand,
     budget: &mut Budget,
 ) -> Result<Option<bool>, Exhausted> {
     let Some(key) = Item::of_scalar(key) else { return Ok(None) };
     match &value.shape {
-        Shape::List(values) => {
-            let wildcards = if is_negated { Wildcards::Own } else { Wildcards::All };
-            values.items(budget)?.has_fitting(&key, wildcards, budget).map(Some)
-        }
+        Shape::List(values) => values.items(budget)?.has_fitting(&key, wildcards, budget).map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match &*words.array() {
             Array::Texts(items) => items.has(&key.text, budget).map(Some),

@@ -242,3 +242,16 @@ fn names_are_known_and_deprecated_ones_have_replacements() {
     assert_eq!(Operator::named("Matches"), None);
     assert_eq!(Operator::In.replacement(), Some(["AllIn", "AnyIn"].as_slice()));
 }
+
+#[test]
+fn a_wildcard_of_an_object_is_never_to_its_advantage() {
+    let object = || Operand::of(Mixed::Foreign("*".into()));
+    let list = || Operand::of(Mixed::Own(vec!["a", "b"].into()));
+    let mut budget = Budget::default();
+    for (operator, accuses, excuses) in
+        [(Operator::AnyIn, true, false), (Operator::AllNotIn, true, false), (Operator::AnyNotIn, true, false)]
+    {
+        assert_eq!(operator.holds(&object(), &list(), &mut budget), Ok(accuses), "{operator:?}");
+        assert_eq!(operator.excuses(&object(), &list(), &mut budget), Ok(excuses), "{operator:?}");
+    }
+}
