@@ -45,6 +45,19 @@ pub fn is_cluster_scoped(kind: &GroupVersionKind) -> bool {
         .is_some_and(|(_, kinds)| kinds.contains(&kind.kind.as_str()))
 }
 
+/// Returns what the API server calls objects of `kind` in its paths. It is the plural, which an object does not
+/// carry, so for a kind with another one this is a guess.
+#[must_use]
+pub fn resource_name(kind: &str) -> String {
+    let singular = kind.to_lowercase();
+    match singular.strip_suffix('y') {
+        _ if singular == "endpoints" => singular,
+        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| singular.ends_with(end)) => format!("{singular}es"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{singular}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +72,18 @@ mod tests {
         assert!(is_cluster_scoped(&kind("", "Namespace")));
         assert!(!is_cluster_scoped(&kind("example.com", "Namespace")));
         assert!(!is_cluster_scoped(&kind("apps", "Deployment")));
+    }
+
+    #[test]
+    fn a_resource_is_the_plural_of_its_kind() {
+        for (kind, name) in [
+            ("Pod", "pods"),
+            ("Ingress", "ingresses"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("Gateway", "gateways"),
+            ("Endpoints", "endpoints"),
+        ] {
+            assert_eq!(resource_name(kind), name);
+        }
     }
 }

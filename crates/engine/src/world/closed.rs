@@ -6,6 +6,7 @@ use std::sync::RwLock;
 use kubewright_value::{Map, Value};
 
 use super::{Answer, ApiCall, ObjectName, Query, World};
+use crate::resource_name;
 
 /// A world in which exactly the given objects exist, and in which calls have the given answers.
 #[derive(Debug, Default)]
@@ -134,25 +135,11 @@ impl<'p> Path<'p> {
         let name = ObjectName::of(object);
         let label = |key: &str| object.at(&["metadata", "labels", key]).and_then(Value::as_str);
         name.group == self.group
-            && is_plural(self.resource, &name.kind)
+            && resource_name(&name.kind) == self.resource
             && self.namespace.is_none_or(|namespace| name.namespace == namespace)
             && self.name.is_none_or(|wanted| name.name == wanted)
             && self.labels.iter().all(|(key, value)| label(key) == Some(*value))
     }
-}
-
-/// Returns whether `resource` is how the API server calls objects of `kind`.
-fn is_plural(resource: &str, kind: &str) -> bool {
-    let kind = kind.to_ascii_lowercase();
-    let plural = match kind.as_str() {
-        "endpoints" => kind,
-        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| kind.ends_with(end)) => format!("{kind}es"),
-        _ => match kind.strip_suffix('y') {
-            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
-            _ => format!("{kind}s"),
-        },
-    };
-    plural == resource
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The request as expressions see it.
 
-use kubewright_engine::{GroupVersionKind, Operation, Request};
+use kubewright_engine::{GroupVersionKind, Operation, Request, resource_name};
 use kubewright_value::{Map, Text, Value};
 
 /// Returns what expressions are evaluated on: the request, and who asks.
@@ -87,15 +87,11 @@ pub(in super::super) fn kind_of(kind: &GroupVersionKind) -> Value {
 
 /// The name of the resource is not known; Kubernetes guesses it from the kind in the same way.
 pub(in super::super) fn resource_of(kind: &GroupVersionKind) -> Value {
-    let singular = kind.kind.to_lowercase();
-    let plural = match singular.strip_suffix('y') {
-        _ if singular == "endpoints" => singular,
-        _ if singular.ends_with('s') => format!("{singular}es"),
-        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
-        _ => format!("{singular}s"),
-    };
-    let texts =
-        [("group", kind.group.clone()), ("version", kind.version.clone()), ("resource", plural.into())];
+    let texts = [
+        ("group", kind.group.clone()),
+        ("version", kind.version.clone()),
+        ("resource", resource_name(&kind.kind).into()),
+    ];
     texts.into_iter().map(|(key, text)| (key.into(), text.into())).collect::<Map>().into()
 }
 
