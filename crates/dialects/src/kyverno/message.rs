@@ -49,22 +49,15 @@ impl Message {
         if self.written.is_empty() {
             return format!("validation error: {what}");
         }
-        match (self.template.resolve_text(context), outcome) {
-            (Ok(text), _) => {
-                let stop = if text.ends_with('.') { "" } else { "." };
-                format!("validation error: {text}{stop} {what}")
-            }
-            (Err(_), Outcome::At { reason, .. } | Outcome::Execution(reason)) => {
-                format!(
-                    "validation error: variables substitution error in rule {rule} execution error: {reason}"
-                )
-            }
-            (Err(_), Outcome::Each(_)) => {
-                format!(
-                    "validation error: variables substitution error in rule {rule} execution error: {what}"
-                )
-            }
+        if let Ok(text) = self.template.resolve_text(context) {
+            let stop = if text.ends_with('.') { "" } else { "." };
+            return format!("validation error: {text}{stop} {what}");
         }
+        let reason = match outcome {
+            Outcome::At { reason, .. } | Outcome::Execution(reason) => reason,
+            Outcome::Each(_) => what.as_str(),
+        };
+        format!("validation error: variables substitution error in rule {rule} execution error: {reason}")
     }
 
     /// Returns what is said about a denied object; `conditions` are those that denied it. A message with a variable
