@@ -15,7 +15,6 @@ mod images;
 mod matching;
 mod message;
 mod mixed;
-mod notes;
 mod operator;
 mod pattern;
 mod pod_security;
@@ -28,6 +27,7 @@ use kubewright_lang::jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
 use crate::Options;
+use crate::cel::Environments;
 
 /// The name that starts every rule id.
 const NAME: &str = "kyverno";
@@ -38,7 +38,7 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 /// The dialect.
 pub struct Kyverno {
     functions: Functions,
-    cel: cel::Environments,
+    cel: Environments,
     exceptions: Vec<source::Exception>,
 }
 
@@ -49,7 +49,7 @@ impl Kyverno {
         let exceptions = options.exceptions.iter().filter_map(|document| exception(document).0).collect();
         let inputs = Inputs { now: options.now, random_seed: options.random_seed };
         let functions = Functions::kubernetes().with_inputs(inputs);
-        Self { functions, cel: cel::Environments::new(), exceptions }
+        Self { functions, cel: Environments::admission(), exceptions }
     }
 }
 

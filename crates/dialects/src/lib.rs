@@ -5,10 +5,14 @@
 
 #[macro_use]
 mod codes;
+mod cel;
 mod fields;
 pub mod kyverno;
 mod load;
 pub mod modrule;
+mod notes;
+mod selector;
+mod workload;
 
 pub use load::{Loaded, codes, load};
 

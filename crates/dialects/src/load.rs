@@ -52,6 +52,7 @@ pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
 pub fn codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend([&UNCLAIMED, &DUPLICATE_RULE]);
+    codes.extend(crate::cel::diagnostics::CODES);
     codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }

@@ -18,10 +18,10 @@ use super::conditions::Conditions;
 use super::context::{Context, Entry, Unresolved, overlaid};
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
-use super::notes::Notes;
 use super::pod_security::{Exclusion, Profile};
 use super::source::Action;
 use super::trace;
+use crate::notes::Notes;
 use patterns::{AnyPattern, OnePattern};
 
 /// A compiled rule.

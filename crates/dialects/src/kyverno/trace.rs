@@ -6,7 +6,7 @@ use kubewright_value::{Document, Value};
 use super::conditions;
 use super::context::Unresolved;
 use super::evaluate::{Loop, Verdict};
-use super::notes::{Note, Notes};
+use crate::notes::{Note, Notes};
 
 /// Hands over what was noted, with places in `document`.
 pub(super) fn tell(notes: &mut Notes, tracer: &mut Tracer, document: &Document) {
