@@ -49,7 +49,8 @@ fn one(policies: &Path, corpus: &Path) {
     let cel_name = format!("decide, {CEL_POLICIES} public policies in CEL, {of_cel} outcomes");
     let validating = cel(corpus, &["pod-security-vpol", "best-practices-vpol", "other-vpol"], &request);
     let of_validating = validating.decide(&request, &world, &settings).outcomes.len();
-    let validating_name = format!("decide, {CEL_POLICIES} public ValidatingPolicies, {of_validating} outcomes");
+    let validating_name =
+        format!("decide, {CEL_POLICIES} public ValidatingPolicies, {of_validating} outcomes");
     let mut subjects = vec![
         Subject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
         Subject::new("decide, podSecurity restricted, met", || {
