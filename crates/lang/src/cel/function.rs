@@ -12,6 +12,7 @@ use super::cost::{Cost, Exceeded};
 use super::error::{EvalErrorKind, Failure};
 use super::val::{Kind, Val};
 use crate::goregex::{self, Regex};
+use crate::gotemplate::Inputs;
 
 /// How large a pattern that is made while a rule runs may become.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -188,6 +189,7 @@ pub struct Call<'r, 'a> {
     pub(super) regex: Option<&'r Regex>,
     pub(super) patterns: &'r Patterns,
     pub(super) host: Option<&'a dyn Host>,
+    pub(super) inputs: Inputs,
 }
 
 impl<'r, 'a> Call<'r, 'a> {
@@ -206,6 +208,12 @@ impl<'r, 'a> Call<'r, 'a> {
     #[must_use]
     pub fn host(&self) -> Option<&'a dyn Host> {
         self.host
+    }
+
+    /// Returns the present moment and the seed, as far as the caller gave them.
+    #[must_use]
+    pub fn inputs(&self) -> Inputs {
+        self.inputs
     }
 
     /// Counts `count` items made.

@@ -69,6 +69,11 @@ pub trait Opaque: fmt::Debug + Send + Sync {
         1
     }
 
+    /// Returns the value of a field, which is zero or empty where it is not set; nothing when there is no such field.
+    fn field(&self, _: &str) -> Option<Val<'static>> {
+        None
+    }
+
     /// Returns what `string()` makes of it, if that is allowed.
     fn to_text(&self) -> Option<String> {
         None
