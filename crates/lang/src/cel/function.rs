@@ -39,6 +39,7 @@ pub struct Overload {
     is_cost_certain: bool,
     pattern: Option<usize>,
     items: Option<&'static [Kind]>,
+    values: Option<Kind>,
     help: &'static str,
 }
 
@@ -57,6 +58,7 @@ impl Overload {
             is_cost_certain: true,
             pattern: None,
             items: None,
+            values: None,
             help: "",
         }
     }
@@ -89,6 +91,12 @@ impl Overload {
     #[must_use]
     pub fn items(self, items: &'static [Kind]) -> Self {
         Self { items: Some(items), ..self }
+    }
+
+    /// Says of which type the values of the map are that comes last.
+    #[must_use]
+    pub fn values(self, values: Kind) -> Self {
+        Self { values: Some(values), ..self }
     }
 
     /// Says that the last parameter may be given any number of times, at least once.
@@ -147,6 +155,11 @@ impl Overload {
     /// Returns whether a list of such items can be given first.
     pub(super) fn accepts_items(&self, item: Kind) -> bool {
         item == Kind::Any || self.items.is_none_or(|items| items.contains(&item))
+    }
+
+    /// Returns whether a map of such values can be given last.
+    pub(super) fn accepts_values(&self, value: Kind) -> bool {
+        value == Kind::Any || self.values.is_none_or(|values| values == value)
     }
 
     /// Returns whether the result is of the type of the items of the list that comes first.

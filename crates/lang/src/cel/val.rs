@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 pub use collection::{Entries, List, MapVal};
 pub(super) use convert::exact_integer;
-use kubewright_value::Text;
 use kubewright_value::duration::Duration;
+use kubewright_value::{Text, Value};
 
 use super::time::Timestamp;
 
@@ -77,6 +77,11 @@ pub trait Opaque: fmt::Debug + Send + Sync {
     /// Returns what `string()` makes of it, if that is allowed.
     fn to_text(&self) -> Option<String> {
         None
+    }
+
+    /// Returns what stands for it in JSON, if anything can.
+    fn to_json(&self) -> Option<Value> {
+        self.to_text().map(Value::from)
     }
 }
 

@@ -10,12 +10,8 @@ use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Val};
 
 /// The library of documents.
-pub const DOCUMENTS: Library = Library {
-    name: "documents",
-    functions: add,
-    macros: Macros::NONE,
-    types: &["json.Json", "yaml.Yaml"],
-};
+pub const DOCUMENTS: Library =
+    Library { name: "documents", functions: add, macros: Macros::NONE, types: &["json.Json", "yaml.Yaml"] };
 
 const JSON: Kind = Kind::Opaque("json.Json");
 const YAML: Kind = Kind::Opaque("yaml.Yaml");

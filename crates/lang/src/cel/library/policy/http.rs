@@ -50,18 +50,18 @@ fn add(functions: &mut Functions) {
         for parameters in [&[SELF, Kind::String][..], &[SELF, Kind::String, Kind::Map]] {
             functions.add(
                 Overload::method(name, parameters, Kind::Any, get)
+                    .values(Kind::String)
                     .help("what is at a URL, asked with headers; `statusCode` besides"),
             );
         }
     }
     for name in ["post", "Post"] {
-        for parameters in
-            [&[SELF, Kind::String, Kind::Any][..], &[SELF, Kind::String, Kind::Any, Kind::Map]]
-        {
-            functions.add(
-                Overload::method(name, parameters, Kind::Any, post)
-                    .help("what a URL answers to a body, sent with headers; `statusCode` besides"),
-            );
+        let plain = Overload::method(name, &[SELF, Kind::String, Kind::Any], Kind::Any, post);
+        let with_headers =
+            Overload::method(name, &[SELF, Kind::String, Kind::Any, Kind::Map], Kind::Any, post);
+        for overload in [plain, with_headers.values(Kind::String)] {
+            functions
+                .add(overload.help("what a URL answers to a body, sent with headers; `statusCode` besides"));
         }
     }
     for name in ["client", "Client"] {

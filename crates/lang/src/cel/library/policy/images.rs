@@ -4,7 +4,7 @@
 
 use std::any::Any;
 
-use kubewright_value::Text;
+use kubewright_value::{Text, Value};
 
 use super::{Library, Macros, opaque, text};
 use crate::cel::error::Failure;
@@ -53,8 +53,8 @@ impl Opaque for Image {
         other.is_some_and(|other| self.whole == other.whole)
     }
 
-    fn to_text(&self) -> Option<String> {
-        Some(self.whole.to_string())
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::from(self.whole.clone()))
     }
 }
 
@@ -183,7 +183,8 @@ fn repository(base: &str) -> Option<(Text, Text)> {
     if !gourl::parse(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
         return None;
     }
-    let registry = if registry.is_empty() || registry == REGISTRY_ALIAS { DEFAULT_REGISTRY } else { registry };
+    let registry =
+        if registry.is_empty() || registry == REGISTRY_ALIAS { DEFAULT_REGISTRY } else { registry };
     let path = match registry == DEFAULT_REGISTRY && !path.contains('/') {
         true => Text::from(format!("{DEFAULT_FOLDER}/{path}")),
         false => Text::new(path),

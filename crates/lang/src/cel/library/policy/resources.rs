@@ -10,7 +10,8 @@ use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Opaque, Val};
 
 /// The library of resources in all namespaces.
-pub const RESOURCES: Library = Library { name: "resources", functions: add, macros: Macros::NONE, types: TYPES };
+pub const RESOURCES: Library =
+    Library { name: "resources", functions: add, macros: Macros::NONE, types: TYPES };
 
 /// The library of resources in one namespace, which the functions therefore do not take.
 pub const NAMESPACED_RESOURCES: Library =
@@ -106,16 +107,18 @@ fn add_all(functions: &mut Functions, get: &[Parameters], list: &[Parameters], p
     for name in ["get", "Get"] {
         for parameters in get {
             functions.add(
-                Overload::method(name, parameters, Kind::Map, self::get)
-                    .help("the resource of a version, a plural, a namespace and a name; null if there is none"),
+                Overload::method(name, parameters, Kind::Map, self::get).help(
+                    "the resource of a version, a plural, a namespace and a name; null if there is none",
+                ),
             );
         }
     }
     for name in ["list", "List"] {
         for parameters in list {
             functions.add(
-                Overload::method(name, parameters, Kind::Map, self::list)
-                    .help("`items`: the resources of a version, a plural and a namespace, perhaps with labels"),
+                Overload::method(name, parameters, Kind::Map, self::list).values(Kind::String).help(
+                    "`items`: the resources of a version, a plural and a namespace, perhaps with labels",
+                ),
             );
         }
     }

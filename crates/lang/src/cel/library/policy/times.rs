@@ -37,7 +37,7 @@ fn add(functions: &mut Functions) {
     functions.add(
         Overload::function("time.toCron", &[Kind::Timestamp], Kind::String, |arguments, _| {
             let [Val::Timestamp(time)] = arguments else { return Err(Failure::mismatch()) };
-            let civil = time.civil("UTC").map_err(Failure::value)?;
+            let civil = time.own_civil();
             Ok(Val::text(format!(
                 "{} {} {} {} {}",
                 civil.minute, civil.hour, civil.day, civil.month, civil.weekday
@@ -53,5 +53,5 @@ fn truncated(time: Timestamp, step: i64) -> Timestamp {
         return time;
     }
     let since = time.nanoseconds() - Timestamp::ZERO.nanoseconds();
-    Timestamp::new(time.nanoseconds() - since.rem_euclid(i128::from(step))).unwrap_or(time)
+    time.at(time.nanoseconds() - since.rem_euclid(i128::from(step))).unwrap_or(time)
 }

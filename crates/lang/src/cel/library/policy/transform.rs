@@ -8,7 +8,8 @@ use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Entries, Kind, MapVal, Val};
 
 /// The library of `listObjToMap`.
-pub const TRANSFORM: Library = Library { name: "transform", functions: add, macros: Macros::NONE, types: &[] };
+pub const TRANSFORM: Library =
+    Library { name: "transform", functions: add, macros: Macros::NONE, types: &[] };
 
 fn add(functions: &mut Functions) {
     const PARAMETERS: &[Kind] = &[Kind::List, Kind::List, Kind::String, Kind::String];
@@ -61,7 +62,10 @@ fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val
 /// Returns the map that `value` is, whose keys all have to be texts.
 fn object<'v, 'a>(value: &'v Val<'a>, call: &mut Call<'_, 'a>) -> Result<&'v MapVal<'a>, Failure> {
     let Val::Map(map) = value else {
-        return Err(Failure::type_error(format!("the lists must be of objects, found `{}`", value.type_name())));
+        return Err(Failure::type_error(format!(
+            "the lists must be of objects, found `{}`",
+            value.type_name()
+        )));
     };
     if let MapVal::Made(_) = map {
         call.work(map.len())?;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use kubewright_value::Text;
+use kubewright_value::{Map, Text, Value};
 
 use super::{Library, Macros, text};
 use crate::cel::environment::Fields;
@@ -19,9 +19,9 @@ const PREFIX: &str = "system:serviceaccount:";
 
 /// A service account; both are empty for what is none.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct ServiceAccount {
-    pub(super) namespace: Text,
-    pub(super) name: Text,
+struct ServiceAccount {
+    namespace: Text,
+    name: Text,
 }
 
 impl Opaque for ServiceAccount {
@@ -35,6 +35,15 @@ impl Opaque for ServiceAccount {
 
     fn equals(&self, other: &dyn Opaque) -> bool {
         other.as_any().downcast_ref() == Some(self)
+    }
+
+    /// What is empty is left out.
+    fn to_json(&self) -> Option<Value> {
+        let fields = [("name", &self.name), ("namespace", &self.namespace)];
+        let set = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let map: Map =
+            set.map(|(name, value)| (Text::new_static(name), Value::from(value.clone()))).collect();
+        Some(Value::object(map))
     }
 
     fn field(&self, name: &str) -> Option<Val<'static>> {
@@ -52,7 +61,9 @@ fn add(functions: &mut Functions) {
             Overload::function(name, &[Kind::String], Kind::Opaque(NAME), |arguments, _| {
                 Ok(Val::opaque(parsed(text(arguments, 0)?)))
             })
-            .help("`Namespace` and `Name` of a service account, by the name of the user; empty if it is none"),
+            .help(
+                "`Namespace` and `Name` of a service account, by the name of the user; empty if it is none",
+            ),
         );
     }
 }

@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_value::Number;
 
-use super::super::users::ServiceAccount;
 use crate::cel::error::Failure;
 use crate::cel::function::Call;
 use crate::cel::val::{List, MapVal, Val};
@@ -48,14 +47,12 @@ impl Writer {
             Val::Optional(Some(held)) => return self.nested(|writer| writer.value(held, call)),
             Val::List(list) => return self.nested(|writer| writer.list(list, call)),
             Val::Map(map) => return self.nested(|writer| writer.map(map, call)),
-            Val::Opaque(object) => match (value.as_opaque::<ServiceAccount>(), object.to_text()) {
-                (Some(account), _) => self.account(account),
-                (None, Some(text)) => self.text(&text),
-                (None, None) => {
-                    let name = object.type_name();
-                    return Err(Failure::value(format!("a value of type `{name}` has no form in JSON")));
-                }
-            },
+            Val::Opaque(object) => {
+                let name = object.type_name();
+                let none = || Failure::value(format!("a value of type `{name}` has no form in JSON"));
+                let value = Val::from(object.to_json().ok_or_else(none)?);
+                return self.nested(|writer| writer.value(&value, call));
+            }
         }
         Ok(call.work(1 + (self.out.len() - start) / 2)?)
     }
@@ -92,7 +89,10 @@ impl Writer {
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map.iter() {
             let Val::String(key) = key else {
-                return Err(Failure::value(format!("a key of type `{}` has no form in JSON", key.type_name())));
+                return Err(Failure::value(format!(
+                    "a key of type `{}` has no form in JSON",
+                    key.type_name()
+                )));
             };
             entries.push((key.into_owned(), value));
         }
@@ -109,21 +109,6 @@ impl Writer {
         }
         self.out.push('}');
         Ok(())
-    }
-
-    /// What is empty is left out.
-    fn account(&mut self, account: &ServiceAccount) {
-        let fields = [("name", &account.name), ("namespace", &account.namespace)];
-        self.out.push('{');
-        for (index, (name, value)) in fields.iter().filter(|(_, value)| !value.is_empty()).enumerate() {
-            if index > 0 {
-                self.out.push(',');
-            }
-            self.text(name);
-            self.out.push(':');
-            self.text(value);
-        }
-        self.out.push('}');
     }
 
     fn text(&mut self, text: &str) {
