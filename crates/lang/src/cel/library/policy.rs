@@ -37,6 +37,7 @@ pub use checks::{
     Answer, ENVOY_CHECKS, ENVOY_RESPONSE_TYPE, HTTP_CHECKS, HTTP_RESPONSE_TYPE, envoy_request, http_request,
 };
 pub use contexts::{CONTEXTS, GLOBAL_CONTEXT, IMAGE_DATA};
+use documents::CHECK_DOCUMENTS;
 pub use documents::DOCUMENTS;
 pub use hashes::HASHES;
 pub use http::{HTTP, HTTP_GET, HTTP_POST};

@@ -227,6 +227,7 @@ fn a_certificate_is_decoded_with_doubles() {
     let pem = include_str!("../../../jmespath/kubernetes/x509/fixtures/certificate.pem");
     let text = json::quote(pem);
     gives(&format!("x509.decode({text}).PublicKey.E"), "65537.0");
+    gives(&format!("has(x509.decode({text}).Subject)"), "false");
     fails("x509.decode('x')", "failed to decode PEM block");
 }
 

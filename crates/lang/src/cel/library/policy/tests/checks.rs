@@ -51,6 +51,9 @@ fn a_request_over_http_is_allowed_or_denied_with_a_reason() {
             .is_ok()
     );
     reads(http("null"), "null");
+    reads(http("json.Unmarshal('[1]')[0]"), "1.0");
+    let text = "object.attributes.method == 'PUT' ? http.Allowed().Response() : null";
+    reads(http(text), "null");
     reads(http("envoy.Allowed()"), "unknown name `envoy`");
 }
 
@@ -88,6 +91,7 @@ fn messages_of_envoy_are_read_from_their_json() {
     reads(envoy("object.attributes.context_extensions.a"), r#""b""#);
     reads(envoy("object.attributes.source.principal"), r#""""#);
     reads(envoy("has(object.attributes.source)"), "false");
+    reads(envoy("object.attributes.metadata_context.filter_metadata"), "{}");
     reads(envoy("has(object.attributes.request.http)"), "true");
     reads(envoy("object.attributes.source.address.socket_address.port_value"), "0u");
 }
