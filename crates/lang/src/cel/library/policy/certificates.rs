@@ -71,5 +71,5 @@ fn decode<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>,
         }
         _ => found,
     };
-    Ok(Val::from(with_doubles(told)))
+    Ok(Val::from(with_doubles(&told, call)?))
 }

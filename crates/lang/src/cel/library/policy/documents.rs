@@ -45,7 +45,7 @@ fn add(functions: &mut Functions) {
             let text = text(arguments, 1)?;
             charge(text, call)?;
             let read = yaml::parse(text).map_err(|error| Failure::value(format!("no YAML: {error}")))?;
-            Ok(Val::from(with_doubles(read)))
+            Ok(Val::from(with_doubles(&read, call)?))
         })
         .help("the value that a YAML text says; all numbers are doubles"),
     );
@@ -62,7 +62,7 @@ fn unmarshal<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'
     let text = held_text(arguments, 1)?;
     charge(&text, call)?;
     let read = json::parse(&text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
-    Ok(Val::from(with_doubles(read)))
+    Ok(Val::from(with_doubles(&read, call)?))
 }
 
 /// Reading makes at most a value for each character, and takes its time.

@@ -1,6 +1,6 @@
 //! Requests that a proxy asks about.
 
-use kubewright_value::{Value, json};
+use kubewright_value::{Text, Value, json};
 
 use super::super::{Answer, ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE, envoy_request, http_request};
 use crate::cel::{Bindings, Cost, Environment, Kind, Program, Val};
@@ -38,7 +38,7 @@ fn envoy(text: &str) -> Result<Answer, String> {
 
 #[track_caller]
 fn reads(found: Result<Answer, String>, want: &str) {
-    assert_eq!(found, Err(want.to_owned()));
+    assert_eq!(found.map_err(Text::from), Err(Text::new(want)));
 }
 
 #[test]
