@@ -245,13 +245,18 @@ impl<'r, 'a> Run<'r, 'a> {
             Plan::Path(path) if !matches!(path.root, Plan::Conditional(..)) => {
                 self.cost.charge(1)?;
                 match self.found(path)? {
-                    (Some(value), true) => return Ok(value),
+                    (Some(value), true) => {
+                        self.cost.charge(u64::from(at.is_none()))?;
+                        return Ok(value);
+                    }
                     (Some(value), false) => value,
                     (None, _) => Val::Optional(None),
                 }
             }
             other => self.eval(other)?,
         };
+        // Where a plain value may be asked too it is a function, and costs as one.
+        self.cost.charge(u64::from(at.is_none()))?;
         match (found, at) {
             (Val::Optional(Some(value)), _) => Ok((*value).clone()),
             (Val::Optional(None), _) => self.eval(&parts.1),
@@ -319,6 +324,7 @@ impl<'r, 'a> Run<'r, 'a> {
             regex: calling.regex.as_deref(),
             patterns: &self.patterns,
             host: self.bindings.host(),
+            inputs: self.bindings.inputs(),
         };
         let is_known = calling.overloads.len() == 1;
         overload.call(arguments, &mut call, is_known).map_err(|failure| failure.at(calling.at))
