@@ -10,6 +10,7 @@ pub mod kyverno;
 mod load;
 pub mod modrule;
 
+pub use kyverno::signing;
 pub use load::{Loaded, codes, load};
 
 use kubewright_engine::{Diagnostic, Dialect, RuleId};

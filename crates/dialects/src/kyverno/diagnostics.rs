@@ -72,4 +72,9 @@ codes! {
     CEL_BRACES "KW-K076" Warning "`{{` in a rule in CEL";
     UNUSED_CEL_MESSAGE "KW-K077" Warning "a CEL message that is never used";
     UNKNOWN_OBJECT_FIELD "KW-K078" Warning "a CEL expression reads a field that the objects do not have";
+    NO_SIGNER "KW-K080" Error "a rule about signatures does not say who must have signed";
+    BAD_PUBLIC_KEY "KW-K081" Error "a public key cannot be read";
+    SIGNATURE_COUNT "KW-K082" Error "`count` asks for more signatures than there are signers";
+    OUT_OF_REACH "KW-K083" Warning "a signature that cannot be checked offline";
+    IGNORED_FIELDS "KW-K084" Error "an ignored field that fits nothing, or everything";
 }
