@@ -244,4 +244,4 @@ fn steps(object: &Value, key: &str) -> Vec<Step> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -84,7 +84,7 @@ impl PrivateKey {
         Ok(Self { key: key.into() })
     }
 
-    fn sign(&self, message: &[u8]) -> String {
+    pub(super) fn sign(&self, message: &[u8]) -> String {
         let signature: Signature = self.key.sign(message);
         STANDARD.encode(signature.to_der().as_bytes())
     }
@@ -127,7 +127,7 @@ pub fn sign(
         Earlier::Replace => None,
     };
     let Some(message) = kept else {
-        let text = yaml::write(&bare);
+        let text = yaml::write(&sorted(&bare));
         *object = bare;
         annotate(object, names.message.clone(), pack(text.as_bytes()));
         annotate(object, names.signature(0), key.sign(text.as_bytes()));
@@ -156,6 +156,19 @@ fn earlier_message(object: &Value, bare: &Value, names: &Names) -> Result<Option
         Err(NoMessage::Limit(error)) => Err(wrong(error.message)),
         Ok(message) if message.objects.iter().any(|signed| *signed == *bare) => Ok(Some(message)),
         Ok(_) => Err(wrong("it was changed since it was signed".to_owned())),
+    }
+}
+
+/// Returns `value` with its keys in order. So the text is the one that other tools make of the object, and they can
+/// add a signature.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
+        Value::Object(map) => {
+            let entries = map.sorted().into_iter();
+            entries.map(|(key, value)| (key.clone(), sorted(value))).collect::<Map>().into()
+        }
+        scalar => scalar.clone(),
     }
 }
 

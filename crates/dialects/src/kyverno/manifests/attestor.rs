@@ -10,8 +10,8 @@ use super::{Case, Content, PublicKey};
 use crate::kyverno::notes::{Note, Notes};
 use crate::kyverno::source::manifests::{Attestor, AttestorSet, Signer};
 
-/// What checking one signature costs of the budget, which is a few hundred of them.
-const SIGNATURE_COST: u64 = 20_000;
+/// What checking one signature costs of the budget, which is a hundred of them.
+const SIGNATURE_COST: u64 = 50_000;
 
 /// The entry of a Secret that holds a public key.
 const SECRET_KEY: &str = "cosign.pub";
@@ -241,7 +241,8 @@ fn verify(
 
 fn trial(index: usize, count: usize, problem: &str) -> String {
     let number = index + 1;
-    format!("[publickey 1/1] [signature {number}/{count}] error: {problem}")
+    let error = format!("cosign.VerifyBlobCmd.Exec() returned an error: {problem}");
+    format!("[publickey 1/1] [signature {number}/{count}] error: {error}")
 }
 
 /// Returns the key in a Secret.

@@ -16,10 +16,10 @@ use super::tar;
 use crate::kyverno::signing::DEFAULT_DOMAIN;
 
 /// How long a message may be as it is written. All annotations of an object in a cluster may have 256 KiB.
-const MAX_WRITTEN: usize = 2 << 20;
+const MAX_WRITTEN: usize = 1 << 20;
 
 /// How long a message may be when it is unpacked.
-const MAX_UNPACKED: usize = 8 << 20;
+const MAX_UNPACKED: usize = 4 << 20;
 
 /// How many signatures are looked at.
 const MAX_SIGNATURES: usize = 64;
@@ -117,6 +117,9 @@ impl Message {
         })?;
         let signed = unpack(packed, budget)?;
         let objects = objects(&signed, budget)?;
+        if objects.is_empty() {
+            return Err(NoMessage::Broken(broken("there is no object in it")));
+        }
         Ok(Self { signed, objects })
     }
 }
