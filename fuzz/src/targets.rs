@@ -8,6 +8,7 @@ mod jmespath;
 mod json;
 mod jsonpath;
 mod kyverno;
+mod manifests;
 mod modrule;
 mod patch;
 mod yaml;
@@ -39,4 +40,5 @@ pub(crate) const TARGETS: &[Target] = &[
     patch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
+    manifests::TARGET,
 ];

@@ -112,9 +112,7 @@ pub fn sign(
     domain: &str,
     earlier: Earlier,
 ) -> Result<Signed, NotSigned> {
-    let is_object =
-        ["apiVersion", "kind"].iter().all(|key| object.get(key).and_then(Value::as_str).is_some());
-    if !is_object || !object.get("metadata").is_none_or(|metadata| metadata.as_object().is_some()) {
+    if !is_object(object) {
         return Err(NotSigned {
             message: "it is not a Kubernetes object".to_owned(),
             help: "an object has `apiVersion`, `kind` and `metadata`",
@@ -145,6 +143,15 @@ pub fn sign(
     Ok(Signed::Added)
 }
 
+/// Returns whether annotations can be put into `object`.
+fn is_object(object: &Value) -> bool {
+    let is_map =
+        |path: &[&str]| object.at(path).is_none_or(|part| part.is_null() || part.as_object().is_some());
+    ["apiVersion", "kind"].iter().all(|key| object.get(key).and_then(Value::as_str).is_some())
+        && is_map(&["metadata"])
+        && is_map(&["metadata", "annotations"])
+}
+
 /// Returns the message that `object` has already.
 fn earlier_message(object: &Value, bare: &Value, names: &Names) -> Result<Option<Message>, NotSigned> {
     const HELP: &str = "`--replace` takes the old signatures away";
@@ -154,7 +161,7 @@ fn earlier_message(object: &Value, bare: &Value, names: &Names) -> Result<Option
         Err(NoMessage::Absent) => Ok(None),
         Err(NoMessage::Broken(problem)) => Err(wrong(problem)),
         Err(NoMessage::Limit(error)) => Err(wrong(error.message)),
-        Ok(message) if message.objects.iter().any(|signed| *signed == *bare) => Ok(Some(message)),
+        Ok(message) if message.objects.contains(bare) => Ok(Some(message)),
         Ok(_) => Err(wrong("it was changed since it was signed".to_owned())),
     }
 }

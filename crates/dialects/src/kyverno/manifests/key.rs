@@ -30,7 +30,7 @@ const OTHERS: [(&[u8], &str); 6] = [
 ];
 
 /// How much of a key says which it is.
-const HEADER: usize = 32;
+const HEADER: usize = 128;
 
 impl PublicKey {
     /// Reads a key.

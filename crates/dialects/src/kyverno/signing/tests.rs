@@ -51,9 +51,11 @@ fn a_changed_object_keeps_no_signatures() {
     assert_eq!(annotations(&object), ["team", "message", "signature"]);
 }
 
+const NO_ANNOTATIONS: &str = "{apiVersion: v1, kind: Pod, metadata: {annotations: [a]}}";
+
 #[test]
 fn only_objects_are_signed() {
-    for text in ["[]", "{kind: Pod}", "{apiVersion: v1, kind: Pod, metadata: x}"] {
+    for text in ["[]", "{kind: Pod}", "{apiVersion: v1, kind: Pod, metadata: x}", NO_ANNOTATIONS] {
         assert!(sign(&mut yaml::parse(text).unwrap(), &key('a'), "", Earlier::Keep).is_err(), "{text}");
     }
     assert_eq!(signed("{apiVersion: v1, kind: Pod}", "a").1, [Signed::First]);
