@@ -388,7 +388,7 @@ pub(crate) enum Language {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A signature is of the whole object. It stands in annotations, with the text that was signed, in the form
-that Kyverno's `validate.manifests` and `kubectl sigstore verify` check. Signing a second time with another
+that `validate.manifests` rules and `kubectl sigstore` check. Signing a second time with another
 key adds a signature. Comments of the file are not kept.
 
 Examples:
