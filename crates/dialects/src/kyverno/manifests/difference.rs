@@ -21,6 +21,9 @@ pub(super) struct Difference {
     pub(super) after: Option<Value>,
 }
 
+/// Where a missing selector selects everything too, and the API server writes it out.
+const WEBHOOKS: &str = "admissionregistration.k8s.io/";
+
 /// How many differences are written out.
 const MAX_SHOWN: usize = 100;
 
@@ -31,7 +34,9 @@ pub(super) fn differences(
     ignored: &[&Field],
     budget: &mut Budget,
 ) -> Result<Vec<Difference>, Exhausted> {
-    let mut walk = Walk { key: String::new(), ignored, found: Vec::new(), budget };
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let has_selectors = !version.starts_with(WEBHOOKS);
+    let mut walk = Walk { key: String::new(), ignored, has_selectors, found: Vec::new(), budget };
     walk.compare(Some(signed), Some(object), false)?;
     let mut found = walk.found;
     found.sort_by(|one, other| one.key.cmp(&other.key));
@@ -68,6 +73,8 @@ struct Walk<'a> {
     /// Where the walk is.
     key: String,
     ignored: &'a [&'a Field],
+    /// Whether an empty selector is something.
+    has_selectors: bool,
     found: Vec<Difference>,
     budget: &'a mut Budget,
 }
@@ -84,10 +91,12 @@ impl Walk<'_> {
         match (before, after) {
             (Some(Value::Object(one)), Some(Value::Object(other))) => {
                 for (key, value) in one.iter() {
-                    self.below(key, |walk| walk.compare(Some(value), other.get(key), is_selector(key)))?;
+                    let counts = self.is_selector(key);
+                    self.below(key, |walk| walk.compare(Some(value), other.get(key), counts))?;
                 }
                 for (key, value) in other.iter().filter(|(key, _)| !one.contains_key(key)) {
-                    self.below(key, |walk| walk.compare(None, Some(value), is_selector(key)))?;
+                    let counts = self.is_selector(key);
+                    self.below(key, |walk| walk.compare(None, Some(value), counts))?;
                 }
                 Ok(())
             }
@@ -127,7 +136,7 @@ impl Walk<'_> {
             Value::String(text) if text.is_empty() => {}
             Value::Object(map) => {
                 for (key, value) in map.iter() {
-                    has_any |= self.part(key, value, is_before, is_selector(key))?;
+                    has_any |= self.part(key, value, is_before, self.is_selector(key))?;
                 }
             }
             Value::Array(items) => {
@@ -154,6 +163,12 @@ impl Walk<'_> {
             Ok(())
         })?;
         Ok(has_any)
+    }
+
+    /// Returns whether a key names a label selector, of which an empty one selects everything. That of nodes is a
+    /// mere map, which Kubernetes drops when it is empty.
+    fn is_selector(&self, key: &str) -> bool {
+        self.has_selectors && key.ends_with("Selector") && key != "nodeSelector"
     }
 
     fn only(&mut self, value: &Value, is_before: bool) -> Result<(), Exhausted> {
@@ -191,12 +206,6 @@ impl Walk<'_> {
 
 fn is_scalar(value: &Value) -> bool {
     matches!(value, Value::Bool(_) | Value::Number(_) | Value::String(_))
-}
-
-/// Returns whether a key names a label selector, of which an empty one selects everything. That of nodes is a mere
-/// map, which Kubernetes drops when it is empty.
-fn is_selector(key: &str) -> bool {
-    key.ends_with("Selector") && key != "nodeSelector"
 }
 
 fn is_same_image(key: &str, before: &Value, after: &Value) -> bool {

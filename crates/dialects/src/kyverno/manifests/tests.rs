@@ -300,6 +300,17 @@ fn items_of_lists_and_selectors_are_something_even_when_they_are_empty() {
 }
 
 #[test]
+fn selectors_of_webhooks_are_written_out_by_the_api_server() {
+    let webhook = |text: &str| {
+        format!(
+            "{{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {{name: n}}, \
+             webhooks: [{{name: w{text}}}]}}"
+        )
+    };
+    differs(&webhook(""), &webhook(", namespaceSelector: {}, objectSelector: {}"), &[]);
+}
+
+#[test]
 fn images_may_be_written_out() {
     let pod = |image: &str| {
         format!(
