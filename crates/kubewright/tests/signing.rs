@@ -229,3 +229,35 @@ fn sign_signs_every_document_or_none() {
     assert!(output.stdout.is_empty() && output.status.code() == Some(2));
     assert!(place.kubewright("sign changed.yaml --key b.pem --replace").status.success());
 }
+
+#[test]
+fn a_world_has_the_keys_of_secrets_and_the_defaults_of_the_api_server() {
+    let Some(place) = Place::new("world") else { return };
+    place.sign("service.yaml", "a");
+    place.write(
+        "stored.yaml",
+        &place.read("service.yaml").replace("port: 80", "appProtocol: http\n    port: 80"),
+    );
+    let key = place.shell("base64 < a.pub | tr -d '\\n'");
+    place.write(
+        "world.yaml",
+        &format!(
+            "apiVersion: kubewright.dev/v1alpha1\nkind: World\nobjects:\n- apiVersion: v1\n  kind: Secret\n  \
+             metadata: {{name: release, namespace: keys}}\n  data: {{cosign.pub: {key}}}\napiCallResponses:\n\
+             - urlPath: /api/v1/namespaces/tries/services?dryRun=All\n  method: POST\n  response:\n    statusCode: 201\n    \
+             body: {{apiVersion: v1, kind: Service, metadata: {{name: shop}}, spec: {{selector: {{app: shop}}, ports: \
+             [{{port: 80, targetPort: 9376, appProtocol: http}}]}}}}\n"
+        ),
+    );
+    place.policy(
+        "{entries: [{keys: {publicKeys: 'k8s://keys/release'}}]}",
+        ", dryRun: {enable: true, namespace: tries}",
+    );
+    place.check("stored.yaml --world world.yaml", "pass");
+    place.check("service.yaml", "Secret `keys/release`: not found");
+    place.policy("{entries: [<a>]}", ", dryRun: {enable: true, namespace: tries}");
+    place.check(
+        "stored.yaml",
+        r#"{"key":"spec.ports.0.appProtocol","values":{"after":"http","before":null}}"#,
+    );
+}

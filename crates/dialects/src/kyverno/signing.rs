@@ -16,7 +16,7 @@ use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::pkcs8::DecodePrivateKey as _;
 
-use super::manifests::message::{Message, Names, NoMessage, decode, signatures};
+use super::manifests::message::{Message, Names, NoMessage, decode_signature, signatures};
 use super::manifests::pem::Pem;
 use super::manifests::{PublicKey, other_key};
 
@@ -133,8 +133,9 @@ pub fn sign(
     };
     let present = signatures(object, &names);
     let public = key.public();
-    let is_by_key =
-        |written: &&str| decode(written).is_some_and(|der| public.has_signed(&message.signed, &der));
+    let is_by_key = |written: &&str| {
+        decode_signature(written).is_some_and(|der| public.has_signed(&message.signed, &der))
+    };
     if present.iter().any(is_by_key) {
         return Ok(Signed::Already);
     }

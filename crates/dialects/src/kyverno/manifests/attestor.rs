@@ -4,7 +4,7 @@ use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, ObjectName
 use kubewright_value::{Step, Text, Value, json};
 
 use super::difference;
-use super::message::decode;
+use super::message::{decode, decode_signature};
 use super::pem::Pem;
 use super::{Case, Content, PublicKey};
 use crate::kyverno::notes::{Note, Notes};
@@ -217,7 +217,7 @@ fn verify(
     let count = case.signatures.len();
     for (i, written) in case.signatures.iter().enumerate() {
         evaluation.budget.step(SIGNATURE_COST)?;
-        let Some(signature) = decode(written) else {
+        let Some(signature) = decode_signature(written) else {
             trials.push(trial(i, count, "base64 decoding signature: illegal base64 data"));
             continue;
         };

@@ -24,6 +24,9 @@ const MAX_UNPACKED: usize = 4 << 20;
 /// How many signatures are looked at.
 const MAX_SIGNATURES: usize = 64;
 
+/// How long a signature may be as it is written; those of P-256 have about a hundred characters.
+const MAX_SIGNATURE: usize = 1024;
+
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// What the annotations are called.
@@ -131,8 +134,13 @@ pub(in crate::kyverno) fn signatures<'o>(object: &'o Value, names: &Names) -> Ve
     (0..MAX_SIGNATURES).map_while(one).collect()
 }
 
+/// Decodes a signature.
+pub(in crate::kyverno) fn decode_signature(text: &str) -> Option<Vec<u8>> {
+    (text.len() <= MAX_SIGNATURE).then(|| decode(text)).flatten()
+}
+
 /// Decodes Base64, which may have line breaks in it.
-pub(in crate::kyverno) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.contains(['\r', '\n']) {
         return STANDARD.decode(text).ok();
     }

@@ -60,6 +60,9 @@ fn what_cannot_be_read_is_an_error() {
     let mut object = signed(CONFIG, "a");
     annotate(&mut object, "cosign.sigstore.dev/signature", "not base64!".into());
     errs(object, "base64 decoding signature");
+    let mut object = signed(CONFIG, "a");
+    annotate(&mut object, "cosign.sigstore.dev/signature", "AAAA".repeat(1 << 20).into());
+    errs(object, "base64 decoding signature");
     errs(with_message(CONFIG.as_bytes(), false), "invalid signature");
 }
 
