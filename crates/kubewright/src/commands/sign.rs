@@ -52,7 +52,7 @@ fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, 
     let mut value = object.value;
     let earlier = if arguments.replace { Earlier::Replace } else { Earlier::Keep };
     let signed = signing::sign(&mut value, key, &arguments.annotation_domain, earlier)
-        .map_err(|problem| failure(&format!("{place}: "), problem))?;
+        .map_err(|problem| failure(&format!("{place}: "), &problem))?;
     if signed == Signed::Already {
         tell(format_args!("{place}: has a signature with this key already"));
     }
@@ -63,10 +63,10 @@ fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, 
 fn private_key(path: &str) -> Result<PrivateKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
     let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
-    PrivateKey::from_pem(&text).map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), wrong))
+    PrivateKey::from_pem(&text).map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
 }
 
-fn failure(prefix: &str, problem: NotSigned) -> Failure {
+fn failure(prefix: &str, problem: &NotSigned) -> Failure {
     Failure::usage(format!("{prefix}{}", problem.message)).help(problem.help)
 }
 
