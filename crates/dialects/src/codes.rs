@@ -3,7 +3,7 @@
 /// Makes a static of each line, and `CODES` of all of them.
 macro_rules! codes {
     ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
-        $(pub(super) static $name: kubewright_engine::Code = kubewright_engine::Code {
+        $(pub(crate) static $name: kubewright_engine::Code = kubewright_engine::Code {
             id: $id,
             title: $title,
             severity: kubewright_engine::Severity::$severity,
@@ -11,6 +11,6 @@ macro_rules! codes {
         };)*
 
         /// All of them.
-        pub(super) static CODES: &[&kubewright_engine::Code] = &[$(&$name),*];
+        pub(crate) static CODES: &[&kubewright_engine::Code] = &[$(&$name),*];
     };
 }

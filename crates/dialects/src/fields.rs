@@ -12,6 +12,7 @@ pub(crate) struct FieldCodes {
     pub(crate) unknown: &'static Code,
     pub(crate) wrong_type: &'static Code,
     pub(crate) missing: &'static Code,
+    pub(crate) unknown_value: &'static Code,
 }
 
 /// A document being read.
@@ -162,6 +163,52 @@ impl<'d> Reader<'d> {
             }
         }
         Some(texts)
+    }
+
+    /// Returns the texts of an array, wherever they stand.
+    pub(crate) fn plain(&mut self, fields: &Fields<'d>, key: &str) -> Vec<Text> {
+        let texts = self.strings(fields, key).unwrap_or_default();
+        texts.into_iter().map(|text| text.value).collect()
+    }
+
+    /// Returns the texts of an object with free keys, wherever they stand.
+    pub(crate) fn pairs(&mut self, fields: &Fields<'d>, key: &str) -> Vec<(Text, Text)> {
+        let texts = self.texts(fields, key).unwrap_or_default();
+        texts.into_iter().map(|(name, text)| (name, text.value)).collect()
+    }
+
+    /// Returns a text that must be there and must not be empty.
+    pub(crate) fn filled(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<Text>> {
+        let text = self.required_string(fields, key)?;
+        if text.value.trim().is_empty() {
+            self.missing(fields, key);
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Returns what `words` has for the text at `found`; a text that it does not have is reported as an unknown `what`.
+    pub(crate) fn one_of<T: Copy>(
+        &mut self,
+        found: &Placed<Text>,
+        what: &str,
+        words: &[(&str, T)],
+    ) -> Option<T> {
+        if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == found.value) {
+            return Some(*meaning);
+        }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let help = match nearest(&found.value, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+                format!("use one of {}", known.join(", "))
+            }
+        };
+        let location = self.place(&found.path);
+        let message = format!("unknown {what} `{}`", found.value);
+        self.report(Diagnostic::new(self.codes.unknown_value, message, location).help(help));
+        None
     }
 
     /// Returns a value as text. A number or boolean is read as it would be written, with a warning.

@@ -16,7 +16,6 @@ mod manifests;
 mod matching;
 mod message;
 mod mixed;
-mod notes;
 mod operator;
 mod pattern;
 mod pod_security;
@@ -30,6 +29,7 @@ use kubewright_lang::jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
 use crate::Options;
+use crate::cel::Environments;
 
 /// The name that starts every rule id.
 const NAME: &str = "kyverno";
@@ -40,7 +40,7 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 /// The dialect.
 pub struct Kyverno {
     functions: Functions,
-    cel: cel::Environments,
+    cel: Environments,
     exceptions: Vec<source::Exception>,
 }
 
@@ -48,10 +48,11 @@ impl Kyverno {
     /// Returns the dialect as `options` want it.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let exceptions = options.exceptions.iter().filter_map(|document| exception(document).0).collect();
+        let documents = options.exceptions.iter().filter(|document| is_exception(document));
+        let exceptions = documents.filter_map(|document| exception(document).0).collect();
         let inputs = Inputs { now: options.now, random_seed: options.random_seed };
         let functions = Functions::kubernetes().with_inputs(inputs);
-        Self { functions, cel: cel::Environments::new(), exceptions }
+        Self { functions, cel: Environments::admission(), exceptions }
     }
 }
 
@@ -68,7 +69,7 @@ impl Dialect for Kyverno {
         field(document, "kind") == "ClusterPolicy" && document.value.at(&["spec", "rules"]).is_some()
     }
 
-    fn compile(&self, document: &Document) -> Compiled {
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
         compile::compile(self, document)
     }
 
@@ -106,7 +107,7 @@ pub(crate) fn check_exceptions<'r>(
         }
     }
     let mut diagnostics = Vec::new();
-    for document in exceptions {
+    for document in exceptions.iter().filter(|document| is_exception(document)) {
         let (exception, wrong) = exception(document);
         diagnostics.extend(wrong);
         if let Some(exception) = exception {

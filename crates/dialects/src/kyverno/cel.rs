@@ -1,110 +1,165 @@
 //! Rules in CEL: expressions that must hold, with variables, preconditions and parameters.
-//!
-//! Everything is compiled when the policy is loaded; a rule for controllers is the same expressions with other
-//! paths in them. A mistake in an expression is a diagnostic of the policy, not a violation by every object.
 
-mod compile;
-mod environment;
-mod evaluate;
-mod host;
-mod params;
-mod paths;
-mod request;
-mod scope;
+use std::cell::Cell;
 
-pub(super) use compile::{Parts, Problem, compile, conditions};
-pub(super) use environment::Environments;
-use kubewright_lang::cel::Program;
-use kubewright_value::{Step, Text};
+use kubewright_engine::{EvalError, Evaluation};
+use kubewright_value::{Step, Text, Value};
 
-use super::source::Workload;
-use params::Params;
+use super::evaluate::{Failure, From, Verdict};
+use super::source::{Cel, Workload};
+use crate::cel::diagnostics::CONSTANT_CEL;
+use crate::cel::source::NamedExpression;
+use crate::cel::{
+    Asked, Checks, Compiler, Condition, Environments, Finding, Given, Params, Problem, Subject,
+};
+use crate::cel::{Violation, are_met};
+use crate::fields::Placed;
+use crate::notes::Notes;
+
+/// What traces call the two lists.
+const LISTS: (&str, &str) = ("celPreconditions", "expressions");
 
 /// A rule in CEL.
 pub(super) struct CelCheck {
-    preconditions: Vec<Condition>,
-    variables: Vec<Variable>,
-    expressions: Vec<Assertion>,
+    checks: Checks,
     params: Option<Params>,
-    /// Whether anything in it reads the namespace of the object.
-    needs_namespace: bool,
     /// Whether somebody else checks it: a ValidatingAdmissionPolicy was made of it.
     is_elsewhere: bool,
+}
+
+/// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
+pub(super) struct Parts {
+    checks: Checks,
+    params: Option<Params>,
+    /// Whether a ValidatingAdmissionPolicy was made of it.
+    pub(super) is_elsewhere: bool,
 }
 
 /// Conditions that must all hold before anything else is asked.
 #[derive(Default)]
 pub(super) struct Conditions(Vec<Condition>);
 
-impl Conditions {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
+pub(super) fn compile(
+    environments: &Environments,
+    cel: &Cel,
+    preconditions: &[NamedExpression],
+    message: Option<&Placed<Text>>,
+    kinds: &[&str],
+) -> (Parts, Vec<Problem>) {
+    let mut compiler = Compiler::new(kinds);
+    let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
+    let mut environment = environments.environment(given);
+    let mut for_messages = environments.environment(Given { authorizer: false, ..given });
+    let variables = compiler.variables(&cel.variables, &mut [&mut environment, &mut for_messages]);
+    let checks = Checks {
+        variables,
+        conditions: compiler.conditions(preconditions, &environment),
+        assertions: compiler.assertions(&cel.expressions, &environment, &for_messages, message),
+        ..Checks::default()
+    };
+    // Nobody reports them.
+    compiler.annotations(&cel.audit_annotations, &environment);
+    if cel.expressions.is_empty() {
+        let message = "there is no expression, and every object passes".to_owned();
+        compiler.problems.push(Problem::about(&CONSTANT_CEL, &cel.path, message, ""));
     }
+    compiler.unused(&cel.variables);
+    let params = cel.params.as_ref().map(|(kind, reference)| Params::compile(kind, reference));
+    (Parts { checks, params, is_elsewhere: false }, compiler.problems)
 }
 
-/// A compiled expression.
-#[derive(Clone)]
-struct Expression {
-    program: Program,
-    /// As messages show it.
-    text: String,
-    /// Where it stands in the document.
-    path: Vec<Step>,
+/// Compiles the conditions under which the API server asks about an object at all.
+pub(super) fn conditions(
+    environments: &Environments,
+    conditions: &[NamedExpression],
+) -> (Conditions, Vec<Problem>) {
+    let mut compiler = Compiler::new(&[]);
+    let environment = environments.environment(Given { authorizer: true, ..Given::default() });
+    (Conditions(compiler.conditions(conditions, &environment)), compiler.problems)
 }
 
-#[derive(Clone)]
-struct Condition {
-    name: Text,
-    expression: Expression,
-}
-
-/// A name for an expression, which is evaluated when it is read, and once.
-#[derive(Clone)]
-struct Variable {
-    /// `variables.NAME`
-    name: Text,
-    expression: Expression,
-    /// How many variables stand behind each other until one reads no other.
-    depth: usize,
-}
-
-/// What must hold, and what is said when it does not.
-#[derive(Clone)]
-struct Assertion {
-    expression: Expression,
-    /// May be empty.
-    message: String,
-    message_expression: Option<Expression>,
-    /// The part of the object that it is about, as far as that can be told; empty for all of it.
-    about: Vec<Step>,
+impl Parts {
+    /// Returns what runs for `to`.
+    pub(super) fn build(&self, to: Workload) -> CelCheck {
+        CelCheck {
+            checks: self.checks.rebased(to),
+            params: self.params.clone(),
+            is_elsewhere: self.is_elsewhere,
+        }
+    }
 }
 
 impl CelCheck {
     /// Returns what tests can leave out.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
-        let preconditions = self
-            .preconditions
-            .iter()
-            .map(|one| (format!("celPreconditions {}", one.name), one.expression.path.clone()));
-        let expressions = self
-            .expressions
-            .iter()
-            .enumerate()
-            .map(|(index, one)| (format!("expressions[{index}]"), one.expression.path.clone()));
-        preconditions.chain(expressions).collect()
+        self.checks.branches(LISTS.0, LISTS.1)
+    }
+
+    /// Judges `object`; `passed` is what is said when it is fine.
+    pub(super) fn check(
+        &self,
+        passed: &Text,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Verdict {
+        let passed = || Verdict::Pass(passed.clone());
+        if self.is_elsewhere {
+            return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
+        }
+        let spent = Cell::new(0);
+        let subject = Subject::of(object, LISTS, &spent);
+        let Some(params) = &self.params else {
+            return verdict(self.checks.judge(&subject, evaluation, notes)).unwrap_or_else(passed);
+        };
+        let world = evaluation.world;
+        let found = match params.find(&evaluation.request.namespace, world, evaluation.budget) {
+            Ok(found) => found,
+            Err(error) => return Verdict::Error(error),
+        };
+        for params in &found {
+            let subject = Subject { params, ..Subject::of(object, LISTS, &spent) };
+            if let Some(verdict) = verdict(self.checks.judge(&subject, evaluation, notes)) {
+                return verdict;
+            }
+        }
+        passed()
     }
 }
 
-impl Expression {
-    fn rebased(&self, to: Workload) -> Self {
-        if to == Workload::Pod {
-            return self.clone();
+/// Nothing means that the object is fine.
+fn verdict(finding: Finding) -> Option<Verdict> {
+    Some(match finding {
+        Finding::Holds(_) => return None,
+        Finding::NotAsked => Verdict::Skip("cel preconditions not met".into()),
+        Finding::Violated(Violation { message, path, at, .. })
+        | Finding::Failed(Violation { message, path, at, .. }) => {
+            Verdict::Fail(Failure { message, path, from: From::Object, at })
         }
-        let program = self.program.rewritten(&|keys| paths::rebased(keys, to));
-        Self {
-            program: program.unwrap_or_else(|| self.program.clone()),
-            text: paths::rebased_text(&self.text, to),
-            path: self.path.clone(),
+        Finding::Error(error) => Verdict::Error(error),
+    })
+}
+
+impl Conditions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether all of them hold for the request of `evaluation`.
+    pub(super) fn are_met(
+        &self,
+        object: &Value,
+        evaluation: &Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<bool, EvalError> {
+        let spent = Cell::new(0);
+        let subject = Subject::of(object, ("matchConditions", ""), &spent);
+        match are_met(&self.0, &subject, evaluation, notes) {
+            Asked::Met => Ok(true),
+            Asked::NotMet => Ok(false),
+            Asked::Error(error) => Err(error),
+            Asked::Failed(message) => Err(EvalError::new(message)),
         }
     }
 }

@@ -13,11 +13,11 @@ pub(super) use lint::{Lint, LintKind};
 
 use super::context::{Context, Unresolved};
 use super::mixed::Mixed;
-use super::notes::{Note, Notes};
 use super::operator::{Operand, Operator};
 use super::source::Workload;
 use super::template::{Template, TemplateProblem};
 use crate::fields::{Placed, child};
+use crate::notes::{Note, Notes};
 
 /// Compiled conditions.
 #[derive(Debug, Clone)]

@@ -18,7 +18,6 @@ use super::images;
 use super::mixed::Mixed;
 use super::template::{Choice, Compiled, Query};
 use given::Given;
-pub(super) use root::{kind_of, objects, resource_of};
 pub(super) use sourced::{Sourced, Unresolved};
 
 /// How many bytes of JSON all context entries of a rule may be together.

@@ -63,15 +63,6 @@ codes! {
     CONTROL_ABOVE_LEVEL "KW-K062" Error "an excluded control that the level does not check";
     UNKNOWN_RESTRICTED_FIELD "KW-K063" Warning "an excluded field that no check reports";
     UNKNOWN_VERSION "KW-K064" Warning "a version of the Pod Security Standards that Kyverno does not take";
-    BAD_CEL "KW-K070" Error "a CEL expression cannot be read";
-    UNKNOWN_CEL_NAME "KW-K071" Error "a CEL expression asks for something that nobody gives";
-    CEL_TYPE "KW-K072" Error "a CEL expression does not give what is wanted";
-    BAD_PARAMS "KW-K073" Error "the parameters of a CEL rule are not fully named";
-    UNUSED_CEL_VARIABLE "KW-K074" Warning "a CEL variable that is never used";
-    CONSTANT_CEL "KW-K075" Warning "a CEL expression that always has the same result";
-    CEL_BRACES "KW-K076" Warning "`{{` in a rule in CEL";
-    UNUSED_CEL_MESSAGE "KW-K077" Warning "a CEL message that is never used";
-    UNKNOWN_OBJECT_FIELD "KW-K078" Warning "a CEL expression reads a field that the objects do not have";
     NO_SIGNER "KW-K080" Error "a rule about signatures does not say who must have signed";
     BAD_PUBLIC_KEY "KW-K081" Error "a public key cannot be read";
     SIGNATURE_COUNT "KW-K082" Error "`count` asks for more signatures than there are signers";

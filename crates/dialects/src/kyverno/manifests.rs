@@ -21,8 +21,8 @@ use kubewright_engine::{
 use kubewright_value::{Budget, Step, Text, Value};
 
 use super::evaluate::{Failure, From, Verdict};
-use super::notes::{Note, Notes};
 use super::source;
+use crate::notes::{Note, Notes};
 use attestor::{Set, Vote};
 use difference::Difference;
 use dry_run::DryRun;

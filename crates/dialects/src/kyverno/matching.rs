@@ -6,18 +6,16 @@
 mod clause;
 mod kind;
 mod overrides;
-mod selector;
 
 use kubewright_engine::{
     EvalError, Evaluation, KindScope, NamespaceScope, Operation, Operations, Scope, Verdict,
 };
 use kubewright_value::{Step, Text, Value};
 
-use super::notes::{Note, Notes};
 use super::source::{self, Match};
+use crate::notes::{Note, Notes};
 use clause::{Asked, Clause, Test, namespace_of};
 pub(super) use overrides::Overrides;
-pub(super) use selector::LabelSelector;
 
 /// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
 #[derive(Debug, Clone)]

@@ -19,8 +19,8 @@ use kubewright_engine::TraceNode;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::mixed::Mixed;
-use super::notes::Notes;
 use super::source::Workload;
+use crate::notes::Notes;
 use compile::Compiler;
 pub(super) use lint::{Lint, LintKind, lint};
 use node::{Entry, Exists, MapNode, Node};

@@ -20,8 +20,8 @@ use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::evaluate::{Failure, From, Verdict};
 use super::message::Message;
-use super::notes::{Note, Notes};
 use super::source::{self, Workload};
+use crate::notes::{Note, Notes};
 use check::Check;
 use finding::{Root, Violation};
 use pod::Pod;

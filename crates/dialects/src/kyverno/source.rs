@@ -14,12 +14,15 @@ mod rule;
 pub(super) use exception::read as read_exception;
 pub(super) use policy::read;
 
-use kubewright_engine::{Diagnostic, Operation, nearest};
+use kubewright_engine::{GroupVersionKind, Operation};
 use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;
 use super::pod_security::{Control, Level, Version};
-use crate::fields::{FieldCodes, Placed, Reader};
+use crate::cel::source::{NamedExpression, ParamRef, Validation};
+use crate::fields::{FieldCodes, Placed};
+use crate::selector::Selector;
+pub(super) use crate::workload::Workload;
 
 /// A policy.
 #[derive(Debug, Clone)]
@@ -173,45 +176,12 @@ pub(super) enum Method {
 #[derive(Debug, Clone)]
 pub(super) struct Cel {
     pub(super) path: Vec<Step>,
-    pub(super) expressions: Vec<CelExpression>,
+    pub(super) expressions: Vec<Validation>,
     pub(super) variables: Vec<NamedExpression>,
     pub(super) audit_annotations: Vec<NamedExpression>,
-    pub(super) params: Option<Params>,
-}
-
-/// An expression that must hold, and what is said when it does not.
-#[derive(Debug, Clone)]
-pub(super) struct CelExpression {
-    pub(super) expression: Placed<Text>,
-    pub(super) message: Option<Placed<Text>>,
-    pub(super) message_expression: Option<Placed<Text>>,
-}
-
-/// An expression with a name.
-#[derive(Debug, Clone)]
-pub(super) struct NamedExpression {
-    pub(super) name: Placed<Text>,
-    pub(super) expression: Placed<Text>,
-}
-
-/// Objects that a rule in CEL reads besides: `paramKind` and `paramRef`.
-#[derive(Debug, Clone)]
-pub(super) struct Params {
-    pub(super) group: Text,
-    pub(super) version: Text,
-    pub(super) kind: Text,
-    /// May be empty, which is the namespace of the object that is judged.
-    pub(super) namespace: Text,
-    pub(super) from: ParamSource,
-    /// `parameterNotFoundAction` is `Allow`.
-    pub(super) is_optional: bool,
-}
-
-/// Which objects.
-#[derive(Debug, Clone)]
-pub(super) enum ParamSource {
-    Name(Text),
-    Selector(Selector),
+    pub(super) params: Option<(GroupVersionKind, ParamRef)>,
+    /// `generate`, where it is said.
+    pub(super) is_generating: Option<bool>,
 }
 
 /// The Pod Security Standards that an object must meet.
@@ -276,32 +246,6 @@ pub(super) struct Filter {
     pub(super) subjects: Vec<Subject>,
     pub(super) roles: Vec<Text>,
     pub(super) cluster_roles: Vec<Text>,
-}
-
-/// A label selector.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Selector {
-    pub(super) path: Vec<Step>,
-    /// With wildcards in keys and values.
-    pub(super) labels: Vec<(Text, Text)>,
-    pub(super) expressions: Vec<Requirement>,
-}
-
-/// One of the `matchExpressions`.
-#[derive(Debug, Clone)]
-pub(super) struct Requirement {
-    pub(super) key: Text,
-    pub(super) operator: LabelOperator,
-    pub(super) values: Vec<Text>,
-}
-
-/// How a label is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LabelOperator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
 }
 
 /// Who asks.
@@ -376,65 +320,18 @@ pub(super) struct Exception {
     pub(super) is_background: bool,
 }
 
-/// What a rule about Pods is rewritten for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Workload {
-    /// Nothing: it is as its author wrote it.
-    Pod,
-    /// Controllers whose Pods are described in `spec.template`.
-    Template,
-    /// CronJobs, whose Pods are described in `spec.jobTemplate.spec.template`.
-    CronJob,
-}
-
-impl Workload {
-    /// Returns the keys that lead to the description of a Pod.
-    pub(super) fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Pod => &[],
-            Self::Template => &["spec", "template"],
-            Self::CronJob => &["spec", "jobTemplate", "spec", "template"],
-        }
-    }
-}
-
 /// What can be wrong with any field.
 const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
     missing: &code::MISSING_FIELD,
     unquoted: &code::UNQUOTED_TEXT,
+    unknown_value: &code::UNKNOWN_VALUE,
 };
 
 /// Returns a value that outlives its document.
 fn owned(found: Placed<&Value>) -> Placed<Value> {
     Placed { value: found.value.clone(), path: found.path }
-}
-
-/// Returns what `words` has for the text at `found`; a text that it does not have is reported as an unknown `what`.
-fn one_of<T: Copy>(
-    reader: &mut Reader<'_>,
-    found: &Placed<Text>,
-    what: &str,
-    words: &[(&str, T)],
-) -> Option<T> {
-    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == found.value) {
-        return Some(*meaning);
-    }
-    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    let help = match nearest(&found.value, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            format!(
-                "use one of {}",
-                known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-            )
-        }
-    };
-    let location = reader.place(&found.path);
-    let message = format!("unknown {what} `{}`", found.value);
-    reader.report(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
-    None
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     wrong_type: &code::WRONG_TYPE,
     missing: &code::MISSING_FIELD,
     unquoted: &code::UNQUOTED_TEXT,
+    unknown_value: &code::UNKNOWN_VALUE,
 };
 
 /// Reads `document`; what cannot be read is reported and left out.

@@ -3,9 +3,10 @@
 use kubewright_lang::glob;
 use kubewright_value::{Step, Text, Value};
 
-use super::super::source::{Filter, LabelOperator, Match, Method, Policy, Rule, Selector};
+use super::super::source::{Filter, Match, Method, Policy, Rule};
 use super::{Findings, code, variables};
 use crate::fields::child;
+use crate::selector::{LabelOperator, Selector};
 
 /// Checks the `match` and `exclude` of a rule.
 pub(super) fn check(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {

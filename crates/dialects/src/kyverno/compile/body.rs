@@ -6,6 +6,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::Compiler;
+use crate::cel::Problem;
 use crate::fields::{Placed, child, within};
 use crate::kyverno::cel;
 use crate::kyverno::conditions::Conditions;
@@ -91,15 +92,9 @@ impl Compiler<'_> {
         parts
     }
 
-    pub(super) fn report_cel(&mut self, problems: Vec<cel::Problem>) {
-        for problem in problems {
-            let location = match problem.place {
-                Some((position, length)) => within(&self.document, &problem.path, position, length),
-                None => self.document.locate(&problem.path),
-            };
-            self.diagnostics
-                .push(Diagnostic::new(problem.code, problem.message, location).help(problem.help));
-        }
+    pub(super) fn report_cel(&mut self, problems: Vec<Problem>) {
+        let document = &self.document;
+        self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(document)));
     }
 
     fn body(

@@ -1,7 +1,9 @@
 //! The request as expressions see it.
 
-use kubewright_engine::{GroupVersionKind, Operation, Request, resource_name};
+use kubewright_engine::Request;
 use kubewright_value::{Map, Text, Value};
+
+use crate::cel::request::{kind_of, objects, resource_of};
 
 /// Returns what expressions are evaluated on: the request, and who asks.
 pub(super) fn of(request: &Request, object: &Value) -> Value {
@@ -40,19 +42,6 @@ fn asked(request: &Request, object: &Value, is_admission: bool) -> Map {
     map
 }
 
-/// Returns the object as it will be and as it was.
-pub(in super::super) fn objects(request: &Request, object: &Value) -> (Value, Value) {
-    match request.operation {
-        Operation::Delete if request.old_object.is_null() => (Value::Null, object.clone()),
-        Operation::Delete => (Value::Null, request.old_object.clone()),
-        // Outside a cluster nobody knows what an object was before it is changed.
-        Operation::Update if request.old_object.is_null() && request.uid.is_empty() => {
-            (object.clone(), object.clone())
-        }
-        _ => (object.clone(), request.old_object.clone()),
-    }
-}
-
 fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: bool) {
     let (new, old) = objects(request, object);
     for (key, value) in [("object", new), ("oldObject", old)] {
@@ -77,22 +66,6 @@ fn identify(map: &mut Map, request: &Request) {
     }
     map.insert("dryRun".into(), request.is_dry_run.into());
     map.insert("options".into(), Value::Null);
-}
-
-/// Returns a kind as requests have it.
-pub(in super::super) fn kind_of(kind: &GroupVersionKind) -> Value {
-    let texts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
-    texts.into_iter().map(|(key, text)| (key.into(), text.clone().into())).collect::<Map>().into()
-}
-
-/// The name of the resource is not known; Kubernetes guesses it from the kind in the same way.
-pub(in super::super) fn resource_of(kind: &GroupVersionKind) -> Value {
-    let texts = [
-        ("group", kind.group.clone()),
-        ("version", kind.version.clone()),
-        ("resource", resource_name(&kind.kind).into()),
-    ];
-    texts.into_iter().map(|(key, text)| (key.into(), text.into())).collect::<Map>().into()
 }
 
 /// Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; empty for anybody else.

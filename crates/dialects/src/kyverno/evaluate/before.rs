@@ -7,8 +7,8 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{Check, Judge, Ran, Verdict, exceptions};
 use crate::kyverno::context::Context;
-use crate::kyverno::notes::Notes;
 use crate::kyverno::source::Action;
+use crate::notes::Notes;
 
 impl Judge {
     /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed.

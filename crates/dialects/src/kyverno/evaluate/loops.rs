@@ -6,9 +6,9 @@ use kubewright_value::{Step, Value};
 use super::{Body, Check, From, Judge, Subject, Verdict, failed};
 use crate::kyverno::context::{Context, Sourced, Unresolved};
 use crate::kyverno::gotext;
-use crate::kyverno::notes::Notes;
 use crate::kyverno::template::Query;
 use crate::kyverno::trace;
+use crate::notes::Notes;
 
 /// What it takes to put an element in place and to leave it again, however little is asked about it.
 const STEPS_OF_AN_ELEMENT: u64 = 5;

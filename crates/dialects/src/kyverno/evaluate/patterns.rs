@@ -10,10 +10,10 @@ use super::{Failure, From, Verdict, failed};
 use crate::kyverno::context::Context;
 use crate::kyverno::message::{Message, Outcome};
 use crate::kyverno::mixed::Mixed;
-use crate::kyverno::notes::{Note, Notes};
 use crate::kyverno::pattern::{self, Mismatch, Pattern};
 use crate::kyverno::source::Workload;
 use crate::kyverno::template::Template;
+use crate::notes::{Note, Notes};
 
 /// A pattern, and where it stands in the document.
 pub(in crate::kyverno) struct OnePattern {

@@ -7,8 +7,8 @@ use super::difference;
 use super::message::{decode, decode_signature};
 use super::pem::Pem;
 use super::{Case, Content, PublicKey};
-use crate::kyverno::notes::{Note, Notes};
 use crate::kyverno::source::manifests::{Attestor, AttestorSet, Signer};
+use crate::notes::{Note, Notes};
 
 /// What checking one signature costs of the budget, which is a hundred of them.
 const SIGNATURE_COST: u64 = 50_000;

@@ -5,9 +5,10 @@ use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, Subject};
-use super::selector::{LabelSelector, has_pair};
 use crate::fields::{Placed, child};
-use crate::kyverno::source::{Filter, Selector, SubjectKind};
+use crate::kyverno::source::{Filter, SubjectKind};
+use crate::selector::Selector;
+use crate::selector::{LabelSelector, has_pair};
 
 /// One thing that is asked for.
 #[derive(Debug, Clone)]

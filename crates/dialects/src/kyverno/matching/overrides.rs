@@ -4,8 +4,8 @@ use kubewright_engine::{EvalError, Evaluation};
 use kubewright_lang::glob::Glob;
 
 use super::clause::{namespace_labels, namespace_of};
-use super::selector::LabelSelector;
 use crate::kyverno::source::{Action, ActionOverride};
+use crate::selector::LabelSelector;
 
 /// Overrides, ready to be asked for.
 #[derive(Debug, Clone, Default)]

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Limits, Value, yaml};
 
 use super::super::mixed::Mixed;
-use super::super::notes::Notes;
 use super::super::source::Workload;
 use super::{Pattern, Verdict};
+use crate::notes::Notes;
 
 fn value(text: &str) -> Value {
     yaml::parse(text).expect(text)

@@ -14,7 +14,7 @@ use super::node::{MapNode, Node};
 use super::place::Place;
 use super::stop::{Halt, Skips, Stop, StopKind, Told};
 use crate::kyverno::gotext;
-use crate::kyverno::notes::{Note, Notes};
+use crate::notes::{Note, Notes};
 use entry::{Asked, Expanded};
 
 /// What a missing key is taken for.

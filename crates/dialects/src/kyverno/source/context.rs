@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};
 
 use super::super::diagnostics as code;
-use super::{ContextEntry, ContextSource, one_of, owned};
+use super::{ContextEntry, ContextSource, owned};
 use crate::fields::{Fields, Placed, Reader};
 
 const SOURCES: [&str; 5] = ["configMap", "apiCall", "imageRegistry", "variable", "globalReference"];
@@ -64,7 +64,7 @@ fn api_call<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
         reader.required_string(&service, "url")
     });
     let method = reader.string(fields, "method");
-    let method = method.and_then(|text| one_of(reader, &text, "method", &[("GET", "GET"), ("POST", "POST")]));
+    let method = method.and_then(|text| reader.one_of(&text, "method", &[("GET", "GET"), ("POST", "POST")]));
     ContextSource::ApiCall {
         url_path: reader.string(fields, "urlPath").filter(|text| !text.value.is_empty()),
         service_url,

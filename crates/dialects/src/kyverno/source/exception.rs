@@ -47,7 +47,7 @@ fn policies<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<(Text, Vec<Te
         if reader.any(&item, "ruleNames").is_none() {
             reader.missing(&item, "ruleNames");
         }
-        let rules = filter::plain(reader, &item, "ruleNames");
+        let rules = reader.plain(&item, "ruleNames");
         if let Some(policy) = reader.required_string(&item, "policyName") {
             policies.push((policy.value, rules));
         }

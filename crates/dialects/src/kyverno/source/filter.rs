@@ -1,10 +1,10 @@
 //! Which objects and whose requests: `match` and `exclude`, with selectors and subjects.
 
 use kubewright_engine::Operation;
-use kubewright_value::Text;
 
-use super::{Filter, LabelOperator, Match, Requirement, Selector, Subject, SubjectKind, one_of};
+use super::{Filter, Match, Subject, SubjectKind};
 use crate::fields::{Fields, Reader};
+use crate::selector;
 
 const USER_FIELDS: [&str; 3] = ["subjects", "roles", "clusterRoles"];
 
@@ -19,16 +19,6 @@ pub(super) fn matching<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Matc
         flat: has_flat.then(|| filter(reader, fields)),
         path: fields.path.clone(),
     }
-}
-
-/// Reads a label selector.
-pub(super) fn selector<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Selector> {
-    let selector = reader.object(fields, key)?;
-    reader.only(&selector, &["matchLabels", "matchExpressions"]);
-    let labels = pairs(reader, &selector, "matchLabels");
-    let items = reader.objects(&selector, "matchExpressions").unwrap_or_default();
-    let expressions = items.iter().filter_map(|item| requirement(reader, item)).collect();
-    Some(Selector { path: selector.path, labels, expressions })
 }
 
 fn filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Filter> {
@@ -48,8 +38,8 @@ fn filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Filter {
     }
     let subjects = reader.objects(item, "subjects").unwrap_or_default();
     filter.subjects = subjects.iter().filter_map(|item| subject(reader, item)).collect();
-    filter.roles = plain(reader, item, "roles");
-    filter.cluster_roles = plain(reader, item, "clusterRoles");
+    filter.roles = reader.plain(item, "roles");
+    filter.cluster_roles = reader.plain(item, "clusterRoles");
     filter
 }
 
@@ -69,39 +59,13 @@ fn resource<'d>(reader: &mut Reader<'d>, resources: &Fields<'d>, filter: &mut Fi
     filter.name = reader.string(resources, "name").filter(|name| !name.value.is_empty());
     filter.names = reader.strings(resources, "names").unwrap_or_default();
     filter.namespaces = reader.strings(resources, "namespaces").unwrap_or_default();
-    filter.annotations = pairs(reader, resources, "annotations");
-    filter.selector = selector(reader, resources, "selector");
-    filter.namespace_selector = selector(reader, resources, "namespaceSelector");
+    filter.annotations = reader.pairs(resources, "annotations");
+    filter.selector = selector::read(reader, resources, "selector");
+    filter.namespace_selector = selector::read(reader, resources, "namespaceSelector");
     let words = Operation::ALL.map(|operation| (operation.name(), operation));
     let operations = reader.strings(resources, "operations").unwrap_or_default();
     filter.operations =
-        operations.iter().filter_map(|text| one_of(reader, text, "operation", &words)).collect();
-}
-
-/// Reads a list of texts whose places nobody asks for.
-pub(super) fn plain<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Text> {
-    let texts = reader.strings(fields, key).unwrap_or_default();
-    texts.into_iter().map(|text| text.value).collect()
-}
-
-fn pairs<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<(Text, Text)> {
-    let texts = reader.texts(fields, key).unwrap_or_default();
-    texts.into_iter().map(|(name, text)| (name, text.value)).collect()
-}
-
-fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Requirement> {
-    reader.only(item, &["key", "operator", "values"]);
-    let values = plain(reader, item, "values");
-    let key = reader.required_string(item, "key");
-    let operator = reader.required_string(item, "operator")?;
-    let words = [
-        ("In", LabelOperator::In),
-        ("NotIn", LabelOperator::NotIn),
-        ("Exists", LabelOperator::Exists),
-        ("DoesNotExist", LabelOperator::DoesNotExist),
-    ];
-    let operator = one_of(reader, &operator, "operator", &words)?;
-    Some(Requirement { key: key?.value, operator, values })
+        operations.iter().filter_map(|text| reader.one_of(text, "operation", &words)).collect();
 }
 
 fn subject<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Subject> {
@@ -114,7 +78,7 @@ fn subject<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Subject> {
     let namespace = reader.string(item, "namespace").map(|text| text.value).unwrap_or_default();
     let name = reader.required_string(item, "name");
     let kind = reader.required_string(item, "kind")?;
-    let kind = one_of(reader, &kind, "kind of subject", &words)?;
+    let kind = reader.one_of(&kind, "kind of subject", &words)?;
     let name = name?.value;
     if kind == SubjectKind::ServiceAccount && namespace.is_empty() {
         reader.missing(item, "namespace");

@@ -6,7 +6,6 @@ use kubewright_value::{Step, Text};
 use super::super::diagnostics as code;
 use super::super::manifests::PublicKey;
 use super::super::manifests::pem::Pem;
-use super::one_of;
 use crate::fields::{Fields, Placed, Reader, child};
 
 /// What must be signed, by whom.
@@ -256,7 +255,7 @@ fn algorithm<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) {
         return;
     };
     let words = ["sha224", "sha256", "sha384", "sha512"].map(|word| (word, word));
-    if one_of(reader, &text, "signature algorithm", &words).is_some_and(|word| word != "sha256") {
+    if reader.one_of(&text, "signature algorithm", &words).is_some_and(|word| word != "sha256") {
         let location = reader.place(&text.path);
         let message = format!("`{}` has no effect: a signed manifest always has `sha256`", text.value);
         reader.report(Diagnostic::new(&code::IGNORED_FIELD, message, location));

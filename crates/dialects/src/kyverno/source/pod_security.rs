@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 
 use super::super::diagnostics as code;
 use super::super::pod_security::{Control, Level, Version};
-use super::{Exclusion, PodSecurity, filter, one_of};
+use super::{Exclusion, PodSecurity};
 use crate::fields::{Fields, Reader};
 
 /// Reads the profile that `key` of `fields` is.
@@ -12,7 +12,7 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) 
     let fields = reader.object(fields, key)?;
     reader.only(&fields, &["level", "version", "exclude"]);
     let level = reader.required_string(&fields, "level");
-    let level = level.and_then(|level| one_of(reader, &level, "level", &Level::ALL));
+    let level = level.and_then(|level| reader.one_of(&level, "level", &Level::ALL));
     let text = reader.string(&fields, "version");
     let exclude = exclusions(reader, &fields, "exclude");
     let version = match text.as_ref().filter(|text| !text.value.is_empty()) {
@@ -46,9 +46,9 @@ pub(super) fn exclusions<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: 
 fn exclusion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Exclusion> {
     reader.only(item, &["controlName", "images", "restrictedField", "values"]);
     let control = reader.required_string(item, "controlName");
-    let control = control.and_then(|name| one_of(reader, &name, "control", &Control::ALL));
+    let control = control.and_then(|name| reader.one_of(&name, "control", &Control::ALL));
     let restricted_field = reader.string(item, "restrictedField").filter(|field| !field.value.is_empty());
-    let images = filter::plain(reader, item, "images");
-    let values = filter::plain(reader, item, "values");
+    let images = reader.plain(item, "images");
+    let values = reader.plain(item, "values");
     Some(Exclusion { path: item.path.clone(), control: control?, images, restricted_field, values })
 }

@@ -3,10 +3,10 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text, Value};
 
-use super::{
-    Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, cel, filter, one_of, rule,
-};
+use super::{Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, rule};
+use crate::cel::source::named;
 use crate::fields::{Fields, Reader};
+use crate::selector;
 
 const SPEC_FIELDS: &[&str] = &[
     "rules",
@@ -90,7 +90,7 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
     if let Some(webhook) = webhook {
         reader.only(&webhook, &["failurePolicy", "matchConditions", "timeoutSeconds"]);
         in_webhook = is_fail_closed(reader, &webhook);
-        match_conditions = cel::conditions(reader, &webhook, "matchConditions");
+        match_conditions = named(reader, &webhook, "matchConditions");
     }
     let beside = is_fail_closed(reader, spec);
     let apply = reader.string(spec, "applyRules");
@@ -102,7 +102,7 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
         is_admission: reader.boolean(spec, "admission").unwrap_or(true),
         emits_warning: reader.boolean(spec, "emitWarning").unwrap_or(false),
         applies_one_rule: apply
-            .and_then(|text| one_of(reader, &text, "applyRules", &[("All", false), ("One", true)]))
+            .and_then(|text| reader.one_of(&text, "applyRules", &[("All", false), ("One", true)]))
             .unwrap_or(false),
         is_generated: reader
             .document
@@ -116,7 +116,7 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
 
 fn is_fail_closed<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<bool> {
     let text = reader.string(fields, "failurePolicy")?;
-    one_of(reader, &text, "failurePolicy", &[("Fail", true), ("Ignore", false)])
+    reader.one_of(&text, "failurePolicy", &[("Fail", true), ("Ignore", false)])
 }
 
 /// Reads what a violation leads to.
@@ -128,7 +128,7 @@ pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str
         ("audit", Action::Audit),
         ("enforce", Action::Enforce),
     ];
-    one_of(reader, &text, key, &words)
+    reader.one_of(&text, key, &words)
 }
 
 /// Reads other actions for some namespaces.
@@ -139,8 +139,8 @@ pub(super) fn overrides<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &
 
 fn action_override<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ActionOverride> {
     reader.only(item, &["action", "namespaces", "namespaceSelector"]);
-    let namespaces = filter::plain(reader, item, "namespaces");
-    let namespace_selector = filter::selector(reader, item, "namespaceSelector");
+    let namespaces = reader.plain(item, "namespaces");
+    let namespace_selector = selector::read(reader, item, "namespaceSelector");
     if reader.any(item, "action").is_none() {
         reader.missing(item, "action");
     }

@@ -7,6 +7,7 @@ use super::super::diagnostics as code;
 use super::{
     Foreach, Match, Method, Rule, Validate, cel, context, filter, manifests, owned, pod_security, policy,
 };
+use crate::cel::source::named;
 use crate::fields::{Fields, Placed, Reader, child};
 
 const RULE_FIELDS: &[&str] = &[
@@ -60,7 +61,7 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Draft {
     let exclude = reader.object(fields, "exclude").map(|fields| filter::matching(reader, &fields));
     let context = context::entries(reader, fields);
     let preconditions = conditions(reader, fields, "preconditions");
-    let cel_preconditions = cel::conditions(reader, fields, "celPreconditions");
+    let cel_preconditions = named(reader, fields, "celPreconditions");
     let properties = reader.texts(fields, "reportProperties").unwrap_or_default();
     let report_properties = properties.into_iter().map(|(name, text)| (name, text.value)).collect();
     let skips_background_requests = reader.boolean(fields, "skipBackgroundRequests").unwrap_or(true);

@@ -4,11 +4,11 @@ use kubewright_engine::Verdict as Seen;
 use kubewright_value::{Budget, Step};
 
 use super::{Mixed, Notes, Pattern, Verdict, value};
-use crate::kyverno::notes::Note;
 use crate::kyverno::pattern::lint;
 use crate::kyverno::pattern::lint::LintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
+use crate::notes::Note;
 
 fn path(steps: &[&str]) -> Vec<Step> {
     steps.iter().map(|step| step.parse().map_or_else(|_| Step::from(*step), Step::Index)).collect()

@@ -5,8 +5,8 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{Halt, MISSING, Place, StopKind, Walk, Walked, show};
 use crate::kyverno::gotext;
-use crate::kyverno::notes::Note;
 use crate::kyverno::pattern::node::{Anchor, Entry, Exists, Node};
+use crate::notes::Note;
 
 /// An entry of the pattern that is to be compared.
 #[derive(Clone, Copy)]

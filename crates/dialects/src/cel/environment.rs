@@ -4,31 +4,42 @@ use kubewright_lang::cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_
 use kubewright_lang::cel::{ANY, Environment, Kind, Type};
 use kubewright_value::Text;
 
+use crate::Options;
+
 /// The environments of the different places where expressions stand.
-pub(in super::super) struct Environments {
+#[derive(Clone)]
+pub(crate) struct Environments {
     /// What all of them have.
     base: Environment,
 }
 
 /// What an expression may read besides the object and the request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Given {
-    pub(super) namespace: bool,
-    pub(super) params: bool,
-    pub(super) authorizer: bool,
+pub(crate) struct Given {
+    pub(crate) namespace: bool,
+    pub(crate) params: bool,
+    pub(crate) authorizer: bool,
 }
 
 impl Environments {
-    pub(in super::super) fn new() -> Self {
-        let base = Environment::kubernetes()
-            .with_plain_or_value()
-            .variable("object")
-            .variable("oldObject")
-            .variable_of("request", Type::of(Kind::Map));
+    /// Returns what the API server gives expressions.
+    pub(crate) fn admission() -> Self {
+        Self::of(Environment::kubernetes().with_plain_or_value())
+    }
+
+    /// Returns what ValidatingPolicies give expressions.
+    pub(crate) fn policies(_options: &Options) -> Self {
+        let environments = Self::admission();
+        Self { base: environments.base.variable_of("exceptions", Type::of(Kind::Map)) }
+    }
+
+    /// Returns what `base` gives, and the request.
+    pub(crate) fn of(base: Environment) -> Self {
+        let base = base.variable("object").variable("oldObject").variable_of("request", Type::of(Kind::Map));
         Self { base }
     }
 
-    pub(super) fn environment(&self, given: Given) -> Environment {
+    pub(crate) fn environment(&self, given: Given) -> Environment {
         let mut environment = self.base.clone();
         if given.namespace {
             environment = environment.variable_of("namespaceObject", Type::ANY);

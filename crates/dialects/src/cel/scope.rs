@@ -7,9 +7,9 @@ use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Val, Variables};
 use kubewright_value::{Map, Value};
 
+use super::request::resource_of;
 use super::{Expression, Variable, request};
-use crate::kyverno::context::resource_of;
-use crate::kyverno::notes::{Note, Notes};
+use crate::notes::{Note, Notes};
 
 /// What one expression may cost.
 const EXPRESSION_LIMIT: u64 = 1_000_000;
@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
     pub(super) params: &'a Value,
+    /// What exceptions allow; null where nobody can ask.
+    pub(super) exceptions: &'a Value,
     /// The namespace of the object, if anybody asks for it.
     pub(super) namespace: Namespace<'a>,
     pub(super) variables: &'a [Variable],
@@ -174,6 +176,7 @@ impl<'a> Variables<'a> for Scope<'a> {
             "object" => Val::borrowed(self.object),
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
+            "exceptions" => Val::borrowed(self.exceptions),
             "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
             "namespaceObject" => self.namespace()?,
             "authorizer" => authorizer(),

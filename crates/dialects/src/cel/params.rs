@@ -5,16 +5,16 @@ use kubewright_engine::{
 };
 use kubewright_value::{Budget, Text, Value};
 
-use crate::kyverno::context::resource_of;
-use crate::kyverno::matching::LabelSelector;
-use crate::kyverno::source;
+use super::request::resource_of;
+use super::source::{ParamRef, ParamSource};
+use crate::selector::LabelSelector;
 
 /// What every error about them starts with.
 const WRONG: &str = "error in parameterized resource";
 
 /// Which objects.
 #[derive(Debug, Clone)]
-pub(super) struct Params {
+pub(crate) struct Params {
     kind: GroupVersionKind,
     /// Empty for that of the object.
     namespace: Text,
@@ -29,24 +29,20 @@ enum From {
 }
 
 impl Params {
-    pub(super) fn compile(params: &source::Params) -> Self {
+    pub(crate) fn compile(kind: &GroupVersionKind, reference: &ParamRef) -> Self {
         Self {
-            kind: GroupVersionKind {
-                group: params.group.clone(),
-                version: params.version.clone(),
-                kind: params.kind.clone(),
+            kind: kind.clone(),
+            namespace: reference.namespace.clone(),
+            from: match &reference.from {
+                ParamSource::Name(name) => From::Name(name.clone()),
+                ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
             },
-            namespace: params.namespace.clone(),
-            from: match &params.from {
-                source::ParamSource::Name(name) => From::Name(name.clone()),
-                source::ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
-            },
-            is_optional: params.is_optional,
+            is_optional: reference.is_optional,
         }
     }
 
     /// Returns the objects, for an object in `namespace`. Without any the rule has nothing to say.
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         namespace: &Text,
         world: &dyn World,

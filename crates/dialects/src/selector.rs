@@ -3,13 +3,71 @@
 //! Where a key or a value has wildcards, it is enough that one label fits both.
 
 use kubewright_lang::glob::Glob;
-use kubewright_value::{Budget, Exhausted, Map, Text, Value};
+use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use crate::kyverno::source::{LabelOperator, Requirement, Selector};
+use crate::fields::{Fields, Reader};
+
+/// A label selector.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selector {
+    pub(crate) path: Vec<Step>,
+    /// With wildcards in keys and values.
+    pub(crate) labels: Vec<(Text, Text)>,
+    pub(crate) expressions: Vec<Requirement>,
+}
+
+impl Selector {
+    /// Returns whether it asks for nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.expressions.is_empty()
+    }
+}
+
+/// One of the `matchExpressions`.
+#[derive(Debug, Clone)]
+pub(crate) struct Requirement {
+    pub(crate) key: Text,
+    pub(crate) operator: LabelOperator,
+    pub(crate) values: Vec<Text>,
+}
+
+/// How a label is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LabelOperator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+/// Reads the selector at `key`.
+pub(crate) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Selector> {
+    let selector = reader.object(fields, key)?;
+    reader.only(&selector, &["matchLabels", "matchExpressions"]);
+    let labels = reader.pairs(&selector, "matchLabels");
+    let items = reader.objects(&selector, "matchExpressions").unwrap_or_default();
+    let expressions = items.iter().filter_map(|item| requirement(reader, item)).collect();
+    Some(Selector { path: selector.path, labels, expressions })
+}
+
+fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Requirement> {
+    reader.only(item, &["key", "operator", "values"]);
+    let values = reader.plain(item, "values");
+    let key = reader.required_string(item, "key");
+    let operator = reader.required_string(item, "operator")?;
+    let words = [
+        ("In", LabelOperator::In),
+        ("NotIn", LabelOperator::NotIn),
+        ("Exists", LabelOperator::Exists),
+        ("DoesNotExist", LabelOperator::DoesNotExist),
+    ];
+    let operator = reader.one_of(&operator, "operator", &words)?;
+    Some(Requirement { key: key?.value, operator, values })
+}
 
 /// A selector, ready to be compared with labels.
 #[derive(Debug, Clone)]
-pub(in super::super) struct LabelSelector {
+pub(crate) struct LabelSelector {
     exact: Vec<(Text, Text)>,
     wild: Vec<(Glob, Glob)>,
     expressions: Vec<Requirement>,
@@ -18,7 +76,7 @@ pub(in super::super) struct LabelSelector {
 }
 
 impl LabelSelector {
-    pub(in super::super) fn compile(selector: &Selector) -> Self {
+    pub(crate) fn compile(selector: &Selector) -> Self {
         let (mut exact, mut wild) = (Vec::new(), Vec::new());
         for (key, value) in &selector.labels {
             let (key_glob, value_glob) = (Glob::parse(key), Glob::parse(value));
@@ -36,11 +94,7 @@ impl LabelSelector {
     }
 
     /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
-    pub(in super::super) fn matches(
-        &self,
-        labels: Option<&Map>,
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
+    pub(crate) fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         if self.is_invalid || !self.exact.iter().all(|(key, value)| label(key) == Some(value)) {
             return Ok(false);
@@ -56,7 +110,7 @@ impl LabelSelector {
 }
 
 /// Returns whether one entry of `map` fits `key` and `value`.
-pub(super) fn has_pair(
+pub(crate) fn has_pair(
     map: Option<&Map>,
     key: &Glob,
     value: &Glob,

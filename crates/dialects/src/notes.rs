@@ -1,62 +1,67 @@
 //! What a rule looked at, for traces and for coverage; nothing is kept unless somebody asked.
 
-use kubewright_engine::Verdict;
+use kubewright_engine::{Tracer, Verdict};
 use kubewright_value::Step;
 
 /// Collects [`Note`]s when somebody wants them.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(crate) struct Notes {
     // The notes of each open group, outermost first; nothing when nobody asked.
     open: Option<Vec<Vec<Note>>>,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
-pub(super) struct Note {
+pub(crate) struct Note {
     /// What it is, in the rule's words: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// What was found there; may be empty.
-    pub(super) found: String,
+    pub(crate) found: String,
     /// What it was compared with; may be empty.
-    pub(super) wanted: String,
-    pub(super) verdict: Verdict,
+    pub(crate) wanted: String,
+    pub(crate) verdict: Verdict,
     /// The place in the value that was compiled, which its caller completes.
-    pub(super) at: Vec<Step>,
-    pub(super) children: Vec<Note>,
+    pub(crate) at: Vec<Step>,
+    pub(crate) children: Vec<Note>,
 }
 
 impl Notes {
     /// Returns notes that are thrown away.
-    pub(super) fn off() -> Self {
+    pub(crate) fn off() -> Self {
         Self { open: None }
     }
 
+    /// Returns notes that are kept if `tracer` wants them.
+    pub(crate) fn of(tracer: &Tracer) -> Self {
+        if tracer.is_on() { Self::on() } else { Self::off() }
+    }
+
     /// Returns notes that are kept.
-    pub(super) fn on() -> Self {
+    pub(crate) fn on() -> Self {
         Self { open: Some(vec![Vec::new()]) }
     }
 
     /// Returns whether anybody wants to know.
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.open.is_some()
     }
 
     /// Says what was looked at; `note` runs only when somebody wants to know.
-    pub(super) fn say(&mut self, note: impl FnOnce() -> Note) {
+    pub(crate) fn say(&mut self, note: impl FnOnce() -> Note) {
         if let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) {
             group.push(note());
         }
     }
 
     /// Opens a group: what is said until [`Notes::close`] belongs to one note.
-    pub(super) fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         if let Some(open) = &mut self.open {
             open.push(Vec::new());
         }
     }
 
     /// Closes the group with the note that it belongs to.
-    pub(super) fn close(&mut self, note: impl FnOnce() -> Note) {
+    pub(crate) fn close(&mut self, note: impl FnOnce() -> Note) {
         let Some(open) = &mut self.open else { return };
         let children = if open.len() > 1 { open.pop().unwrap_or_default() } else { Vec::new() };
         if let Some(group) = open.last_mut() {
@@ -65,18 +70,18 @@ impl Notes {
     }
 
     /// Returns what was said since the last call.
-    pub(super) fn take(&mut self) -> Vec<Note> {
+    pub(crate) fn take(&mut self) -> Vec<Note> {
         self.open.as_mut().and_then(|open| open.first_mut()).map(std::mem::take).unwrap_or_default()
     }
 
     /// Puts `path` in front of every place said from now back to `mark`, a number of notes of the open group.
-    pub(super) fn rebase(&mut self, mark: usize, path: &[Step]) {
+    pub(crate) fn rebase(&mut self, mark: usize, path: &[Step]) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         group.iter_mut().skip(mark).for_each(|note| note.below(path));
     }
 
     /// Returns how many notes the open group has.
-    pub(super) fn mark(&self) -> usize {
+    pub(crate) fn mark(&self) -> usize {
         self.open.as_ref().and_then(|open| open.last()).map_or(0, Vec::len)
     }
 }

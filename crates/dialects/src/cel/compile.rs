@@ -1,158 +1,126 @@
 //! From what is written to what runs, with everything that is wrong with it.
 
 use kubewright_engine::fields::{self, Unknown};
-use kubewright_engine::{Code, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest};
 use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program, Read};
-use kubewright_value::{Position, Step, Text};
+use kubewright_value::{Document, Position, Step, Text};
 
-use super::environment::{self, Given};
-use super::params::Params;
-use super::{Assertion, CelCheck, Condition, Conditions, Environments, Expression, Variable, paths};
-use crate::fields::Placed;
-use crate::kyverno::diagnostics as code;
-use crate::kyverno::source::{Cel, NamedExpression, Workload};
+use super::diagnostics as code;
+use super::source::{NamedExpression, Validation};
+use super::{Assertion, Condition, Expression, Variable, environment};
+use crate::fields::{Placed, within};
 
 /// What is wrong with an expression, or probably so.
 #[derive(Debug)]
-pub(in super::super) struct Problem {
-    pub(in super::super) code: &'static Code,
-    pub(in super::super) message: String,
-    pub(in super::super) help: String,
+pub(crate) struct Problem {
+    code: &'static Code,
+    message: String,
+    help: String,
     /// Where the text stands in the document.
-    pub(in super::super) path: Vec<Step>,
+    path: Vec<Step>,
     /// The place in the text and how long it is; the whole text where there is none.
-    pub(in super::super) place: Option<(Position, u32)>,
+    place: Option<(Position, u32)>,
 }
 
 impl Problem {
     /// Returns a problem of a whole text.
-    fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
+    pub(crate) fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
     }
-}
 
-/// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
-pub(in super::super) struct Parts {
-    preconditions: Vec<Condition>,
-    variables: Vec<Variable>,
-    expressions: Vec<Assertion>,
-    params: Option<Params>,
-    /// Whether a ValidatingAdmissionPolicy was made of it.
-    pub(in super::super) is_elsewhere: bool,
-}
-
-impl Parts {
-    /// Returns what runs for `to`.
-    pub(in super::super) fn build(&self, to: Workload) -> CelCheck {
-        let condition =
-            |one: &Condition| Condition { name: one.name.clone(), expression: one.expression.rebased(to) };
-        let variable = |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
-        let mut check = CelCheck {
-            preconditions: self.preconditions.iter().map(condition).collect(),
-            variables: self.variables.iter().map(variable).collect(),
-            expressions: self.expressions.iter().map(|one| one.rebased(to)).collect(),
-            params: self.params.clone(),
-            needs_namespace: false,
-            is_elsewhere: self.is_elsewhere,
+    /// Returns it as everybody sees it, with its place in `document`.
+    pub(crate) fn diagnostic(self, document: &Document) -> Diagnostic {
+        let location = match self.place {
+            Some((position, length)) => within(document, &self.path, position, length),
+            None => document.locate(&self.path),
         };
-        let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
-        let needs_namespace = check.programs().any(reads_namespace);
-        check.needs_namespace = needs_namespace;
-        check
+        Diagnostic::new(self.code, self.message, location).help(self.help)
     }
 }
 
-impl CelCheck {
-    fn programs(&self) -> impl Iterator<Item = &Program> {
-        let conditions = self.preconditions.iter().map(|one| &one.expression);
-        let variables = self.variables.iter().map(|one| &one.expression);
-        let messages = self.expressions.iter().filter_map(|one| one.message_expression.as_ref());
-        let expressions = self.expressions.iter().map(|one| &one.expression);
-        conditions.chain(variables).chain(expressions).chain(messages).map(|one| &one.program)
-    }
-}
-
-impl Assertion {
-    fn rebased(&self, to: Workload) -> Self {
-        let expression = self.expression.rebased(to);
-        Self {
-            about: paths::about(&expression.program),
-            message: paths::rebased_text(&self.message, to),
-            message_expression: self.message_expression.as_ref().map(|one| one.rebased(to)),
-            expression,
-        }
-    }
-}
-
-/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
-pub(in super::super) fn compile(
-    environments: &Environments,
-    cel: &Cel,
-    preconditions: &[NamedExpression],
-    message: Option<&Placed<Text>>,
-    kinds: &[&str],
-) -> (Parts, Vec<Problem>) {
-    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new(), kinds };
-    let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
-    let mut environment = environments.environment(given);
-    let mut without_authorizer = environments.environment(Given { authorizer: false, ..given });
-    let mut variables: Vec<Variable> = Vec::new();
-    for one in &cel.variables {
-        if let Some(variable) = compiler.variable(one, &environment, &variables) {
-            let kind = variable.expression.program.result_type().clone();
-            environment = environment.variable_of(variable.name.clone(), kind.clone());
-            without_authorizer = without_authorizer.variable_of(variable.name.clone(), kind);
-            variables.push(variable);
-        }
-    }
-    let preconditions = compiler.conditions(preconditions, &environment);
-    let mut expressions = Vec::new();
-    for one in &cel.expressions {
-        let expression = compiler.condition(&one.expression, &environment);
-        let message_expression =
-            one.message_expression.as_ref().and_then(|text| compiler.message(text, &without_authorizer));
-        let Some(expression) = expression else { continue };
-        expressions.push(Assertion {
-            expression,
-            message: one.message.as_ref().or(message).map(|text| text.value.to_string()).unwrap_or_default(),
-            message_expression,
-            about: Vec::new(),
-        });
-    }
-    for one in &cel.audit_annotations {
-        compiler.expression(&one.expression, &environment, &[Kind::String, Kind::Null]);
-    }
-    for text in message.into_iter().chain(cel.expressions.iter().filter_map(|one| one.message.as_ref())) {
-        compiler.braces(text);
-    }
-    if cel.expressions.is_empty() {
-        let message = "there is no expression, and every object passes".to_owned();
-        compiler.problems.push(Problem::about(&code::CONSTANT_CEL, &cel.path, message, ""));
-    }
-    compiler.unused(&cel.variables);
-    let params = cel.params.as_ref().map(Params::compile);
-    (Parts { preconditions, variables, expressions, params, is_elsewhere: false }, compiler.problems)
-}
-
-/// Compiles the conditions under which the API server asks about an object at all.
-pub(in super::super) fn conditions(
-    environments: &Environments,
-    conditions: &[NamedExpression],
-) -> (Conditions, Vec<Problem>) {
-    let mut compiler = Compiler { problems: Vec::new(), read: Vec::new(), kinds: &[] };
-    let environment = environments.environment(Given { authorizer: true, ..Given::default() });
-    (Conditions(compiler.conditions(conditions, &environment)), compiler.problems)
-}
-
-struct Compiler<'k> {
-    problems: Vec<Problem>,
+/// Compiles the expressions of one policy and gathers what is wrong with them.
+pub(crate) struct Compiler<'k> {
+    pub(crate) problems: Vec<Problem>,
     /// The variables that something reads.
     read: Vec<String>,
-    /// What the rule is about.
+    /// The kinds that the policy is about, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
 }
 
-impl Compiler<'_> {
+impl<'k> Compiler<'k> {
+    /// Returns a compiler of expressions about objects of `kinds`.
+    pub(crate) fn new(kinds: &'k [&'k str]) -> Self {
+        Self { problems: Vec::new(), read: Vec::new(), kinds }
+    }
+
+    /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.
+    pub(crate) fn variables(
+        &mut self,
+        list: &[NamedExpression],
+        environments: &mut [&mut Environment],
+    ) -> Vec<Variable> {
+        let mut variables: Vec<Variable> = Vec::with_capacity(list.len());
+        for one in list {
+            let Some(environment) = environments.first() else { break };
+            let Some(variable) = self.variable(one, environment, &variables) else { continue };
+            let kind = variable.expression.program.result_type().clone();
+            for environment in environments.iter_mut() {
+                **environment = environment.clone().variable_of(variable.name.clone(), kind.clone());
+            }
+            variables.push(variable);
+        }
+        variables
+    }
+
+    /// Compiles what must hold; `message` is for what has none of its own.
+    pub(crate) fn assertions(
+        &mut self,
+        list: &[Validation],
+        environment: &Environment,
+        for_messages: &Environment,
+        message: Option<&Placed<Text>>,
+    ) -> Vec<Assertion> {
+        let mut assertions = Vec::with_capacity(list.len());
+        for one in list {
+            let expression = self.condition(&one.expression, environment);
+            let message_expression =
+                one.message_expression.as_ref().and_then(|text| self.message(text, for_messages));
+            let Some(expression) = expression else { continue };
+            assertions.push(Assertion {
+                expression,
+                message: one
+                    .message
+                    .as_ref()
+                    .or(message)
+                    .map(|text| text.value.to_string())
+                    .unwrap_or_default(),
+                message_expression,
+                about: Vec::new(),
+            });
+        }
+        for text in message.into_iter().chain(list.iter().filter_map(|one| one.message.as_ref())) {
+            self.braces(text);
+        }
+        assertions
+    }
+
+    /// Compiles what is said beside a decision.
+    pub(crate) fn annotations(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &Environment,
+    ) -> Vec<Condition> {
+        let mut annotations = Vec::with_capacity(list.len());
+        for one in list {
+            if let Some(expression) =
+                self.expression(&one.expression, environment, &[Kind::String, Kind::Null])
+            {
+                annotations.push(Condition { name: one.name.value.clone(), expression });
+            }
+        }
+        annotations
+    }
+
     fn variable(
         &mut self,
         one: &NamedExpression,
@@ -166,7 +134,12 @@ impl Compiler<'_> {
         Some(Variable { name: format!("variables.{}", one.name.value).into(), expression, depth })
     }
 
-    fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<Condition> {
+    /// Compiles what must hold before anything else is asked.
+    pub(crate) fn conditions(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &Environment,
+    ) -> Vec<Condition> {
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.condition(&one.expression, environment) {
@@ -282,7 +255,8 @@ impl Compiler<'_> {
         }
     }
 
-    fn unused(&mut self, variables: &[NamedExpression]) {
+    /// Reports the variables that nothing has read.
+    pub(crate) fn unused(&mut self, variables: &[NamedExpression]) {
         for one in variables {
             let name = format!("variables.{}", one.name.value);
             if !self.read.contains(&name) {

@@ -3,7 +3,7 @@
 use kubewright_lang::cel::{ANY, Change, Program};
 use kubewright_value::{Step, Text};
 
-use crate::kyverno::source::Workload;
+use crate::workload::Workload;
 
 /// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
