@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 pub use collection::{Entries, List, MapVal};
 pub(super) use convert::exact_integer;
-use kubewright_value::Text;
 use kubewright_value::duration::Duration;
+use kubewright_value::{Text, Value};
 
 use super::time::Timestamp;
 
@@ -69,9 +69,19 @@ pub trait Opaque: fmt::Debug + Send + Sync {
         1
     }
 
+    /// Returns the value of a field, which is zero or empty where it is not set; nothing when there is no such field.
+    fn field(&self, _: &str) -> Option<Val<'static>> {
+        None
+    }
+
     /// Returns what `string()` makes of it, if that is allowed.
     fn to_text(&self) -> Option<String> {
         None
+    }
+
+    /// Returns what stands for it in JSON, if anything can.
+    fn to_json(&self) -> Option<Value> {
+        self.to_text().map(Value::from)
     }
 }
 
