@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId};
+use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Text};
 
 use super::evaluate::{Judge, Surroundings};
@@ -54,7 +55,8 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         draft.check();
     }
     let given = Given { namespace: true, ..Given::default() };
-    let checks = draft.checks(environments, given, Wording::Policy);
+    let home = draft.policy.namespace.as_ref().map(|namespace| environments.within(namespace));
+    let checks = draft.checks(home.as_ref().unwrap_or(environments), given, Wording::Policy);
     let kind = super::field(document, "kind");
     let excused: Vec<Exception> = exceptions
         .iter()
@@ -65,6 +67,7 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         actions: settings.actions,
         exceptions: excused.clone(),
         mode: Some(settings.mode),
+        inputs: environments.inputs,
         occasions: Occasions { admission: settings.is_admission, background: settings.is_background },
         ..Parts::default()
     };
@@ -119,6 +122,7 @@ struct Parts {
     /// Nothing for a policy of the API server.
     mode: Option<Mode>,
     workload: Option<Workload>,
+    inputs: Inputs,
     occasions: Occasions,
 }
 
@@ -229,6 +233,7 @@ impl Draft {
             params: parts.params,
             exceptions: parts.exceptions,
             actions: parts.actions,
+            inputs: parts.inputs,
             surroundings: match parts.mode {
                 None => Surroundings::ApiServer,
                 Some(mode) => Surroundings::Policy(mode),

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, RequestProgram};
+use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::exceptions::{Exception, Excused, excused};
@@ -29,6 +30,7 @@ pub(super) struct Judge {
     pub(super) exceptions: Vec<Exception>,
     pub(super) actions: Actions,
     pub(super) surroundings: Surroundings,
+    pub(super) inputs: Inputs,
     /// Why it cannot run.
     pub(super) broken: Option<Text>,
 }
@@ -90,7 +92,8 @@ impl Judge {
             Excused::Partly(allowed) => allowed,
         };
         let spent = Cell::new(0);
-        let subject = Subject { exceptions: &allowed, ..Subject::of(object, LISTS, &spent) };
+        let inputs = self.inputs;
+        let subject = Subject { exceptions: &allowed, inputs, ..Subject::of(object, LISTS, &spent) };
         let Some(params) = &self.params else {
             return self.effect(self.checks.judge(&subject, evaluation, notes));
         };
@@ -98,7 +101,7 @@ impl Judge {
         let found = params.find(&evaluation.request.namespace, world, evaluation.budget)?;
         let mut effect = Effect::Pass(Text::default());
         for params in &found {
-            let subject = Subject { params, exceptions: &allowed, ..Subject::of(object, LISTS, &spent) };
+            let subject = Subject { params, ..subject };
             effect = self.effect(self.checks.judge(&subject, evaluation, notes))?;
             if let Effect::Fail { .. } = effect {
                 break;

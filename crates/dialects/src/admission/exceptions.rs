@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
-use kubewright_lang::cel::Timestamp;
+use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::diagnostics as code;
@@ -23,6 +23,7 @@ pub(super) struct Exception {
     values: Vec<Text>,
     is_pass: bool,
     priority: i64,
+    inputs: Inputs,
 }
 
 /// What exceptions lead to for one object.
@@ -82,7 +83,8 @@ fn compile(
     }
     let source::Exception { key, policies, images, values, is_pass, priority, .. } = exception;
     let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
-    (Some(Exception { key, policies, conditions, images, values, is_pass, priority }), diagnostics)
+    let inputs = environments.inputs;
+    (Some(Exception { key, policies, conditions, images, values, is_pass, priority, inputs }), diagnostics)
 }
 
 /// Without a clock nothing ends.
@@ -123,7 +125,7 @@ pub(super) fn excused(
     let (mut keys, mut images, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for exception in exceptions {
         let spent = Cell::new(0);
-        let subject = Subject::of(object, ("exception", ""), &spent);
+        let subject = Subject { inputs: exception.inputs, ..Subject::of(object, ("exception", ""), &spent) };
         match are_met(&exception.conditions, &subject, evaluation, notes) {
             Asked::Met => {}
             Asked::NotMet => continue,

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_lang::cel::Val;
+use kubewright_lang::cel::{Inputs, Val};
 use kubewright_value::{Step, Text, Value};
 
 use super::request::objects;
@@ -28,6 +28,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) lists: (&'static str, &'static str),
     /// What was spent on the object already.
     pub(crate) spent: &'a Cell<u64>,
+    /// What no function can know by itself.
+    pub(crate) inputs: Inputs,
 }
 
 /// What came of everything that was asked.
@@ -70,7 +72,7 @@ pub(crate) enum Asked {
 impl<'a> Subject<'a> {
     /// Returns an object that is judged with nothing besides.
     pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<u64>) -> Self {
-        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent }
+        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent, inputs: Inputs::default() }
     }
 }
 
@@ -172,6 +174,7 @@ fn scope<'a>(
         values: Vec::new(),
         made: OnceCell::new(),
         spent: subject.spent,
+        inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
         unanswered: RefCell::new(None),
     }

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
-use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Val, Variables};
+use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
 use kubewright_value::{Map, Value};
 
 use super::request::resource_of;
@@ -36,6 +36,7 @@ pub(super) struct Scope<'a> {
     pub(super) values: Vec<OnceCell<Result<Val<'a>, Failure>>>,
     pub(super) made: OnceCell<Value>,
     pub(super) spent: &'a Cell<u64>,
+    pub(super) inputs: Inputs,
     pub(super) notes: RefCell<Notes>,
     /// What the world does not know, and somebody asked for.
     pub(super) unanswered: RefCell<Option<EvalError>>,
@@ -78,7 +79,7 @@ impl<'a> Scope<'a> {
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let remaining = RULE_LIMIT.saturating_sub(self.spent.get());
         let mut cost = Cost::new(EXPRESSION_LIMIT.min(remaining));
-        let bindings = Bindings::new().with_variables(self).with_host(self);
+        let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
         self.spent.set(self.spent.get().saturating_add(cost.used()));
         result
