@@ -1,9 +1,10 @@
 //! The policies of a test: what each document says it is, and its rules, compiled.
 
-use kubewright_engine::{Diagnostic, Dialect, Engine, nearest};
+use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
+use crate::given::is_rule;
 
 /// Methods of validate rules that nobody can run yet.
 const UNSUPPORTED_METHODS: &[&str] = &["manifests"];
@@ -112,6 +113,11 @@ impl Policy {
         })
     }
 
+    /// Returns whether a row that names `wanted` is about `rule`. A policy that is one rule has no name for it.
+    pub(super) fn is_meant(&self, wanted: Option<&str>, rule: &RuleId) -> bool {
+        wanted.is_none_or(|name| !has_rules(&self.kind) || is_rule(&rule.rule, name))
+    }
+
     /// Returns why the rules `parts` cannot run, if one cannot.
     pub(super) fn mistake(&self, parts: &[&Part]) -> Option<String> {
         let is_in = |problem: &&Diagnostic, part: &Part| {
@@ -143,7 +149,7 @@ impl Policy {
 
 /// Returns whether the rule called `part` is the one called `rule`, or was made automatically from it.
 fn is_of(part: &str, rule: &str) -> bool {
-    crate::given::is_rule(rule, part)
+    is_rule(rule, part)
 }
 
 fn is_policy(document: &Document) -> bool {

@@ -16,7 +16,7 @@ use super::super::run::{CaseResult, RuleName};
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
-use crate::given::{GivenWorld, UserInfo, is_rule};
+use crate::given::{GivenWorld, UserInfo};
 use crate::request;
 use crate::review::path_text;
 use crate::rules;
@@ -215,7 +215,7 @@ impl<'a> Bench<'a> {
                 decision
             }
         };
-        let of_row = |outcome: &&Outcome| row.is_about(&outcome.rule);
+        let of_row = |outcome: &&Outcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
         let outcomes: Vec<&Outcome> = decision.outcomes.iter().filter(of_row).collect();
         if self.has_coverage {
             let settings = Settings { is_traced: true, ..Settings::default() };
@@ -245,8 +245,9 @@ impl<'a> Bench<'a> {
             operation = request.operation;
             let settings = Settings { is_traced: true, ..Settings::default() };
             let traced = policy.engine.decide(&request, self.world, &settings);
-            let of_row = traced.outcomes.iter().find(|outcome| row.is_about(&outcome.rule));
-            let rule = policy.engine.rules().iter().find(|rule| row.is_about(&rule.id));
+            let is_meant = |rule: &RuleId| policy.is_meant(row.rule.as_deref(), rule);
+            let of_row = traced.outcomes.iter().find(|outcome| is_meant(&outcome.rule));
+            let rule = policy.engine.rules().iter().find(|rule| is_meant(&rule.id));
             reason = match (of_row, rule) {
                 (Some(outcome), _) => match outcome.trace.as_deref().map(missed) {
                     Some(missed) if !missed.is_empty() => {
@@ -277,12 +278,6 @@ impl<'a> Bench<'a> {
             user.place(&mut request);
         }
         request
-    }
-}
-
-impl Row {
-    fn is_about(&self, rule: &RuleId) -> bool {
-        self.rule.as_deref().is_none_or(|name| is_rule(&rule.rule, name))
     }
 }
 
