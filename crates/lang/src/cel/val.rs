@@ -74,6 +74,11 @@ pub trait Opaque: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns whether nothing in it is set.
+    fn is_zero(&self) -> bool {
+        false
+    }
+
     /// Returns what `string()` makes of it, if that is allowed.
     fn to_text(&self) -> Option<String> {
         None
@@ -283,7 +288,8 @@ impl<'a> Val<'a> {
             Self::Map(map) => map.is_empty(),
             Self::Timestamp(time) => *time == Timestamp::ZERO,
             Self::Duration(duration) => duration.nanoseconds() == 0,
-            Self::Type(_) | Self::Opaque(_) | Self::Optional(Some(_)) => false,
+            Self::Opaque(value) => value.is_zero(),
+            Self::Type(_) | Self::Optional(Some(_)) => false,
         }
     }
 }

@@ -18,6 +18,7 @@
 //! namespace is empty for what is in none. An error of the world becomes an error of the expression.
 
 mod certificates;
+mod checks;
 mod contexts;
 mod documents;
 mod hashes;
@@ -32,6 +33,9 @@ mod users;
 mod zip;
 
 pub use certificates::CERTIFICATES;
+pub use checks::{
+    Answer, ENVOY_CHECKS, ENVOY_RESPONSE_TYPE, HTTP_CHECKS, HTTP_RESPONSE_TYPE, envoy_request, http_request,
+};
 pub use contexts::{CONTEXTS, GLOBAL_CONTEXT, IMAGE_DATA};
 pub use documents::DOCUMENTS;
 pub use hashes::HASHES;
@@ -46,6 +50,8 @@ pub use times::TIMES;
 pub use transform::TRANSFORM;
 pub use users::USERS;
 pub use zip::ZIP;
+
+use std::borrow::Cow;
 
 use kubewright_value::{Text, Value};
 
@@ -127,14 +133,19 @@ fn texts(arguments: &[Val<'_>], index: usize) -> Result<Value, Failure> {
     if is_good { Ok(found) } else { Err(Failure::mismatch()) }
 }
 
-/// Returns the text that the argument at `index` is or holds.
-fn held_text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v str, Failure> {
+/// Returns the text that the argument at `index` is, holds or is written as.
+fn held_text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow<'v, str>, Failure> {
     let mut value = arguments.get(index).ok_or_else(Failure::mismatch)?;
     while let Val::Optional(Some(held)) = value {
         value = held;
     }
-    let found = value.type_name();
-    value.as_str().ok_or_else(|| Failure::type_error(format!("a text is needed, found `{found}`")))
+    if let Val::Opaque(object) = value
+        && let Some(Value::String(text)) = object.to_json()
+    {
+        return Ok(Cow::Owned(text.to_string()));
+    }
+    let bad = || Failure::type_error(format!("a text is needed, found `{}`", value.type_name()));
+    value.as_str().map(Cow::Borrowed).ok_or_else(bad)
 }
 
 /// Returns JSON with all numbers as doubles, which is what a reader without a type in mind makes of them.

@@ -27,8 +27,9 @@ pub(super) fn yaml() -> Val<'static> {
 fn add(functions: &mut Functions) {
     functions.add(
         Overload::method("unmarshal", &[JSON, Kind::Any], Kind::Any, |arguments, call| {
-            let text = charged(held_text(arguments, 1)?, call)?;
-            let read = json::parse(text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
+            let text = held_text(arguments, 1)?;
+            charge(&text, call)?;
+            let read = json::parse(&text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
             Ok(Val::from(with_doubles(read)))
         })
         .help("the value that a JSON text says; all numbers are doubles"),
@@ -42,7 +43,8 @@ fn add(functions: &mut Functions) {
     );
     functions.add(
         Overload::method("parse", &[YAML, Kind::String], Kind::Any, |arguments, call| {
-            let text = charged(text(arguments, 1)?, call)?;
+            let text = text(arguments, 1)?;
+            charge(text, call)?;
             let read = yaml::parse(text).map_err(|error| Failure::value(format!("no YAML: {error}")))?;
             Ok(Val::from(with_doubles(read)))
         })
@@ -51,7 +53,6 @@ fn add(functions: &mut Functions) {
 }
 
 /// Reading makes at most a value for each character, and takes its time.
-fn charged<'t>(text: &'t str, call: &mut Call<'_, '_>) -> Result<&'t str, Failure> {
-    call.work(text.len())?;
-    Ok(text)
+fn charge(text: &str, call: &mut Call<'_, '_>) -> Result<(), Failure> {
+    Ok(call.work(text.len())?)
 }

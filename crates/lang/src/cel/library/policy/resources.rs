@@ -4,7 +4,7 @@ use std::any::Any;
 
 use kubewright_value::{Text, Value};
 
-use super::{Library, Macros, ask, json, opaque, text, texts};
+use super::{Library, Macros, ask, opaque, text, texts};
 use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Opaque, Val};
@@ -157,11 +157,11 @@ fn post<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, F
             if opaque::<Resources>(arguments, 0)?.namespace.is_none() =>
         {
             let question = [value_of(version)?, value_of(resource)?, value("")];
-            (question, json(std::slice::from_ref(object), 0)?)
+            (question, object_of(object)?)
         }
         _ => {
             let (question, rest) = place(arguments)?;
-            (question, json(rest, 0)?)
+            (question, object_of(rest.first().ok_or_else(Failure::mismatch)?)?)
         }
     };
     ask(call, RESOURCE_POST, &[&question[..], &[object]].concat(), "failed to create resource")
@@ -189,6 +189,15 @@ fn place<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<([Value; 3], &'v [Val<'a>])
         None => (value(text(arguments, used)?), used + 1),
     };
     Ok(([version, resource, namespace], arguments.get(used..).unwrap_or_default()))
+}
+
+/// Returns a map whose keys are texts as JSON.
+fn object_of(argument: &Val<'_>) -> Result<Value, Failure> {
+    let Val::Map(map) = argument else { return Err(Failure::mismatch()) };
+    if map.iter().any(|(key, _)| key.as_str().is_none()) {
+        return Err(Failure::mismatch());
+    }
+    argument.to_value().map_err(Failure::value)
 }
 
 fn value_of(argument: &Val<'_>) -> Result<Value, Failure> {

@@ -37,6 +37,10 @@ impl Opaque for ServiceAccount {
         other.as_any().downcast_ref() == Some(self)
     }
 
+    fn is_zero(&self) -> bool {
+        self.name.is_empty() && self.namespace.is_empty()
+    }
+
     /// What is empty is left out.
     fn to_json(&self) -> Option<Value> {
         let fields = [("name", &self.name), ("namespace", &self.namespace)];

@@ -54,7 +54,7 @@ impl Writer {
                 return self.nested(|writer| writer.value(&value, call));
             }
         }
-        Ok(call.work(1 + (self.out.len() - start) / 2)?)
+        Ok(call.work(4 + (self.out.len() - start) / 2)?)
     }
 
     fn plain(&mut self, shown: impl std::fmt::Display) {
