@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId};
-use kubewright_lang::cel::Inputs;
+use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
+use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text};
 
 use super::evaluate::{Judge, Surroundings};
@@ -54,9 +55,19 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
     if settings.mode == Mode::Kubernetes {
         draft.check();
     }
-    let given = Given { namespace: true, ..Given::default() };
-    let home = draft.policy.namespace.as_ref().map(|namespace| environments.within(namespace));
-    let checks = draft.checks(home.as_ref().unwrap_or(environments), given, Wording::Policy);
+    let environments = match (settings.mode, &draft.policy.namespace) {
+        (Mode::Http, _) => &environments.http(),
+        (Mode::Envoy, _) => &environments.envoy(),
+        (_, Some(namespace)) => &environments.within(namespace),
+        (_, None) => environments,
+    };
+    let checks = match settings.mode {
+        Mode::Kubernetes | Mode::Json => {
+            draft.checks(environments, Given { namespace: true, ..Given::default() }, Wording::Policy)
+        }
+        Mode::Http => draft.responses(environments, HTTP_RESPONSE_TYPE),
+        Mode::Envoy => draft.responses(environments, ENVOY_RESPONSE_TYPE),
+    };
     let kind = super::field(document, "kind");
     let excused: Vec<Exception> = exceptions
         .iter()
@@ -159,7 +170,26 @@ impl Draft {
             wording,
             ..Checks::default()
         };
-        compiler.unused(&policy.variables);
+        self.finish(compiler);
+        checks
+    }
+
+    /// Returns what answers requests with answers of `kind`.
+    fn responses(&mut self, environments: &Environments, kind: Kind) -> Checks {
+        let policy = &self.policy;
+        let mut compiler = Compiler::new(&[]);
+        let mut environment = environments.environment(Given::default());
+        let conditions = compiler.conditions(&policy.conditions, &environment);
+        let variables = compiler.variables(&policy.variables, &mut [&mut environment]);
+        let leniency = if policy.is_fail_closed { Leniency::None } else { Leniency::Everything };
+        let assertions = compiler.responses(&policy.validations, &environment, kind);
+        self.finish(compiler);
+        Checks { conditions, variables, assertions, leniency, ..Checks::default() }
+    }
+
+    /// Reports what is wrong with the expressions of a policy.
+    fn finish(&mut self, mut compiler: Compiler<'_>) {
+        compiler.unused(&self.policy.variables);
         let problems = compiler.problems;
         let document = Arc::clone(&self.document);
         self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(&document)));
@@ -174,7 +204,6 @@ impl Draft {
             let location = document.locate(&name.path);
             self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_NAME, message, location));
         }
-        checks
     }
 
     fn bindings(&mut self, beside: &[Document]) -> Vec<Binding> {

@@ -10,7 +10,7 @@ use kubewright_value::{Document, Step, Text, Value};
 use super::exceptions::{Exception, Excused, excused};
 use super::matching::Matcher;
 use super::source::{Actions, Mode};
-use crate::cel::{Checks, Finding, Params, Subject, Violation};
+use crate::cel::{Checks, Finding, Form, Params, Response, Subject, Violation};
 use crate::notes::Notes;
 use crate::trace;
 
@@ -46,10 +46,12 @@ impl RequestProgram for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.surroundings {
             Surroundings::Policy(Mode::Json) => return Ok(Applies::Yes),
-            Surroundings::Policy(Mode::Http | Mode::Envoy) if !evaluation.request.kind.kind.is_empty() => {
-                return Ok(Applies::Outside("the policy is about requests over HTTP".into()));
+            Surroundings::Policy(Mode::Http) => {
+                return Ok(about(is_request(object, &ENVOY_FIELDS), "requests over HTTP"));
             }
-            Surroundings::Policy(Mode::Http | Mode::Envoy) => return Ok(Applies::Yes),
+            Surroundings::Policy(Mode::Envoy) => {
+                return Ok(about(is_request(object, &HTTP_FIELDS), "requests of Envoy"));
+            }
             Surroundings::ApiServer | Surroundings::Policy(Mode::Kubernetes) => {}
         }
         let Some(matcher) = &self.matcher else {
@@ -87,13 +89,22 @@ impl Judge {
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<Effect, EvalError> {
-        let allowed = match excused(&self.exceptions, object, evaluation, notes)? {
+        let form = match self.surroundings {
+            Surroundings::Policy(Mode::Http) => Form::Http,
+            Surroundings::Policy(Mode::Envoy) => Form::Envoy,
+            _ => Form::Plain,
+        };
+        let allowed = match excused(&self.exceptions, object, form, evaluation, notes)? {
             Excused::Wholly { is_pass, keys } => return Ok(exempt(is_pass, keys)),
             Excused::Partly(allowed) => allowed,
         };
         let spent = Cell::new(0);
         let inputs = self.inputs;
         let subject = Subject { exceptions: &allowed, inputs, ..Subject::of(object, LISTS, &spent) };
+        if form != Form::Plain {
+            let subject = Subject { form, ..subject };
+            return self.answer(self.checks.respond(&subject, evaluation, notes));
+        }
         let Some(params) = &self.params else {
             return self.effect(self.checks.judge(&subject, evaluation, notes));
         };
@@ -108,6 +119,27 @@ impl Judge {
             }
         }
         Ok(effect)
+    }
+
+    fn answer(&self, response: Response) -> Result<Effect, EvalError> {
+        Ok(match response {
+            Response::None => skip("request does not match"),
+            Response::Given(answer, _) if answer.is_allowed => Effect::Pass("request allowed".into()),
+            Response::Given(answer, at) => Effect::Fail {
+                is_refusal: self.actions.denies,
+                location: Some(self.document.locate(&at)),
+                message: match self.surroundings {
+                    Surroundings::Policy(Mode::Envoy) => {
+                        format!("request denied with status code {}", answer.status)
+                    }
+                    _ => format!("request denied, reason: {}", answer.reason),
+                },
+                path: Vec::new(),
+                denial: None,
+            },
+            Response::Failed(message) => return Err(EvalError::new(message)),
+            Response::Error(error) => return Err(error),
+        })
     }
 
     fn effect(&self, finding: Finding) -> Result<Effect, EvalError> {
@@ -127,6 +159,26 @@ impl Judge {
             Finding::Error(error) => return Err(error),
         })
     }
+}
+
+/// What the attributes of a request have that Envoy asks about, and of no other.
+const ENVOY_FIELDS: [&str; 3] = ["request", "source", "destination"];
+
+/// What the attributes of a request over HTTP have, and of no other.
+const HTTP_FIELDS: [&str; 8] = ["method", "path", "host", "header", "query", "scheme", "protocol", "body"];
+
+fn about(is_about: bool, what: &str) -> Applies {
+    match is_about {
+        true => Applies::Yes,
+        false => Applies::Outside(format!("the policy is about {what}").into()),
+    }
+}
+
+/// Returns whether an object, which is of no kind, is a request that is not of the sort with the fields `others`.
+fn is_request(object: &Value, others: &[&str]) -> bool {
+    let attributes = object.get("attributes").and_then(Value::as_object);
+    object.get("kind").is_none()
+        && attributes.is_some_and(|found| !others.iter().any(|field| found.get(field).is_some()))
 }
 
 fn exempt(is_pass: bool, exceptions: Vec<Text>) -> Effect {

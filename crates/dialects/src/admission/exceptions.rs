@@ -9,7 +9,7 @@ use kubewright_value::{Document, Map, Text, Value};
 use super::diagnostics as code;
 use super::source::{self, read_exception};
 use crate::Options;
-use crate::cel::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
+use crate::cel::{Asked, Compiler, Condition, Environments, Form, Given, Problem, Subject, are_met};
 use crate::notes::Notes;
 
 /// A compiled exception.
@@ -118,6 +118,7 @@ impl Exception {
 pub(super) fn excused(
     exceptions: &[Exception],
     object: &Value,
+    form: Form,
     evaluation: &Evaluation<'_>,
     notes: &mut Notes,
 ) -> Result<Excused, EvalError> {
@@ -125,7 +126,8 @@ pub(super) fn excused(
     let (mut keys, mut images, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for exception in exceptions {
         let spent = Cell::new(0);
-        let subject = Subject { inputs: exception.inputs, ..Subject::of(object, ("exception", ""), &spent) };
+        let subject = Subject::of(object, ("exception", ""), &spent);
+        let subject = Subject { inputs: exception.inputs, form, ..subject };
         match are_met(&exception.conditions, &subject, evaluation, notes) {
             Asked::Met => {}
             Asked::NotMet => continue,

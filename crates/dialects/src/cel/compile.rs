@@ -104,6 +104,23 @@ impl<'k> Compiler<'k> {
         assertions
     }
 
+    /// Compiles what answers requests, with an answer of `kind` or with null.
+    pub(crate) fn responses(
+        &mut self,
+        list: &[Validation],
+        environment: &Environment,
+        kind: Kind,
+    ) -> Vec<Assertion> {
+        let mut responses = Vec::with_capacity(list.len());
+        for one in list {
+            if let Some(expression) = self.expression(&one.expression, environment, &[kind, Kind::Null]) {
+                let (message, message_expression, about) = (String::new(), None, Vec::new());
+                responses.push(Assertion { expression, message, message_expression, about });
+            }
+        }
+        responses
+    }
+
     /// Compiles what is said beside a decision.
     pub(crate) fn annotations(
         &mut self,

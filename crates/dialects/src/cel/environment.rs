@@ -40,6 +40,16 @@ impl Environments {
         Self { inputs: self.inputs, ..Self::of(Environment::policy_in(namespace.clone())) }.with_exceptions()
     }
 
+    /// Returns what a policy gives expressions that answers requests over HTTP.
+    pub(crate) fn http(&self) -> Self {
+        Self { base: Environment::http_check(), inputs: self.inputs }
+    }
+
+    /// Returns what a policy gives expressions that answers requests of Envoy.
+    pub(crate) fn envoy(&self) -> Self {
+        Self { base: Environment::envoy_check(), inputs: self.inputs }
+    }
+
     /// Returns what `base` gives, and the request.
     pub(crate) fn of(base: Environment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", Type::of(Kind::Map));

@@ -66,7 +66,8 @@ impl Scope<'_> {
                     Query::Api(_) | Query::Object(_) => "the objects or `apiCallResponses`",
                 };
                 let mut error = EvalError::unanswered(query);
-                error.message = format!("{}: give it in {how} of a `--world` file or of the test", error.message);
+                error.message =
+                    format!("{}: give it in {how} of a `--world` file or of the test", error.message);
                 let message = error.message.clone();
                 self.unanswered.borrow_mut().get_or_insert(error);
                 Err(message)

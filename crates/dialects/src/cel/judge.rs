@@ -7,7 +7,7 @@ use kubewright_lang::cel::{Inputs, Val};
 use kubewright_value::{Step, Text, Value};
 
 use super::request::objects;
-use super::scope::{Namespace, Scope, Stopped};
+use super::scope::{Form, Namespace, Scope, Stopped};
 use super::{Assertion, Checks, Condition, Leniency, Wording};
 use crate::notes::Notes;
 
@@ -20,6 +20,7 @@ static NOTHING: Value = Value::Null;
 /// What is judged, and with what.
 pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Value,
+    pub(crate) form: Form,
     /// Null where there are none.
     pub(crate) params: &'a Value,
     /// What exceptions allow, as expressions read it; null where they cannot.
@@ -72,7 +73,15 @@ pub(crate) enum Asked {
 impl<'a> Subject<'a> {
     /// Returns an object that is judged with nothing besides.
     pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<u64>) -> Self {
-        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent, inputs: Inputs::default() }
+        Self {
+            object,
+            form: Form::Plain,
+            params: &NOTHING,
+            exceptions: &NOTHING,
+            lists,
+            spent,
+            inputs: Inputs::default(),
+        }
     }
 }
 
@@ -155,7 +164,7 @@ impl Condition {
     }
 }
 
-fn scope<'a>(
+pub(super) fn scope<'a>(
     object: &'a Value,
     old_object: &'a Value,
     subject: &Subject<'a>,
@@ -166,6 +175,7 @@ fn scope<'a>(
         request: evaluation.request,
         world: evaluation.world,
         object,
+        form: subject.form,
         old_object,
         params: subject.params,
         exceptions: subject.exceptions,
@@ -194,7 +204,7 @@ fn namespace<'a>(evaluation: &Evaluation<'a>) -> Namespace<'a> {
 }
 
 /// One that does not hold is enough, whether others fail or not.
-fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
+pub(super) fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
     let mut failures = Vec::new();
     for one in conditions {
         match scope.evaluate(&one.expression, || format!("{list} {}", one.name)) {

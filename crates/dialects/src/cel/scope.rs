@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
+use kubewright_lang::cel::library::policy::{envoy_request, http_request};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
 use kubewright_value::{Map, Value};
 
@@ -25,6 +26,7 @@ pub(super) struct Scope<'a> {
     pub(super) request: &'a Request,
     pub(super) world: &'a dyn World,
     pub(super) object: &'a Value,
+    pub(super) form: Form,
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
     pub(super) params: &'a Value,
@@ -40,6 +42,18 @@ pub(super) struct Scope<'a> {
     pub(super) notes: RefCell<Notes>,
     /// What the world does not know, and somebody asked for.
     pub(super) unanswered: RefCell<Option<EvalError>>,
+}
+
+/// What the object is to expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Form {
+    /// What it is written as.
+    #[default]
+    Plain,
+    /// A request over HTTP, all fields of which exist.
+    Http,
+    /// A request that Envoy asks about, all fields of which exist.
+    Envoy,
 }
 
 /// The namespace of an object.
@@ -174,7 +188,11 @@ impl<'a> Scope<'a> {
 impl<'a> Variables<'a> for Scope<'a> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
         Ok(Some(match name {
-            "object" => Val::borrowed(self.object),
+            "object" => match self.form {
+                Form::Plain => Val::borrowed(self.object),
+                Form::Http => http_request(self.object),
+                Form::Envoy => envoy_request(self.object),
+            },
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),

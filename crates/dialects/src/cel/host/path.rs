@@ -24,10 +24,7 @@ pub(super) fn of_object([version, resource, namespace, name]: [&str; 4]) -> Resu
 ///
 /// # Errors
 /// When one of them cannot be a part of a path.
-pub(super) fn of_list(
-    [version, resource, namespace]: [&str; 3],
-    labels: &Value,
-) -> Result<String, String> {
+pub(super) fn of_list([version, resource, namespace]: [&str; 3], labels: &Value) -> Result<String, String> {
     let (root, group, version) = match version.split_once('/') {
         None => ("api", "", version),
         Some((group, version)) if !version.contains('/') => ("apis", group, version),

@@ -59,6 +59,9 @@ const RESULT_FIELDS: &[&str] = &[
     "isImageValidatingPolicy",
 ];
 const SPEC_FIELDS: &[&str] = &["group", "version", "kind", "namespace", "subresource", "name"];
+/// The fields of payloads, with the evaluation mode of the policies that judge them.
+const PAYLOADS: [(&str, &str); 4] =
+    [("jsonPayload", "JSON"), ("jsonPayloads", "JSON"), ("httpPayloads", "HTTP"), ("envoyPayloads", "Envoy")];
 const RESULTS: &[&str] = &["pass", "fail", "skip", "warn", "error"];
 
 /// A test file.
@@ -72,7 +75,7 @@ pub(super) struct TestFile {
     /// Files of objects that rules look up.
     pub(super) cluster_resources: Vec<String>,
     /// What is judged and is no Kubernetes object.
-    pub(super) payloads: Vec<String>,
+    pub(super) payloads: Vec<Payload>,
     /// A file of values.
     pub(super) variables: Option<String>,
     /// Values in the test file itself, which count instead of the file.
@@ -85,6 +88,15 @@ pub(super) struct TestFile {
     pub(super) has_answers: bool,
     pub(super) shared: Vec<Shared>,
     pub(super) rows: Vec<Row>,
+}
+
+/// A file that is judged as a whole.
+#[derive(Debug)]
+pub(super) struct Payload {
+    /// The evaluation mode of the policies that judge it.
+    pub(super) mode: &'static str,
+    /// As it is written, which is also its name.
+    pub(super) path: String,
 }
 
 /// What is expected of a policy for some resources.
@@ -139,9 +151,9 @@ fn file(reader: &mut Reader<'_>, document: &Document) -> TestFile {
     let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).map(str::to_owned);
     let mut answers = Answers::default();
     answers.read_calls(reader);
-    let mut payloads = reader.texts("jsonPayload");
-    for field in ["jsonPayloads", "httpPayloads", "envoyPayloads"] {
-        payloads.extend(reader.texts(field));
+    let mut payloads = Vec::new();
+    for (field, mode) in PAYLOADS {
+        payloads.extend(reader.texts(field).into_iter().map(|path| Payload { mode, path }));
     }
     let mut others = reader.texts("targetResources");
     others.extend(reader.texts("paramResources"));
@@ -207,11 +219,6 @@ fn spec(reader: &mut Reader<'_>) -> Wanted {
 }
 
 impl Wanted {
-    /// Returns what is called `name`, wherever it is.
-    pub(super) fn named(name: &str) -> Self {
-        Self { text: name.to_owned(), name: name.to_owned(), ..Self::default() }
-    }
-
     fn new(text: &str) -> Self {
         let (namespace, name) = match text.split_once('/') {
             Some((namespace, name)) => (Some(namespace.to_owned()), name),

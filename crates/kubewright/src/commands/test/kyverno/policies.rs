@@ -13,6 +13,8 @@ const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
 /// Kinds of policies that are one rule and can run.
 const SUPPORTED_KINDS: &[&str] =
     &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
+/// The evaluation mode of policies that name none.
+const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
 const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
@@ -22,6 +24,8 @@ pub(super) struct Policy {
     /// Empty for a policy about the whole cluster.
     pub(super) namespace: Text,
     kind: Text,
+    /// What it is evaluated on.
+    mode: Text,
     parts: Vec<Part>,
     pub(super) engine: Engine,
     diagnostics: Vec<Diagnostic>,
@@ -74,6 +78,10 @@ impl Policy {
             name: text(&["metadata", "name"]).into(),
             namespace: text(&["metadata", "namespace"]).into(),
             kind: kind.into(),
+            mode: match text(&["spec", "evaluation", "mode"]) {
+                "" => KUBERNETES.into(),
+                mode => mode.into(),
+            },
             parts,
             engine: Engine::new(loaded.rules),
             diagnostics: loaded.diagnostics.into_iter().filter(Diagnostic::is_error).collect(),
@@ -111,6 +119,14 @@ impl Policy {
                 format!("policy `{}` has no rule `{rule}`; its rules are {}", self.name, names.join(", "))
             }
         })
+    }
+
+    /// Returns whether it judges an object, or the payload of policies of a mode. A policy about JSON judges both.
+    pub(super) fn judges(&self, payload: Option<&str>) -> bool {
+        match payload {
+            None => self.mode == KUBERNETES || self.mode == "JSON",
+            Some(mode) => self.mode == mode,
+        }
     }
 
     /// Returns whether a row that names `wanted` is about `rule`. A policy that is one rule has no name for it.

@@ -128,11 +128,7 @@ impl<'a> Bench<'a> {
     /// Returns the results of a row that cannot be judged.
     fn refused(&self, row: &Row, part: &Part, message: &str) -> Vec<CaseResult> {
         let nothing = [Wanted::default()];
-        let wanted = match (row.resources.as_slice(), self.objects.payloads.as_slice()) {
-            ([], []) => nothing.as_slice(),
-            ([], payloads) => payloads,
-            (resources, _) => resources,
-        };
+        let wanted = if row.resources.is_empty() { nothing.as_slice() } else { &row.resources };
         let refuse = |wanted: &Wanted| {
             let result = failed(row, part, wanted, message);
             let result = CaseResult { is_unsupported: part.unsupported.is_some(), ..result };
@@ -147,7 +143,9 @@ impl<'a> Bench<'a> {
 
     /// Judges a row that names no resource: by all objects that its rules say something about.
     fn all(&mut self, row: &Row, place: usize, part: &Part) -> Vec<CaseResult> {
-        let is_meant = |object: &&Object<'_>| row.kind.as_deref().is_none_or(|kind| object.kind() == kind);
+        let is_meant = |object: &&Object<'_>| {
+            object.payload.is_some() || row.kind.as_deref().is_none_or(|kind| object.kind() == kind)
+        };
         let objects: Vec<&Object<'a>> = self.objects.judged.iter().filter(is_meant).collect();
         let mut results = Vec::new();
         for object in objects {
@@ -204,7 +202,9 @@ impl<'a> Bench<'a> {
 
     /// Returns what the rules that a row is about said about `object`.
     fn outcomes(&mut self, row: &Row, place: usize, object: &Object<'a>) -> Vec<Said> {
-        let Some(policy) = self.policies.get(place) else { return Vec::new() };
+        let Some(policy) = self.policies.get(place).filter(|policy| policy.judges(object.payload)) else {
+            return Vec::new();
+        };
         let request = self.request(row, policy, object);
         let key = (place, std::ptr::from_ref(object) as usize, request.operation);
         let decision = match self.decisions.get(&key) {

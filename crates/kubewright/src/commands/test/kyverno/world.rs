@@ -24,7 +24,8 @@ pub(super) fn build(
     };
     let user = file.user.as_ref().and_then(|path| read.one(path, UserInfo::read));
     let mut answers = std::mem::take(&mut file.answers);
-    let mut found: Vec<Value> = objects.judged.iter().map(|object| object.request.object.clone()).collect();
+    let judged = objects.judged.iter().filter(|object| object.payload.is_none());
+    let mut found: Vec<Value> = judged.map(|object| object.request.object.clone()).collect();
     found.extend(objects.others.iter().cloned());
     let cluster = read.objects(&file.cluster_resources, &mut answers);
     found.extend(cluster);
