@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId};
+use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId, Scope};
 use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text};
@@ -252,7 +252,8 @@ impl Draft {
         let broken = self.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         let scope = match (&matcher, parts.mode) {
             (Some(matcher), None | Some(Mode::Kubernetes)) => matcher.scope(policy.namespace.as_ref()),
-            _ => kubewright_engine::Scope::default(),
+            (_, None | Some(Mode::Kubernetes)) => Scope::default(),
+            _ => Scope { payloads: true, ..Scope::default() },
         };
         let judge = Judge {
             document: Arc::clone(&self.document),

@@ -66,7 +66,7 @@ impl Matcher {
             None => NamespaceScope::Any,
         };
         // Resources are plurals, of which the kinds are not known.
-        Scope { kinds: KindScope::Any, namespaces, operations }
+        Scope { kinds: KindScope::Any, namespaces, operations, payloads: false }
     }
 }
 

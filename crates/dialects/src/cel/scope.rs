@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
-use kubewright_lang::cel::library::policy::{envoy_request, http_request};
+use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
 use kubewright_value::{Map, Value};
 
@@ -218,6 +218,10 @@ impl Variable {
 fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::EvalError>) -> Note {
     let (found, verdict) = match result {
         Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
+        Ok(value) if let Some(answer) = Answer::of(value) => match answer.is_allowed {
+            true => ("allowed".to_owned(), Seen::Yes),
+            false => ("denied".to_owned(), Seen::No),
+        },
         Ok(value) => (
             value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)),
             Seen::Done,

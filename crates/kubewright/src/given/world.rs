@@ -19,6 +19,8 @@ pub(crate) struct GivenWorld {
     manifests: Manifests,
     /// What alone answers calls, where the objects are not a whole cluster.
     excerpt: Option<Excerpt>,
+    /// Whether nothing but the manifests is known, so that what is missing there may well exist.
+    is_alone: bool,
 }
 
 /// The part of a cluster that somebody described for those who ask it.
@@ -47,7 +49,7 @@ impl GivenWorld {
         let namespaces = values.namespaces().cloned().collect::<Vec<_>>();
         let objects: Vec<Value> = objects.into_iter().chain(namespaces).collect();
         let manifests = Manifests { objects: objects.clone(), ..Manifests::default() };
-        Self { objects: ClosedWorld::new(objects), answers, values, manifests, excerpt: None }
+        Self { objects: ClosedWorld::new(objects), answers, values, manifests, excerpt: None, is_alone: false }
     }
 
     /// Returns this world, in which the objects are not a whole cluster: calls are answered from `described`, if
@@ -56,6 +58,11 @@ impl GivenWorld {
         let is_given = described.is_some();
         let objects = ClosedWorld::new(described.unwrap_or_default());
         Self { excerpt: Some(Excerpt { is_given, objects }), ..self }
+    }
+
+    /// Returns this world, in which an object that is missing may well exist, if `is_alone`.
+    pub(crate) fn alone(self, is_alone: bool) -> Self {
+        Self { is_alone, ..self }
     }
 
     /// Returns this world, in which calls and ConfigMaps are also answered from `inputs`; objects there that name no
@@ -110,10 +117,14 @@ impl World for GivenWorld {
             Query::Object(ObjectName { kind, .. }) => kind == "ConfigMap",
             _ => false,
         };
-        if is_among_manifests && !self.manifests.inputs.is_empty() {
-            return self.manifests.all().get(query);
+        let found = match is_among_manifests && !self.manifests.inputs.is_empty() {
+            true => self.manifests.all().get(query),
+            false => self.objects.get(query),
+        };
+        match (query, found) {
+            (Query::Api(_), Answer::Absent) if self.is_alone => Answer::Unknown,
+            (_, found) => found,
         }
-        self.objects.get(query)
     }
 
     fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {

@@ -32,18 +32,33 @@ pub(super) struct Policy {
 }
 
 /// A rule as the document has it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Part {
     /// Empty for a policy that is one rule.
     pub(super) name: Text,
     /// `validate`, `mutate`, … or the kind of a policy that is one rule.
     pub(super) sort: Text,
+    /// The rule language.
+    pub(super) dialect: &'static str,
     /// How a validate rule judges.
     pub(super) method: Option<&'static str>,
     /// What nobody can run yet.
     pub(super) unsupported: Option<String>,
     /// The lines it stands on, from and up to.
     lines: (u32, u32),
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self {
+            name: Text::default(),
+            sort: Text::default(),
+            dialect: "kyverno",
+            method: None,
+            unsupported: None,
+            lines: (0, 0),
+        }
+    }
 }
 
 /// Returns the policies of `books`, in the order in which they stand.
@@ -68,12 +83,15 @@ impl Policy {
     fn new(document: &Document, companions: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let kind = text(&["kind"]);
-        let parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
+        let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
             true => kubewright_dialects::load(dialects, &with_companions(document, companions)),
             false => kubewright_dialects::Loaded::default(),
         };
+        if let Some(rule) = loaded.rules.first() {
+            parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
+        }
         Self {
             name: text(&["metadata", "name"]).into(),
             namespace: text(&["metadata", "namespace"]).into(),
@@ -131,7 +149,12 @@ impl Policy {
 
     /// Returns whether a row that names `wanted` is about `rule`. A policy that is one rule has no name for it.
     pub(super) fn is_meant(&self, wanted: Option<&str>, rule: &RuleId) -> bool {
-        wanted.is_none_or(|name| !has_rules(&self.kind) || is_rule(&rule.rule, name))
+        wanted.is_none_or(|name| self.is_one_rule() || is_rule(&rule.rule, name))
+    }
+
+    /// Returns whether the whole policy is one rule.
+    pub(super) fn is_one_rule(&self) -> bool {
+        !has_rules(&self.kind)
     }
 
     /// Returns why the rules `parts` cannot run, if one cannot.
@@ -212,5 +235,5 @@ fn part(rule: &Value, lines: (u32, u32)) -> Part {
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
     let unsupported = method.filter(|method| UNSUPPORTED_METHODS.contains(method));
     let unsupported = unsupported.map(|method| format!("validate.{method}"));
-    Part { name, sort: "validate".into(), method, unsupported, lines }
+    Part { name, sort: "validate".into(), method, unsupported, lines, ..Part::default() }
 }

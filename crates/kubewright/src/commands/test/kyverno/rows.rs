@@ -188,7 +188,7 @@ impl<'a> Bench<'a> {
         }
         let mut result = failed(row, part, &Wanted::default(), &message);
         if let (Some(rule), Some(name)) = (&said.rule, &mut result.rule) {
-            name.traced = format!("{}/{}", rule.policy, rule.rule);
+            name.traced = rule.short();
         }
         let result = CaseResult {
             actual: said.status.to_string(),
@@ -233,7 +233,11 @@ impl<'a> Bench<'a> {
                 operation: request.operation,
             }
         };
-        outcomes.iter().map(said).collect()
+        match policy.is_one_rule() {
+            // Whatever it is split into, it is judged as a whole.
+            true => outcomes.iter().map(said).max_by_key(|said| badness(said.status)).into_iter().collect(),
+            false => outcomes.iter().map(said).collect(),
+        }
     }
 
     /// Says why the rules that a row is about say nothing about `object`.
@@ -321,7 +325,7 @@ fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult 
     let case =
         if wanted.text.is_empty() { rule_text.clone() } else { format!("{rule_text} on {}", wanted.text) };
     let rule = RuleName {
-        dialect: "kyverno",
+        dialect: part.dialect,
         policy: row.policy.as_str().into(),
         rule: row.rule.as_deref().map(Into::into),
         sort: Some(part.sort.clone()).filter(|sort| !sort.is_empty()),
