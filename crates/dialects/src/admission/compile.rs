@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId, Scope};
+use kubewright_engine::{
+    About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId, Scope, nearest,
+};
 use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text};
@@ -105,7 +107,11 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
         if !rules.iter().any(is_it) {
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
             let location = document.locate(&binding.policy.path);
-            let help = "load the ValidatingAdmissionPolicy beside it";
+            let policies = rules.iter().filter(|rule| rule.id.dialect == Native::NAME);
+            let help = match nearest(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
+            };
             diagnostics.push(Diagnostic::new(&code::BINDS_NOTHING, message, location).help(help));
         }
     }

@@ -1,9 +1,12 @@
 //! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
 
-use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope};
+use kubewright_engine::{
+    EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope, kind_of_resource,
+};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{Constraints, ResourceRule};
+use crate::fields::Placed;
 use crate::selector::LabelSelector;
 
 /// The label that every namespace has.
@@ -65,8 +68,17 @@ impl Matcher {
             Some(home) => NamespaceScope::Named(vec![home.clone()]),
             None => NamespaceScope::Any,
         };
-        // Resources are plurals, of which the kinds are not known.
-        Scope { kinds: KindScope::Any, namespaces, operations, payloads: false }
+        Scope { kinds: self.kinds(), namespaces, operations, payloads: false }
+    }
+
+    /// Resources are plurals, of which only those of Kubernetes have kinds that are known.
+    fn kinds(&self) -> KindScope {
+        let resources = self.rules.iter().flat_map(|rule| &rule.resources);
+        let kind = |resource: &Placed<Text>| kind_of_resource(&resource.value).map(Text::new);
+        match resources.map(kind).collect::<Option<Vec<Text>>>() {
+            Some(kinds) if !kinds.is_empty() => KindScope::Named(kinds),
+            _ => KindScope::Any,
+        }
     }
 }
 

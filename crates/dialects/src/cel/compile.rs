@@ -2,13 +2,18 @@
 
 use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program, Read};
+use kubewright_lang::cel::{
+    Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read,
+};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
 use super::source::{NamedExpression, Validation};
 use super::{Assertion, Condition, Expression, Variable, environment};
 use crate::fields::{Placed, within};
+
+/// What may be spent on finding out whether an expression always has the same result.
+const CONSTANT_LIMIT: u64 = 10_000;
 
 /// What is wrong with an expression, or probably so.
 #[derive(Debug)]
@@ -174,7 +179,7 @@ impl<'k> Compiler<'k> {
             let help = "compare it with something, such as `== true`";
             self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
         }
-        if expression.program.names().next().is_none() {
+        if is_constant(&expression.program) {
             let message = "the expression reads nothing, and always has the same result".to_owned();
             let help = "ask about `object`, `oldObject` or `request`";
             self.problems.push(Problem::about(&code::CONSTANT_CEL, &text.path, message, help));
@@ -282,6 +287,12 @@ impl<'k> Compiler<'k> {
             }
         }
     }
+}
+
+/// What asks the world, or for the time, has no result without them.
+fn is_constant(program: &Program) -> bool {
+    let mut cost = Cost::new(CONSTANT_LIMIT);
+    program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
 }
 
 fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) -> Problem {

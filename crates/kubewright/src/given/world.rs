@@ -49,7 +49,14 @@ impl GivenWorld {
         let namespaces = values.namespaces().cloned().collect::<Vec<_>>();
         let objects: Vec<Value> = objects.into_iter().chain(namespaces).collect();
         let manifests = Manifests { objects: objects.clone(), ..Manifests::default() };
-        Self { objects: ClosedWorld::new(objects), answers, values, manifests, excerpt: None, is_alone: false }
+        Self {
+            objects: ClosedWorld::new(objects),
+            answers,
+            values,
+            manifests,
+            excerpt: None,
+            is_alone: false,
+        }
     }
 
     /// Returns this world, in which the objects are not a whole cluster: calls are answered from `described`, if

@@ -102,10 +102,7 @@ fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
     if !row.path.is_empty() {
         properties.insert("path".into(), row.path.as_str().into());
     }
-    let mut result = Map::from([
-        ("source", Value::from("kubewright")),
-        ("policy", policy.clone().into()),
-    ]);
+    let mut result = Map::from([("source", Value::from("kubewright")), ("policy", policy.clone().into())]);
     if !row.rule.rule.is_empty() {
         result.insert("rule".into(), row.rule.rule.clone().into());
     }
