@@ -60,14 +60,13 @@ impl Scope<'_> {
             Answer::Absent => Ok(None),
             Answer::Unknown => {
                 let how = match &query {
-                    Query::Shared(_) => "`globalContextEntries`",
-                    Query::Image(_) => "`images`",
-                    Query::Http(_) => "`apiCallResponses`",
-                    Query::Api(_) | Query::Object(_) => "the objects or `apiCallResponses`",
+                    Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",
+                    Query::Image(_) => "in `images` of the test's context or a `--world` file",
+                    Query::Http(_) => "in `apiCallResponses` of the test or a `--world` file",
+                    Query::Api(_) | Query::Object(_) => "in the test's context or a `--world` file",
                 };
                 let mut error = EvalError::unanswered(query);
-                error.message =
-                    format!("{}: give it in {how} of a `--world` file or of the test", error.message);
+                error.message = format!("{}: give it {how}", error.message);
                 let message = error.message.clone();
                 self.unanswered.borrow_mut().get_or_insert(error);
                 Err(message)

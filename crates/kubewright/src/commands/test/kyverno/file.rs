@@ -58,6 +58,16 @@ const RESULT_FIELDS: &[&str] = &[
     "isDeletingPolicy",
     "isImageValidatingPolicy",
 ];
+/// Flags of a row, with the end of the kind of policy that they mean.
+const FLAGS: [(&str, &str); 7] = [
+    ("isValidatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
+    ("isMutatingAdmissionPolicy", "MutatingAdmissionPolicy"),
+    ("isImageValidatingPolicy", "ImageValidatingPolicy"),
+    ("isValidatingPolicy", "ValidatingPolicy"),
+    ("isMutatingPolicy", "MutatingPolicy"),
+    ("isGeneratingPolicy", "GeneratingPolicy"),
+    ("isDeletingPolicy", "DeletingPolicy"),
+];
 const SPEC_FIELDS: &[&str] = &["group", "version", "kind", "namespace", "subresource", "name"];
 /// The fields of payloads, with the evaluation mode of the policies that judge them.
 const PAYLOADS: [(&str, &str); 4] =
@@ -104,6 +114,8 @@ pub(super) struct Payload {
 pub(super) struct Row {
     /// `name` or `namespace/name`.
     pub(super) policy: String,
+    /// How the kind of the policy ends, where the row says so.
+    pub(super) policy_kind: Option<&'static str>,
     pub(super) rule: Option<String>,
     pub(super) result: String,
     pub(super) kind: Option<String>,
@@ -193,6 +205,7 @@ fn row(reader: &mut Reader<'_>) -> Row {
     resources.extend(reader.each("resourceSpecs", spec));
     Row {
         policy: reader.required_text("policy", "a result"),
+        policy_kind: FLAGS.iter().find(|(flag, _)| reader.flag(flag) == Some(true)).map(|(_, kind)| *kind),
         rule: reader.text("rule").filter(|rule| !rule.is_empty()),
         result: reader.word(field, "result", RESULTS).unwrap_or_default(),
         kind: reader.text("kind").filter(|kind| !kind.is_empty()),

@@ -117,6 +117,15 @@ impl Policy {
         }
     }
 
+    /// Returns whether a row may be about a policy of this kind: the kind ends as the row says, or it has the rule that
+    /// the row names.
+    pub(super) fn fits(&self, end: Option<&str>, rule: Option<&str>) -> bool {
+        match end {
+            Some(end) => self.kind == end || self.kind.strip_prefix("Namespaced") == Some(end),
+            None => rule.is_none_or(|_| self.parts(rule).is_ok()),
+        }
+    }
+
     /// Returns the rules that a row means by `rule`.
     ///
     /// # Errors

@@ -80,9 +80,13 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// When it or its rule does not exist or cannot run, with what is known of the rule.
     fn meant(&self, row: &Row) -> Result<usize, (Part, String)> {
-        let place = self.policies.iter().position(|policy| policy.is_called(&row.policy));
-        let (place, policy) = place
-            .and_then(|place| Some((place, self.policies.get(place)?)))
+        let policies = || self.policies.iter().enumerate();
+        let mut called = policies().filter(|(_, policy)| policy.is_called(&row.policy));
+        let first = called.clone().next();
+        // Several may have one name.
+        let (place, policy) = called
+            .find(|(_, policy)| policy.fits(row.policy_kind, row.rule.as_deref()))
+            .or(first)
             .ok_or_else(|| (Part::default(), self.no_policy(&row.policy)))?;
         let parts = policy.parts(row.rule.as_deref()).map_err(|message| (Part::default(), message))?;
         if let Some(part) = parts.iter().find(|part| part.unsupported.is_some()) {
