@@ -6,7 +6,6 @@ use kubewright_engine::{
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{Constraints, ResourceRule};
-use crate::fields::Placed;
 use crate::selector::LabelSelector;
 
 /// The label that every namespace has.
@@ -68,18 +67,24 @@ impl Matcher {
             Some(home) => NamespaceScope::Named(vec![home.clone()]),
             None => NamespaceScope::Any,
         };
-        Scope { kinds: self.kinds(), namespaces, operations, payloads: false }
+        let kinds = kinds(&self.rules).map_or(KindScope::Any, KindScope::Named);
+        Scope { kinds, namespaces, operations, payloads: false }
     }
+}
 
-    /// Resources are plurals, of which only those of Kubernetes have kinds that are known.
-    fn kinds(&self) -> KindScope {
-        let resources = self.rules.iter().flat_map(|rule| &rule.resources);
-        let kind = |resource: &Placed<Text>| kind_of_resource(&resource.value).map(Text::new);
-        match resources.map(kind).collect::<Option<Vec<Text>>>() {
-            Some(kinds) if !kinds.is_empty() => KindScope::Named(kinds),
-            _ => KindScope::Any,
+/// Returns the kinds of the resources that `rules` name; nothing where one of them may be of a kind that nobody knows.
+fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
+    let mut kinds: Vec<Text> = Vec::new();
+    for rule in rules {
+        let is_own = |group: &Text| !group.contains(['.', '*']) || group.ends_with(".k8s.io");
+        if !rule.groups.iter().all(is_own) {
+            return None;
+        }
+        for resource in &rule.resources {
+            kinds.push(kind_of_resource(resource.value.split('/').next()?)?.into());
         }
     }
+    (!kinds.is_empty()).then_some(kinds)
 }
 
 fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
