@@ -43,6 +43,19 @@ struct Said {
     operation: Operation,
 }
 
+/// Why a row cannot be judged.
+struct Refusal {
+    /// What is known of the rule.
+    part: Part,
+    message: String,
+}
+
+impl Refusal {
+    fn new(part: Option<&Part>, message: String) -> Box<Self> {
+        Box::new(Self { part: part.cloned().unwrap_or_default(), message })
+    }
+}
+
 impl<'a> Bench<'a> {
     pub(super) fn new(
         policies: &'a [Policy],
@@ -59,7 +72,7 @@ impl<'a> Bench<'a> {
     pub(super) fn run(&mut self, row: &Row) -> Vec<CaseResult> {
         let place = match self.meant(row) {
             Ok(place) => place,
-            Err((part, message)) => return self.refused(row, &part, &message),
+            Err(refusal) => return self.refused(row, &refusal.part, &refusal.message),
         };
         let part = self.part(place, row);
         if row.resources.is_empty() {
@@ -79,7 +92,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When it or its rule does not exist or cannot run, with what is known of the rule.
-    fn meant(&self, row: &Row) -> Result<usize, (Part, String)> {
+    fn meant(&self, row: &Row) -> Result<usize, Box<Refusal>> {
         let policies = || self.policies.iter().enumerate();
         let mut called = policies().filter(|(_, policy)| policy.is_called(&row.policy));
         let first = called.clone().next();
@@ -87,16 +100,14 @@ impl<'a> Bench<'a> {
         let (place, policy) = called
             .find(|(_, policy)| policy.fits(row.policy_kind, row.rule.as_deref()))
             .or(first)
-            .ok_or_else(|| (Part::default(), self.no_policy(&row.policy)))?;
-        let parts = policy.parts(row.rule.as_deref()).map_err(|message| (Part::default(), message))?;
+            .ok_or_else(|| Refusal::new(None, self.no_policy(&row.policy)))?;
+        let parts = policy.parts(row.rule.as_deref()).map_err(|message| Refusal::new(None, message))?;
         if let Some(part) = parts.iter().find(|part| part.unsupported.is_some()) {
             let what = part.unsupported.as_deref().unwrap_or_default();
-            return Err((Part::clone(part), format!("not supported yet: {what}")));
+            return Err(Refusal::new(Some(part), format!("not supported yet: {what}")));
         }
         match policy.mistake(&parts) {
-            Some(message) => {
-                Err((parts.first().map_or_else(Part::default, |part| Part::clone(part)), message))
-            }
+            Some(message) => Err(Refusal::new(parts.first().copied(), message)),
             None => Ok(place),
         }
     }
