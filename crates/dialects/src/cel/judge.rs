@@ -186,7 +186,7 @@ pub(super) fn scope<'a>(
         spent: subject.spent,
         inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
-        unanswered: RefCell::new(None),
+        unanswered: RefCell::default(),
     }
 }
 
