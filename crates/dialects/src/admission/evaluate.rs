@@ -195,3 +195,6 @@ fn exempt(is_pass: bool, exceptions: Vec<Text>) -> Effect {
 fn skip(message: &str) -> Effect {
     Effect::Skip { message: message.into(), exceptions: Vec::new() }
 }
+
+#[cfg(test)]
+mod tests;

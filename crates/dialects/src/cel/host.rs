@@ -165,6 +165,3 @@ fn image_data(said: Value) -> Value {
     let said = said.iter().filter(|(key, _)| *key != "identifier");
     said.map(|(key, value)| (word(key), value.clone())).collect::<Map>().into()
 }
-
-#[cfg(test)]
-mod tests;
