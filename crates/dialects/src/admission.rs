@@ -8,6 +8,7 @@ mod compile;
 mod diagnostics;
 mod evaluate;
 mod exceptions;
+mod extract;
 mod matching;
 mod source;
 

@@ -73,7 +73,12 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         draft.controllers(&settings);
         for generated in autogen::generate(&draft.policy, &settings) {
             let matcher = Some(Matcher::compile(&generated.constraints));
-            let parts = Parts { matcher, workload: Some(generated.workload), ..parts() };
+            let parts = Parts {
+                matcher,
+                workload: generated.workload,
+                looks_for_pods: generated.workload.is_none(),
+                ..parts()
+            };
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
@@ -119,6 +124,7 @@ struct Parts {
     /// Nothing for a policy of the API server.
     mode: Option<Mode>,
     workload: Option<Workload>,
+    looks_for_pods: bool,
     occasions: Occasions,
 }
 
@@ -233,6 +239,7 @@ impl Draft {
                 None => Surroundings::ApiServer,
                 Some(mode) => Surroundings::Policy(mode),
             },
+            looks_for_pods: parts.looks_for_pods,
             broken: broken
                 .map(|diagnostic| format!("the policy is not valid: {}", diagnostic.message).into()),
         };

@@ -8,7 +8,7 @@ codes! {
     NO_CONSTRAINTS "KW-A005" Error "a policy does not say what it is about";
     NO_VALIDATIONS "KW-A006" Error "a policy does not say what must hold";
     DUPLICATE_NAME "KW-A007" Error "two entries of a list have one name";
-    PARAMS_WITHOUT_KIND "KW-A008" Error "a binding has parameters and the policy has no kind for them";
+    PARAMS_WITHOUT_KIND "KW-A008" Warning "a binding has parameters and the policy has no kind for them";
     UNQUOTED_TEXT "KW-A020" Warning "a number or boolean where text is wanted";
     NO_OPERATIONS "KW-A021" Warning "a resource rule without operations";
     KIND_NOT_RESOURCE "KW-A022" Warning "a kind where the plural name of a resource is wanted";

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, RequestProgram};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Memory, RequestProgram};
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::exceptions::{Exception, Excused, excused};
+use super::exceptions::{Exception, Excused, Reported, excused};
+use super::extract;
 use super::matching::Matcher;
 use super::source::{Actions, Mode};
-use crate::cel::{Checks, Finding, Params, Subject, Violation};
+use crate::cel::{Checks, Finding, Leniency, Params, Subject, Violation};
 use crate::notes::Notes;
 use crate::trace;
 
@@ -29,6 +30,8 @@ pub(super) struct Judge {
     pub(super) exceptions: Vec<Exception>,
     pub(super) actions: Actions,
     pub(super) surroundings: Surroundings,
+    /// Whether what is judged are the Pods that an object describes somewhere.
+    pub(super) looks_for_pods: bool,
     /// Why it cannot run.
     pub(super) broken: Option<Text>,
 }
@@ -85,26 +88,86 @@ impl Judge {
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<Effect, EvalError> {
-        let allowed = match excused(&self.exceptions, object, evaluation, notes)? {
-            Excused::Wholly { is_pass, keys } => return Ok(exempt(is_pass, keys)),
-            Excused::Partly(allowed) => allowed,
+        let found = match self.looks_for_pods {
+            true => self.pods(object, evaluation, notes)?,
+            false => self.one(object, evaluation, notes)?,
         };
+        Ok(match found {
+            Found::Excused(reported) => exempt(reported),
+            Found::Effect(effect) => effect,
+        })
+    }
+
+    /// Judges the Pods that `object` describes. One that is not as it should be decides; one that is excused does not
+    /// excuse the others.
+    fn pods(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Found, EvalError> {
+        let request = evaluation.request;
+        let templates = extract::templates(object, evaluation.budget)?;
+        let old = extract::templates(&request.old_object, evaluation.budget)?;
+        if templates.is_empty() {
+            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let kind = format!("{}/{}", text("apiVersion"), text("kind"));
+            return Err(EvalError::new(format!("extraction mode: no pod template found in {kind}")));
+        }
+        let (mut passed, mut excused) = (None, None::<Reported>);
+        for template in &templates {
+            let before = old.iter().find(|old| old.path == template.path);
+            let request = template.request(request, before);
+            let memory = Memory::default();
+            let Evaluation { world, budget, tracer, .. } = evaluation;
+            let mut evaluation = Evaluation::new(&request, *world, budget, tracer, &memory);
+            let found = self.one(&request.object, &mut evaluation, notes);
+            match found.map_err(|error| error_at(error, &template.place()))? {
+                Found::Excused(reported) => excused.get_or_insert_default().add(reported),
+                Found::Effect(Effect::Fail { message, path, is_refusal, location, denial }) => {
+                    let message = format!("{message} (pod template at {})", template.place());
+                    let path = template.path.iter().cloned().chain(path).collect();
+                    let fail = Effect::Fail { message, path, is_refusal, location, denial };
+                    return Ok(Found::Effect(fail));
+                }
+                Found::Effect(effect @ Effect::Pass(_)) => passed = Some(Found::Effect(effect)),
+                Found::Effect(_) => {}
+            }
+        }
+        let excused = excused.map(Found::Excused);
+        Ok(passed.or(excused).unwrap_or_else(|| Found::Effect(skip("skip"))))
+    }
+
+    fn one(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Found, EvalError> {
         let spent = Cell::new(0);
-        let subject = Subject { exceptions: &allowed, ..Subject::of(object, LISTS, &spent) };
+        let is_alone = self.surroundings == Surroundings::Policy(Mode::Json);
+        let bare = |lists| Subject { is_alone, ..Subject::of(object, lists, &spent) };
+        let is_lenient = self.checks.leniency != Leniency::None;
+        let allowed =
+            match excused(&self.exceptions, is_lenient, &bare(("exception", "")), evaluation, notes)? {
+                Excused::Wholly(reported) => return Ok(Found::Excused(reported)),
+                Excused::Partly(allowed) => allowed,
+            };
+        let subject = Subject { exceptions: &allowed, ..bare(LISTS) };
         let Some(params) = &self.params else {
-            return self.effect(self.checks.judge(&subject, evaluation, notes));
+            return self.effect(self.checks.judge(&subject, evaluation, notes)).map(Found::Effect);
         };
         let world = evaluation.world;
         let found = params.find(&evaluation.request.namespace, world, evaluation.budget)?;
         let mut effect = Effect::Pass(Text::default());
         for params in &found {
-            let subject = Subject { params, exceptions: &allowed, ..Subject::of(object, LISTS, &spent) };
+            let subject = Subject { params, exceptions: &allowed, ..bare(LISTS) };
             effect = self.effect(self.checks.judge(&subject, evaluation, notes))?;
             if let Effect::Fail { .. } = effect {
                 break;
             }
         }
-        Ok(effect)
+        Ok(Found::Effect(effect))
     }
 
     fn effect(&self, finding: Finding) -> Result<Effect, EvalError> {
@@ -126,7 +189,14 @@ impl Judge {
     }
 }
 
-fn exempt(is_pass: bool, exceptions: Vec<Text>) -> Effect {
+/// What came of one object.
+enum Found {
+    Excused(Reported),
+    Effect(Effect),
+}
+
+fn exempt(reported: Reported) -> Effect {
+    let Reported { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {
         true => Effect::Pass(format!("rule is passed due to policy exception: {keys}").into()),
@@ -135,6 +205,11 @@ fn exempt(is_pass: bool, exceptions: Vec<Text>) -> Effect {
             exceptions,
         },
     }
+}
+
+fn error_at(mut error: EvalError, place: &str) -> EvalError {
+    error.message.push_str(&format!(" (pod template at {place})"));
+    error
 }
 
 fn skip(message: &str) -> Effect {

@@ -28,6 +28,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) lists: (&'static str, &'static str),
     /// What was spent on the object already.
     pub(crate) spent: &'a Cell<u64>,
+    /// Whether the object is all there is: nobody asked for anything to be done with it.
+    pub(crate) is_alone: bool,
 }
 
 /// What came of everything that was asked.
@@ -70,7 +72,33 @@ pub(crate) enum Asked {
 impl<'a> Subject<'a> {
     /// Returns an object that is judged with nothing besides.
     pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<u64>) -> Self {
-        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent }
+        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent, is_alone: false }
+    }
+}
+
+impl Subject<'_> {
+    /// Returns the object as it will be and as it was.
+    fn objects(&self, evaluation: &Evaluation<'_>) -> (Value, Value) {
+        match self.is_alone {
+            true => (self.object.clone(), Value::Null),
+            false => objects(evaluation.request, self.object),
+        }
+    }
+
+    /// A namespace is in no namespace.
+    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> Namespace<'e> {
+        let kind = &evaluation.request.kind;
+        if self.is_alone {
+            return Namespace::Known(&NOTHING);
+        }
+        if kind.group.is_empty() && kind.kind == "Namespace" {
+            return Namespace::None;
+        }
+        match evaluation.namespace() {
+            Ok(Some(namespace)) => Namespace::Known(namespace),
+            Ok(None) => Namespace::None,
+            Err(error) => Namespace::Unknown(error),
+        }
     }
 }
 
@@ -82,9 +110,9 @@ impl Checks {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Finding {
-        let (object, old_object) = objects(evaluation.request, subject.object);
+        let (object, old_object) = subject.objects(evaluation);
         let scope = Scope {
-            namespace: if self.needs_namespace { namespace(evaluation) } else { Namespace::None },
+            namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
             variables: &self.variables,
             values: Scope::unread(&self.variables),
             ..scope(&object, &old_object, subject, evaluation, notes)
@@ -112,20 +140,31 @@ impl Checks {
                 Err(finding) => return finding,
             }
         }
-        Finding::Holds(self.said(scope))
+        match self.said(scope) {
+            Ok(said) => Finding::Holds(said),
+            Err(finding) => finding,
+        }
     }
 
-    /// Returns what is said beside the decision; what cannot be said is left out.
-    fn said<'a>(&'a self, scope: &'a Scope<'a>) -> Vec<(Text, Text)> {
+    /// Returns what is said beside the decision. What cannot be said is as wrong as what does not hold.
+    fn said<'a>(&'a self, scope: &'a Scope<'a>) -> Result<Vec<(Text, Text)>, Finding> {
         let mut said = Vec::new();
         for one in &self.annotations {
-            if let Ok(value) = scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name))
-                && let Some(text) = value.as_str().filter(|text| !text.is_empty())
-            {
-                said.push((one.name.clone(), text.into()));
+            match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
+                Ok(value) => {
+                    if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
+                        said.push((one.name.clone(), text.into()));
+                    }
+                }
+                Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
+                Err(Stopped::Failed(message)) => {
+                    let at = one.expression.path.clone();
+                    return Err(Finding::Failed(Violation { message, path: Vec::new(), at, index: None }));
+                }
+                Err(Stopped::Error(error)) => return Err(Finding::Error(error)),
             }
         }
-        said
+        Ok(said)
     }
 }
 
@@ -136,9 +175,9 @@ pub(crate) fn are_met(
     evaluation: &Evaluation<'_>,
     notes: &mut Notes,
 ) -> Asked {
-    let (object, old_object) = objects(evaluation.request, subject.object);
+    let (object, old_object) = subject.objects(evaluation);
     let namespace = match conditions.iter().any(Condition::reads_namespace) {
-        true => namespace(evaluation),
+        true => subject.namespace(evaluation),
         false => Namespace::None,
     };
     let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
@@ -170,23 +209,10 @@ fn scope<'a>(
         namespace: Namespace::None,
         variables: &[],
         values: Vec::new(),
-        made: OnceCell::new(),
+        made: if subject.is_alone { OnceCell::from(Value::Null) } else { OnceCell::new() },
         spent: subject.spent,
         notes: RefCell::new(std::mem::take(notes)),
         unanswered: RefCell::new(None),
-    }
-}
-
-/// A namespace is in no namespace.
-fn namespace<'a>(evaluation: &Evaluation<'a>) -> Namespace<'a> {
-    let kind = &evaluation.request.kind;
-    if kind.group.is_empty() && kind.kind == "Namespace" {
-        return Namespace::None;
-    }
-    match evaluation.namespace() {
-        Ok(Some(namespace)) => Namespace::Known(namespace),
-        Ok(None) => Namespace::None,
-        Err(error) => Namespace::Unknown(error),
     }
 }
 
