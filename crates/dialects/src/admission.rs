@@ -4,6 +4,7 @@
 //! and from the API server, and why, is in `docs/dialects/admission.md`.
 
 mod autogen;
+mod check;
 mod compile;
 mod diagnostics;
 mod evaluate;

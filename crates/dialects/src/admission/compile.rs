@@ -9,7 +9,7 @@ use super::evaluate::{Judge, Surroundings};
 use super::exceptions::Exception;
 use super::matching::Matcher;
 use super::source::{self, Actions, Binding, Mode, Policy, Settings};
-use super::{Native, Policies, autogen, diagnostics as code};
+use super::{Native, Policies, autogen, check, diagnostics as code};
 use crate::cel::source::NamedExpression;
 use crate::cel::{Checks, Compiler, Environments, Given, Leniency, Params, Wording};
 use crate::fields::Placed;
@@ -22,6 +22,8 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
     let mut draft =
         Draft { dialect: Native::NAME, document: Arc::new(document.clone()), policy, diagnostics };
     draft.check();
+    let wrong = check::wording(&draft.policy, document);
+    draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
     let checks = draft.checks(environments, given, Wording::ApiServer);
     let bindings = draft.bindings(beside);
@@ -92,6 +94,8 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
         let (binding, wrong) = source::read_binding(document);
         diagnostics.extend(wrong);
         let Some(binding) = binding else { continue };
+        let constraints = binding.constraints.iter();
+        diagnostics.extend(constraints.flat_map(|one| check::constraints(one, None, document)));
         let is_it = |rule: &Rule| rule.id.dialect == Native::NAME && rule.id.policy == binding.policy.value;
         if !rules.iter().any(is_it) {
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
@@ -136,6 +140,10 @@ impl Draft {
             let message = "the policy does not say which resources it is about".to_owned();
             let help = "give `matchConstraints.resourceRules`";
             self.report(&code::NO_CONSTRAINTS, message, help);
+        }
+        if let Some(constraints) = &self.policy.constraints {
+            let home = self.policy.namespace.as_ref();
+            self.diagnostics.extend(check::constraints(constraints, home, &self.document));
         }
     }
 
