@@ -63,7 +63,7 @@ pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
 /// Returns the names of controllers that mean nothing.
 pub(super) fn unknown(settings: &Settings) -> Vec<Unknown> {
     let names = settings.controllers.iter().flatten();
-    names.filter_map(|name| unknown_name(name)).collect()
+    names.filter_map(unknown_name).collect()
 }
 
 fn unknown_name(name: &Placed<Text>) -> Option<Unknown> {

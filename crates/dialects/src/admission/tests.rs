@@ -299,7 +299,12 @@ fn pods_are_found_in_controllers_of_any_kind() {
 fn exceptions_excuse_what_fits_their_conditions() {
     let policy = pods("object.metadata.name == 'x'");
     let all = exception("e", "matchConditions: [{name: a, expression: has(object.spec)}]");
-    says_under(&policy, &[all.clone()], POD, "skip: rule is skipped due to policy exception: shop/e");
+    says_under(
+        &policy,
+        std::slice::from_ref(&all),
+        POD,
+        "skip: rule is skipped due to policy exception: shop/e",
+    );
     let none = exception("f", "matchConditions: [{name: a, expression: has(object.status)}]");
     says_under(&policy, &[none], POD, "fail: bad");
     let passed = exception("g", "reportResult: pass")

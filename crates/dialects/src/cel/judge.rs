@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_lang::cel::Val;
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Step, Value};
 
 use super::request::objects;
 use super::scope::{Namespace, Scope, Stopped};
@@ -35,8 +35,8 @@ pub(crate) struct Subject<'a> {
 /// What came of everything that was asked.
 #[derive(Debug)]
 pub(crate) enum Finding {
-    /// All of it holds; with what is said beside it.
-    Holds(Vec<(Text, Text)>),
+    /// All of it holds.
+    Holds,
     /// The conditions do not hold, so nothing else was asked.
     NotAsked,
     /// Something does not hold.
@@ -55,8 +55,6 @@ pub(crate) struct Violation {
     pub(crate) path: Vec<Step>,
     /// Where it was said, in the document.
     pub(crate) at: Vec<Step>,
-    /// Which of the list; nothing for a condition.
-    pub(crate) index: Option<usize>,
 }
 
 /// What came of conditions.
@@ -130,7 +128,7 @@ impl Checks {
             Asked::Failed(_) if self.leniency != Leniency::None => return Finding::NotAsked,
             Asked::Failed(message) => {
                 let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
-                return Finding::Failed(Violation { message, path: Vec::new(), at, index: None });
+                return Finding::Failed(Violation { message, path: Vec::new(), at });
             }
         }
         for (index, one) in self.assertions.iter().enumerate() {
@@ -140,31 +138,23 @@ impl Checks {
                 Err(finding) => return finding,
             }
         }
-        match self.said(scope) {
-            Ok(said) => Finding::Holds(said),
-            Err(finding) => finding,
-        }
+        self.annotate(scope)
     }
 
-    /// Returns what is said beside the decision. What cannot be said is as wrong as what does not hold.
-    fn said<'a>(&'a self, scope: &'a Scope<'a>) -> Result<Vec<(Text, Text)>, Finding> {
-        let mut said = Vec::new();
+    /// What cannot be said beside a decision is as wrong as what does not hold.
+    fn annotate<'a>(&'a self, scope: &'a Scope<'a>) -> Finding {
         for one in &self.annotations {
             match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
-                Ok(value) => {
-                    if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
-                        said.push((one.name.clone(), text.into()));
-                    }
-                }
+                Ok(_) => {}
                 Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
                 Err(Stopped::Failed(message)) => {
                     let at = one.expression.path.clone();
-                    return Err(Finding::Failed(Violation { message, path: Vec::new(), at, index: None }));
+                    return Finding::Failed(Violation { message, path: Vec::new(), at });
                 }
-                Err(Stopped::Error(error)) => return Err(Finding::Error(error)),
+                Err(Stopped::Error(error)) => return Finding::Error(error),
             }
         }
-        Ok(said)
+        Finding::Holds
     }
 }
 
@@ -247,7 +237,6 @@ impl Assertion {
             message,
             path: self.about.clone(),
             at: self.expression.path.clone(),
-            index: Some(index),
         };
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {
             Ok(Val::Bool(true)) => Ok(()),
