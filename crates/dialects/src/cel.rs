@@ -12,6 +12,7 @@ mod judge;
 mod params;
 mod paths;
 pub(crate) mod request;
+mod respond;
 mod scope;
 pub(crate) mod source;
 
@@ -21,6 +22,8 @@ pub(crate) use judge::{Asked, Finding, Subject, Violation, are_met};
 use kubewright_lang::cel::Program;
 use kubewright_value::{Step, Text};
 pub(crate) use params::Params;
+pub(crate) use respond::Response;
+pub(crate) use scope::Form;
 
 use crate::workload::Workload;
 

@@ -328,6 +328,7 @@ Examples:
   echo '{\"kind\": \"Pod\"}' | kubewright eval gotemplate '{{ .Target.kind | lower }}' -f -
   echo '{\"image\": \"nginx\"}' | kubewright eval jmespath 'image_normalize(image)' -f -
   echo '{\"n\": [1, 2]}' | kubewright eval cel 'object.n.all(x, x > 0)' -f - --cost
+  echo '{\"image\": \"nginx\"}' | kubewright eval cel 'image(object.image).registry()' -f - --policy
   kubewright eval jmespath --list-functions")]
 pub(crate) struct Eval {
     /// The language of the expression
@@ -363,6 +364,10 @@ pub(crate) struct Eval {
     /// Say what evaluating a CEL expression costs, as the API server counts
     #[arg(long)]
     pub(crate) cost: bool,
+
+    /// Let a CEL expression call the functions of policies too, such as `image` and `json.unmarshal`
+    #[arg(long)]
+    pub(crate) policy: bool,
 
     /// List the functions that a JMESPath or CEL expression can call
     #[arg(long, conflicts_with_all = ["expression", "file"])]

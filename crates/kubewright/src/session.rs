@@ -6,7 +6,7 @@ use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
-use crate::load::{self, Input};
+use crate::load::{self, Input, Wanted};
 use crate::output::{Needs, Paint, Tally, snippet, tell};
 use crate::review::Question;
 use crate::rules;
@@ -69,6 +69,12 @@ impl Session {
         })
     }
 
+    /// Returns what the rules are about.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let has_payloads = self.engine.rules().iter().any(|rule| rule.scope.payloads);
+        if has_payloads { Wanted::Payloads } else { Wanted::Objects }
+    }
+
     /// Returns the question to ask about every object.
     pub(crate) fn question(&self, needs: Needs) -> Question<'_> {
         Question {
@@ -91,7 +97,7 @@ pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diag
     let documents = load::documents(&found.inputs, diagnostics);
     let mut answers = Answers::default();
     let objects = given::objects(documents, &mut answers, diagnostics);
-    GivenWorld::new(objects, answers, values)
+    GivenWorld::new(objects, answers, values).alone(paths.is_empty())
 }
 
 fn values(objects: &ObjectArguments, diagnostics: &mut Vec<Diagnostic>) -> Values {

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId};
+use kubewright_engine::{
+    About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId, Scope, nearest,
+};
+use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
+use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text};
 
 use super::evaluate::{Judge, Surroundings};
@@ -55,8 +59,19 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
     if settings.mode == Mode::Kubernetes {
         draft.check();
     }
-    let given = Given { namespace: true, ..Given::default() };
-    let checks = draft.checks(environments, given, Wording::Policy);
+    let environments = match (settings.mode, &draft.policy.namespace) {
+        (Mode::Http, _) => &environments.http(),
+        (Mode::Envoy, _) => &environments.envoy(),
+        (_, Some(namespace)) => &environments.within(namespace),
+        (_, None) => environments,
+    };
+    let checks = match settings.mode {
+        Mode::Kubernetes | Mode::Json => {
+            draft.checks(environments, Given { namespace: true, ..Given::default() }, Wording::Policy)
+        }
+        Mode::Http => draft.responses(environments, HTTP_RESPONSE_TYPE),
+        Mode::Envoy => draft.responses(environments, ENVOY_RESPONSE_TYPE),
+    };
     let kind = super::field(document, "kind");
     let excused: Vec<Exception> = exceptions
         .iter()
@@ -67,6 +82,7 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         actions: settings.actions,
         exceptions: excused.clone(),
         mode: Some(settings.mode),
+        inputs: environments.inputs,
         occasions: Occasions { admission: settings.is_admission, background: settings.is_background },
         ..Parts::default()
     };
@@ -100,7 +116,11 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
         if !rules.iter().any(is_it) {
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
             let location = document.locate(&binding.policy.path);
-            let help = "load the ValidatingAdmissionPolicy beside it";
+            let policies = rules.iter().filter(|rule| rule.id.dialect == Native::NAME);
+            let help = match nearest(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
+            };
             diagnostics.push(Diagnostic::new(&code::BINDS_NOTHING, message, location).help(help));
         }
     }
@@ -129,6 +149,7 @@ struct Parts {
     mode: Option<Mode>,
     workload: Option<Workload>,
     looks_for_pods: bool,
+    inputs: Inputs,
     occasions: Occasions,
 }
 
@@ -169,7 +190,26 @@ impl Draft {
             wording,
             ..Checks::default()
         };
-        compiler.unused(&policy.variables);
+        self.finish(compiler);
+        checks
+    }
+
+    /// Returns what answers requests with answers of `kind`.
+    fn responses(&mut self, environments: &Environments, kind: Kind) -> Checks {
+        let policy = &self.policy;
+        let mut compiler = Compiler::new(&[]);
+        let mut environment = environments.environment(Given::default());
+        let conditions = compiler.conditions(&policy.conditions, &environment);
+        let variables = compiler.variables(&policy.variables, &mut [&mut environment]);
+        let leniency = if policy.is_fail_closed { Leniency::None } else { Leniency::Everything };
+        let assertions = compiler.responses(&policy.validations, &environment, kind);
+        self.finish(compiler);
+        Checks { conditions, variables, assertions, leniency, ..Checks::default() }
+    }
+
+    /// Reports what is wrong with the expressions of a policy.
+    fn finish(&mut self, mut compiler: Compiler<'_>) {
+        compiler.unused(&self.policy.variables);
         let problems = compiler.problems;
         let document = Arc::clone(&self.document);
         self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(&document)));
@@ -184,7 +224,6 @@ impl Draft {
             let location = document.locate(&name.path);
             self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_NAME, message, location));
         }
-        checks
     }
 
     fn bindings(&mut self, beside: &[Document]) -> Vec<Binding> {
@@ -233,7 +272,8 @@ impl Draft {
         let broken = self.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         let scope = match (&matcher, parts.mode) {
             (Some(matcher), None | Some(Mode::Kubernetes)) => matcher.scope(policy.namespace.as_ref()),
-            _ => kubewright_engine::Scope::default(),
+            (_, None | Some(Mode::Kubernetes)) => Scope::default(),
+            _ => Scope { payloads: true, ..Scope::default() },
         };
         let judge = Judge {
             document: Arc::clone(&self.document),
@@ -243,6 +283,7 @@ impl Draft {
             params: parts.params,
             exceptions: parts.exceptions,
             actions: parts.actions,
+            inputs: parts.inputs,
             surroundings: match parts.mode {
                 None => Surroundings::ApiServer,
                 Some(mode) => Surroundings::Policy(mode),

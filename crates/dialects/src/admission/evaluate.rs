@@ -4,13 +4,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Memory, RequestProgram};
+use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::exceptions::{Exception, Excused, Reported, excused};
 use super::extract;
 use super::matching::Matcher;
 use super::source::{Actions, Mode};
-use crate::cel::{Checks, Finding, Leniency, Params, Subject, Violation};
+use crate::cel::{Checks, Finding, Form, Leniency, Params, Response, Subject, Violation};
 use crate::notes::Notes;
 use crate::trace;
 
@@ -32,6 +33,7 @@ pub(super) struct Judge {
     pub(super) surroundings: Surroundings,
     /// Whether what is judged are the Pods that an object describes somewhere.
     pub(super) looks_for_pods: bool,
+    pub(super) inputs: Inputs,
     /// Why it cannot run.
     pub(super) broken: Option<Text>,
 }
@@ -47,10 +49,12 @@ impl RequestProgram for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.surroundings {
             Surroundings::Policy(Mode::Json) => return Ok(Applies::Yes),
-            Surroundings::Policy(Mode::Http | Mode::Envoy) if !evaluation.request.kind.kind.is_empty() => {
-                return Ok(Applies::Outside("the policy is about requests over HTTP".into()));
+            Surroundings::Policy(Mode::Http) => {
+                return Ok(about(is_request(object, &ENVOY_FIELDS), "requests over HTTP"));
             }
-            Surroundings::Policy(Mode::Http | Mode::Envoy) => return Ok(Applies::Yes),
+            Surroundings::Policy(Mode::Envoy) => {
+                return Ok(about(is_request(object, &HTTP_FIELDS), "requests of Envoy"));
+            }
             Surroundings::ApiServer | Surroundings::Policy(Mode::Kubernetes) => {}
         }
         let Some(matcher) = &self.matcher else {
@@ -145,15 +149,22 @@ impl Judge {
         notes: &mut Notes,
     ) -> Result<Found, EvalError> {
         let spent = Cell::new(0);
-        let is_alone = self.surroundings == Surroundings::Policy(Mode::Json);
-        let bare = |lists| Subject { is_alone, ..Subject::of(object, lists, &spent) };
+        let form = match self.surroundings {
+            Surroundings::Policy(Mode::Http) => Form::Http,
+            Surroundings::Policy(Mode::Envoy) => Form::Envoy,
+            Surroundings::Policy(Mode::Json) => Form::Payload,
+            Surroundings::Policy(Mode::Kubernetes) | Surroundings::ApiServer => Form::Plain,
+        };
+        let subject = Subject { form, ..Subject::of(object, LISTS, &spent) };
         let is_lenient = self.checks.leniency != Leniency::None;
-        let allowed =
-            match excused(&self.exceptions, is_lenient, &bare(("exception", "")), evaluation, notes)? {
-                Excused::Wholly(reported) => return Ok(Found::Excused(reported)),
-                Excused::Partly(allowed) => allowed,
-            };
-        let subject = Subject { exceptions: &allowed, ..bare(LISTS) };
+        let allowed = match excused(&self.exceptions, is_lenient, &subject, evaluation, notes)? {
+            Excused::Wholly(reported) => return Ok(Found::Excused(reported)),
+            Excused::Partly(allowed) => allowed,
+        };
+        let subject = Subject { exceptions: &allowed, inputs: self.inputs, ..subject };
+        if matches!(form, Form::Http | Form::Envoy) {
+            return self.answer(self.checks.respond(&subject, evaluation, notes)).map(Found::Effect);
+        }
         let Some(params) = &self.params else {
             return self.effect(self.checks.judge(&subject, evaluation, notes)).map(Found::Effect);
         };
@@ -161,13 +172,34 @@ impl Judge {
         let found = params.find(&evaluation.request.namespace, world, evaluation.budget)?;
         let mut effect = Effect::Pass(Text::default());
         for params in &found {
-            let subject = Subject { params, exceptions: &allowed, ..bare(LISTS) };
+            let subject = Subject { params, ..subject };
             effect = self.effect(self.checks.judge(&subject, evaluation, notes))?;
             if let Effect::Fail { .. } = effect {
                 break;
             }
         }
         Ok(Found::Effect(effect))
+    }
+
+    fn answer(&self, response: Response) -> Result<Effect, EvalError> {
+        Ok(match response {
+            Response::None => skip("request does not match"),
+            Response::Given(answer, _) if answer.is_allowed => Effect::Pass("request allowed".into()),
+            Response::Given(answer, at) => Effect::Fail {
+                is_refusal: self.actions.denies,
+                location: Some(self.document.locate(&at)),
+                message: match self.surroundings {
+                    Surroundings::Policy(Mode::Envoy) => {
+                        format!("request denied with status code {}", answer.status)
+                    }
+                    _ => format!("request denied, reason: {}", answer.reason),
+                },
+                path: Vec::new(),
+                denial: None,
+            },
+            Response::Failed(message) => return Err(EvalError::new(message)),
+            Response::Error(error) => return Err(error),
+        })
     }
 
     fn effect(&self, finding: Finding) -> Result<Effect, EvalError> {
@@ -187,6 +219,26 @@ impl Judge {
             Finding::Error(error) => return Err(error),
         })
     }
+}
+
+/// What the attributes of a request have that Envoy asks about, and of no other.
+const ENVOY_FIELDS: [&str; 3] = ["request", "source", "destination"];
+
+/// What the attributes of a request over HTTP have, and of no other.
+const HTTP_FIELDS: [&str; 8] = ["method", "path", "host", "header", "query", "scheme", "protocol", "body"];
+
+fn about(is_about: bool, what: &str) -> Applies {
+    match is_about {
+        true => Applies::Yes,
+        false => Applies::Outside(format!("the policy is about {what}").into()),
+    }
+}
+
+/// Returns whether an object, which is of no kind, is a request that is not of the sort with the fields `others`.
+fn is_request(object: &Value, others: &[&str]) -> bool {
+    let attributes = object.get("attributes").and_then(Value::as_object);
+    object.get("kind").is_none()
+        && attributes.is_some_and(|found| !others.iter().any(|field| found.get(field).is_some()))
 }
 
 /// What came of one object.

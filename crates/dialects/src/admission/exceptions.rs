@@ -1,9 +1,10 @@
 //! Exceptions from ValidatingPolicies: who is excused, and what the expressions of a policy may let through.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
-use kubewright_lang::cel::Timestamp;
+use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::diagnostics as code;
@@ -23,6 +24,7 @@ pub(super) struct Exception {
     values: Vec<Text>,
     is_pass: bool,
     priority: i64,
+    inputs: Inputs,
 }
 
 /// What exceptions lead to for one object.
@@ -94,7 +96,8 @@ fn compile(
     }
     let source::Exception { key, policies, images, values, is_pass, priority, .. } = exception;
     let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
-    (Some(Exception { key, policies, conditions, images, values, is_pass, priority }), diagnostics)
+    let inputs = environments.inputs;
+    (Some(Exception { key, policies, conditions, images, values, is_pass, priority, inputs }), diagnostics)
 }
 
 /// Without a clock nothing ends.
@@ -137,7 +140,13 @@ pub(super) fn excused(
     let mut reported = Reported::default();
     let (mut images, mut values) = (Vec::new(), Vec::new());
     for exception in exceptions {
-        match are_met(&exception.conditions, subject, evaluation, notes) {
+        let spent = Cell::new(0);
+        let subject = Subject {
+            form: subject.form,
+            inputs: exception.inputs,
+            ..Subject::of(subject.object, ("exception", ""), &spent)
+        };
+        match are_met(&exception.conditions, &subject, evaluation, notes) {
             Asked::Met => {}
             Asked::NotMet => continue,
             Asked::Failed(_) | Asked::Error(_) if is_whole => continue,

@@ -2,13 +2,18 @@
 
 use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program, Read};
+use kubewright_lang::cel::{
+    Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read,
+};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
 use super::source::{NamedExpression, Validation};
 use super::{Assertion, Condition, Expression, Variable, environment};
 use crate::fields::{Placed, within};
+
+/// What may be spent on finding out whether an expression always has the same result.
+const CONSTANT_LIMIT: u64 = 10_000;
 
 /// What is wrong with an expression, or probably so.
 #[derive(Debug)]
@@ -111,6 +116,23 @@ impl<'k> Compiler<'k> {
         assertions
     }
 
+    /// Compiles what answers requests, with an answer of `kind` or with null.
+    pub(crate) fn responses(
+        &mut self,
+        list: &[Validation],
+        environment: &Environment,
+        kind: Kind,
+    ) -> Vec<Assertion> {
+        let mut responses = Vec::with_capacity(list.len());
+        for one in list {
+            if let Some(expression) = self.expression(&one.expression, environment, &[kind, Kind::Null]) {
+                let (message, message_expression, about) = (String::new(), None, Vec::new());
+                responses.push(Assertion { expression, message, message_expression, about });
+            }
+        }
+        responses
+    }
+
     /// Compiles what is said beside a decision.
     pub(crate) fn annotations(
         &mut self,
@@ -170,7 +192,7 @@ impl<'k> Compiler<'k> {
             let help = "compare it with something, such as `== true`";
             self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
         }
-        if expression.program.names().next().is_none() {
+        if is_constant(&expression.program) {
             let message = "the expression reads nothing, and always has the same result".to_owned();
             let help = "ask about `object`, `oldObject` or `request`";
             self.problems.push(Problem::about(&code::CONSTANT_CEL, &text.path, message, help));
@@ -278,6 +300,12 @@ impl<'k> Compiler<'k> {
             }
         }
     }
+}
+
+/// What asks the world, or for the time, has no result without them.
+fn is_constant(program: &Program) -> bool {
+    let mut cost = Cost::new(CONSTANT_LIMIT);
+    program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
 }
 
 fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) -> Problem {

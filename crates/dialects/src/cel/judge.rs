@@ -3,11 +3,11 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_lang::cel::Val;
+use kubewright_lang::cel::{Inputs, Val};
 use kubewright_value::{Step, Value};
 
 use super::request::objects;
-use super::scope::{Namespace, Scope, Stopped};
+use super::scope::{Form, Namespace, Scope, Stopped};
 use super::{Assertion, Checks, Condition, Leniency, Wording};
 use crate::notes::Notes;
 
@@ -20,6 +20,7 @@ static NOTHING: Value = Value::Null;
 /// What is judged, and with what.
 pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Value,
+    pub(crate) form: Form,
     /// Null where there are none.
     pub(crate) params: &'a Value,
     /// What exceptions allow, as expressions read it; null where they cannot.
@@ -28,8 +29,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) lists: (&'static str, &'static str),
     /// What was spent on the object already.
     pub(crate) spent: &'a Cell<u64>,
-    /// Whether the object is all there is: nobody asked for anything to be done with it.
-    pub(crate) is_alone: bool,
+    /// What no function can know by itself.
+    pub(crate) inputs: Inputs,
 }
 
 /// What came of everything that was asked.
@@ -70,23 +71,36 @@ pub(crate) enum Asked {
 impl<'a> Subject<'a> {
     /// Returns an object that is judged with nothing besides.
     pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<u64>) -> Self {
-        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent, is_alone: false }
+        Self {
+            object,
+            form: Form::Plain,
+            params: &NOTHING,
+            exceptions: &NOTHING,
+            lists,
+            spent,
+            inputs: Inputs::default(),
+        }
     }
 }
 
 impl Subject<'_> {
     /// Returns the object as it will be and as it was.
     fn objects(&self, evaluation: &Evaluation<'_>) -> (Value, Value) {
-        match self.is_alone {
+        match self.is_alone() {
             true => (self.object.clone(), Value::Null),
             false => objects(evaluation.request, self.object),
         }
     }
 
+    /// Returns whether the object is all there is: nobody asked for anything to be done with it.
+    fn is_alone(&self) -> bool {
+        self.form != Form::Plain
+    }
+
     /// A namespace is in no namespace.
     fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> Namespace<'e> {
         let kind = &evaluation.request.kind;
-        if self.is_alone {
+        if self.is_alone() {
             return Namespace::Known(&NOTHING);
         }
         if kind.group.is_empty() && kind.kind == "Namespace" {
@@ -182,7 +196,7 @@ impl Condition {
     }
 }
 
-fn scope<'a>(
+pub(super) fn scope<'a>(
     object: &'a Value,
     old_object: &'a Value,
     subject: &Subject<'a>,
@@ -193,21 +207,23 @@ fn scope<'a>(
         request: evaluation.request,
         world: evaluation.world,
         object,
+        form: subject.form,
         old_object,
         params: subject.params,
         exceptions: subject.exceptions,
         namespace: Namespace::None,
         variables: &[],
         values: Vec::new(),
-        made: if subject.is_alone { OnceCell::from(Value::Null) } else { OnceCell::new() },
+        made: if subject.is_alone() { OnceCell::from(Value::Null) } else { OnceCell::new() },
         spent: subject.spent,
+        inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
         unanswered: RefCell::new(None),
     }
 }
 
 /// One that does not hold is enough, whether others fail or not.
-fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
+pub(super) fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
     let mut failures = Vec::new();
     for one in conditions {
         match scope.evaluate(&one.expression, || format!("{list} {}", one.name)) {

@@ -4,7 +4,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
-use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Val, Variables};
+use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
+use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
 use kubewright_value::{Map, Value};
 
 use super::request::resource_of;
@@ -25,6 +26,7 @@ pub(super) struct Scope<'a> {
     pub(super) request: &'a Request,
     pub(super) world: &'a dyn World,
     pub(super) object: &'a Value,
+    pub(super) form: Form,
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
     pub(super) params: &'a Value,
@@ -36,9 +38,24 @@ pub(super) struct Scope<'a> {
     pub(super) values: Vec<OnceCell<Result<Val<'a>, Failure>>>,
     pub(super) made: OnceCell<Value>,
     pub(super) spent: &'a Cell<u64>,
+    pub(super) inputs: Inputs,
     pub(super) notes: RefCell<Notes>,
     /// What the world does not know, and somebody asked for.
     pub(super) unanswered: RefCell<Option<EvalError>>,
+}
+
+/// What the object is to expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Form {
+    /// What it is written as.
+    #[default]
+    Plain,
+    /// The same, and nobody asked for anything to be done with it.
+    Payload,
+    /// A request over HTTP, all fields of which exist.
+    Http,
+    /// A request that Envoy asks about, all fields of which exist.
+    Envoy,
 }
 
 /// The namespace of an object.
@@ -78,7 +95,7 @@ impl<'a> Scope<'a> {
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let remaining = RULE_LIMIT.saturating_sub(self.spent.get());
         let mut cost = Cost::new(EXPRESSION_LIMIT.min(remaining));
-        let bindings = Bindings::new().with_variables(self).with_host(self);
+        let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
         self.spent.set(self.spent.get().saturating_add(cost.used()));
         result
@@ -173,7 +190,11 @@ impl<'a> Scope<'a> {
 impl<'a> Variables<'a> for Scope<'a> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
         Ok(Some(match name {
-            "object" => Val::borrowed(self.object),
+            "object" => match self.form {
+                Form::Plain | Form::Payload => Val::borrowed(self.object),
+                Form::Http => http_request(self.object),
+                Form::Envoy => envoy_request(self.object),
+            },
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),
@@ -199,6 +220,10 @@ impl Variable {
 fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::EvalError>) -> Note {
     let (found, verdict) = match result {
         Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
+        Ok(value) if let Some(answer) = Answer::of(value) => match answer.is_allowed {
+            true => ("allowed".to_owned(), Seen::Yes),
+            false => ("denied".to_owned(), Seen::No),
+        },
         Ok(value) => (
             value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)),
             Seen::Done,

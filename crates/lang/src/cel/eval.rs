@@ -298,6 +298,7 @@ impl<'r, 'a> Run<'r, 'a> {
             regex: calling.regex.as_deref(),
             patterns: &self.patterns,
             host: self.bindings.host(),
+            inputs: self.bindings.inputs(),
         };
         let is_known = calling.overloads.len() == 1;
         overload.call(arguments, &mut call, is_known).map_err(|failure| failure.at(calling.at))

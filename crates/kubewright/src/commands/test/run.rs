@@ -199,7 +199,14 @@ impl<'a> Bench<'a> {
         // A rule that was made from the one that is meant is not meant itself.
         let is_exact = |rule: &&Rule| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
         let found = rules.iter().filter(|rule| rules::is_called(&rule.id, name));
-        let found: Vec<&Rule> = found.filter(is_exact).collect();
+        let mut found: Vec<&Rule> = found.filter(is_exact).collect();
+        if found.is_empty() {
+            let of_policy = || rules.iter().filter(|rule| rules::is_of_policy(&rule.id, name));
+            found = of_policy().filter(|rule| rule.id.rule.is_empty()).collect();
+            if found.is_empty() {
+                found = of_policy().collect();
+            }
+        }
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),

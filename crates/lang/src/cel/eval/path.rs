@@ -32,7 +32,10 @@ impl<'a> Run<'_, 'a> {
             Val::Map(MapVal::Borrowed(map)) => Ok(map.contains_key(name)),
             Val::Map(map) => Ok(map.field(name).is_some()),
             other if is_plain(&other) => Ok(false),
-            other => Err(no_field(&other, name).at(last.at)),
+            other => match object_field(&other, name) {
+                Some(value) => Ok(!value.is_zero()),
+                None => Err(no_field(&other, name).at(last.at)),
+            },
         }
     }
 
@@ -85,6 +88,10 @@ impl<'a> Run<'_, 'a> {
             is_optional |= step.is_optional;
             let found = match &step.what {
                 StepKind::Field(_) if is_optional && self.is_forgiving && is_plain(&value) => Ok(None),
+                // What is not set in an object is absent, and otherwise zero or empty.
+                StepKind::Field(name) if step.is_optional && matches!(value, Val::Opaque(_)) => {
+                    self::field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
+                }
                 StepKind::Field(name) => self::field(&value, name),
                 StepKind::Index(plan) => {
                     let key = self.attribute(plan)?;
@@ -123,7 +130,14 @@ fn is_plain(value: &Val<'_>) -> bool {
 fn field<'a>(value: &Val<'a>, name: &str) -> Result<Option<Val<'a>>, Failure> {
     match value {
         Val::Map(map) => Ok(map.field(name)),
-        other => Err(no_field(other, name)),
+        other => object_field(other, name).map(Some).ok_or_else(|| no_field(other, name)),
+    }
+}
+
+fn object_field(value: &Val<'_>, name: &str) -> Option<Val<'static>> {
+    match value {
+        Val::Opaque(object) => object.field(name),
+        _ => None,
     }
 }
 
