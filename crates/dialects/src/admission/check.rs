@@ -85,6 +85,12 @@ pub(super) fn wording(policy: &Policy, document: &Document) -> Vec<Diagnostic> {
         found.push(Diagnostic::new(&code::BAD_MESSAGE, message, document.locate(&one.path)).help(help));
     }
     found.extend(reasons(policy, document));
+    let late = policy.conditions.iter().filter(|one| one.expression.value.contains("namespaceObject"));
+    found.extend(late.map(|one| {
+        let message = "`namespaceObject` is null in `matchConditions` of the API server".to_owned();
+        let help = "use `namespaceSelector`, or ask for it in `validations`";
+        Diagnostic::new(&code::NULL_NAMESPACE, message, document.locate(&one.expression.path)).help(help)
+    }));
     found
 }
 

@@ -188,6 +188,7 @@ impl Draft {
                 (Wording::Policy, false) => Leniency::Conditions,
             },
             wording,
+            is_namespace_late: wording == Wording::ApiServer,
             ..Checks::default()
         };
         self.finish(compiler);
@@ -305,7 +306,7 @@ impl Draft {
                 properties: Vec::new(),
                 emits_warning: parts.actions.warns,
             }),
-            refuses_on_error: policy.is_fail_closed,
+            refuses_on_error: policy.is_fail_closed && parts.actions.denies,
             is_exclusive: false,
             occasions: parts.occasions,
             location: self.document.locate(&policy.name.path),

@@ -22,4 +22,5 @@ codes! {
     FITS_NOTHING "KW-A028" Warning "a resource rule that fits nothing";
     BAD_NAME "KW-A029" Warning "a name that the API server does not take";
     BAD_MESSAGE "KW-A030" Warning "a message or reason that the API server does not take";
+    NULL_NAMESPACE "KW-A031" Warning "a condition reads the namespace too early";
 }

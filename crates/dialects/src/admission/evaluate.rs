@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Memory, RequestProgram};
+use kubewright_engine::{
+    Applies, Branch, Effect, EvalError, Evaluation, GroupVersionKind, Memory, RequestProgram,
+};
 use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
 
@@ -54,6 +56,9 @@ impl RequestProgram for Judge {
             }
             Surroundings::Policy(Mode::Envoy) => {
                 return Ok(about(is_request(object, &HTTP_FIELDS), "requests of Envoy"));
+            }
+            Surroundings::ApiServer if is_policy(&evaluation.request.kind) => {
+                return Ok(Applies::Outside("the API server asks no policy about policies".into()));
             }
             Surroundings::ApiServer | Surroundings::Policy(Mode::Kubernetes) => {}
         }
@@ -239,6 +244,16 @@ fn is_request(object: &Value, others: &[&str]) -> bool {
     let attributes = object.get("attributes").and_then(Value::as_object);
     object.get("kind").is_none()
         && attributes.is_some_and(|found| !others.iter().any(|field| found.get(field).is_some()))
+}
+
+/// Nobody shall be locked out by a policy.
+fn is_policy(kind: &GroupVersionKind) -> bool {
+    let names = ["Validating", "Mutating"].map(|name| kind.kind.strip_prefix(name));
+    kind.group == "admissionregistration.k8s.io"
+        && names
+            .into_iter()
+            .flatten()
+            .any(|name| ["AdmissionPolicy", "AdmissionPolicyBinding"].contains(&name))
 }
 
 /// What came of one object.

@@ -376,6 +376,39 @@ fn a_native_policy_is_judged_once_for_each_binding() {
 }
 
 #[test]
+fn conditions_of_the_api_server_do_not_know_the_namespace() {
+    let condition =
+        |expression: &str| format!("matchConditions: [{{name: a, expression: \"{expression}\"}}]");
+    let native = |expression: &str| {
+        vap(&format!(
+            "{PODS}\n{}\nvalidations: [{{expression: namespaceObject.metadata.name == 'shop'}}]",
+            condition(expression)
+        ))
+    };
+    says(&native("namespaceObject == null"), POD, "pass: ");
+    let error = "error: expression 'namespaceObject.metadata.name == 'shop'' resulted in error: no such key: metadata";
+    says(&native("namespaceObject.metadata.name == 'shop'"), POD, error);
+    warns(
+        &format!("{}{}", native("namespaceObject == null"), binding("validationActions: [Deny]")),
+        &["KW-A031"],
+    );
+    let policy = pods_and(&condition("namespaceObject.metadata.name == 'shop'"), "has(object.spec)");
+    says(&policy, POD, "pass: success");
+}
+
+#[test]
+fn the_api_server_asks_no_policy_about_policies() {
+    let rules = "matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*']}]}\nvalidations: [{expression: object.kind == 'x', message: hit}]";
+    let webhook = |kind: &str| {
+        format!("{{apiVersion: admissionregistration.k8s.io/v1, kind: {kind}, metadata: {{name: x}}}}")
+    };
+    says(&vap(rules), &webhook("ValidatingWebhookConfiguration"), "fail: hit");
+    says(&vap(rules), &webhook("ValidatingAdmissionPolicyBinding"), "");
+    says(&vap(rules), &webhook("MutatingAdmissionPolicy"), "");
+    says(&vpol(rules), &webhook("MutatingAdmissionPolicy"), "fail: hit");
+}
+
+#[test]
 fn deletions_have_only_the_old_object() {
     let policy = vpol(
         "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [DELETE]}]}\nvalidations: [{expression: object == null && oldObject.metadata.name == 'web'}]",

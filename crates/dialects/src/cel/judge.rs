@@ -123,6 +123,15 @@ impl Checks {
         notes: &mut Notes,
     ) -> Finding {
         let (object, old_object) = subject.objects(evaluation);
+        if self.is_namespace_late {
+            let namespace = Namespace::Known(&NOTHING);
+            let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
+            let unmet = self.unmet(&scope, subject.lists.0);
+            *notes = scope.notes.take();
+            if let Some(finding) = unmet {
+                return finding;
+            }
+        }
         let scope = Scope {
             namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
             variables: &self.variables,
@@ -135,15 +144,10 @@ impl Checks {
     }
 
     fn find<'a>(&'a self, scope: &'a Scope<'a>, (conditions, assertions): (&str, &str)) -> Finding {
-        match asked(&self.conditions, conditions, scope) {
-            Asked::Met => {}
-            Asked::NotMet => return Finding::NotAsked,
-            Asked::Error(error) => return Finding::Error(error),
-            Asked::Failed(_) if self.leniency != Leniency::None => return Finding::NotAsked,
-            Asked::Failed(message) => {
-                let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
-                return Finding::Failed(Violation { message, path: Vec::new(), at });
-            }
+        if !self.is_namespace_late
+            && let Some(finding) = self.unmet(scope, conditions)
+        {
+            return finding;
         }
         for (index, one) in self.assertions.iter().enumerate() {
             match one.judge(index, assertions, self.wording, scope) {
@@ -153,6 +157,20 @@ impl Checks {
             }
         }
         self.annotate(scope)
+    }
+
+    /// Returns what comes of conditions that do not hold or fail.
+    fn unmet<'a>(&'a self, scope: &'a Scope<'a>, conditions: &str) -> Option<Finding> {
+        match asked(&self.conditions, conditions, scope) {
+            Asked::Met => None,
+            Asked::NotMet => Some(Finding::NotAsked),
+            Asked::Error(error) => Some(Finding::Error(error)),
+            Asked::Failed(_) if self.leniency != Leniency::None => Some(Finding::NotAsked),
+            Asked::Failed(message) => {
+                let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
+                Some(Finding::Failed(Violation { message, path: Vec::new(), at }))
+            }
+        }
     }
 
     /// What cannot be said beside a decision is as wrong as what does not hold.
