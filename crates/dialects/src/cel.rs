@@ -37,6 +37,8 @@ pub(crate) struct Checks {
     pub(crate) annotations: Vec<Condition>,
     pub(crate) leniency: Leniency,
     pub(crate) wording: Wording,
+    /// Whether the conditions are asked before anybody knows the namespace, which is null to them.
+    pub(crate) is_namespace_late: bool,
     /// Whether anything in it reads the namespace of the object.
     pub(crate) needs_namespace: bool,
 }
@@ -110,6 +112,7 @@ impl Checks {
             annotations: conditions(&self.annotations),
             leniency: self.leniency,
             wording: self.wording,
+            is_namespace_late: self.is_namespace_late,
             needs_namespace: false,
         }
         .finished()

@@ -13,7 +13,7 @@ use super::evaluate::{Judge, Surroundings};
 use super::exceptions::Exception;
 use super::matching::Matcher;
 use super::source::{self, Actions, Binding, Mode, Policy, Settings};
-use super::{Native, Policies, autogen, diagnostics as code};
+use super::{Native, Policies, autogen, check, diagnostics as code};
 use crate::cel::source::NamedExpression;
 use crate::cel::{Checks, Compiler, Environments, Given, Leniency, Params, Wording};
 use crate::fields::Placed;
@@ -26,6 +26,8 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
     let mut draft =
         Draft { dialect: Native::NAME, document: Arc::new(document.clone()), policy, diagnostics };
     draft.check();
+    let wrong = check::wording(&draft.policy, document);
+    draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
     let checks = draft.checks(environments, given, Wording::ApiServer);
     let bindings = draft.bindings(beside);
@@ -89,7 +91,12 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         draft.controllers(&settings);
         for generated in autogen::generate(&draft.policy, &settings) {
             let matcher = Some(Matcher::compile(&generated.constraints));
-            let parts = Parts { matcher, workload: Some(generated.workload), ..parts() };
+            let parts = Parts {
+                matcher,
+                workload: generated.workload,
+                looks_for_pods: generated.workload.is_none(),
+                ..parts()
+            };
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
@@ -103,6 +110,8 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
         let (binding, wrong) = source::read_binding(document);
         diagnostics.extend(wrong);
         let Some(binding) = binding else { continue };
+        let constraints = binding.constraints.iter();
+        diagnostics.extend(constraints.flat_map(|one| check::constraints(one, None, document)));
         let is_it = |rule: &Rule| rule.id.dialect == Native::NAME && rule.id.policy == binding.policy.value;
         if !rules.iter().any(is_it) {
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
@@ -139,6 +148,7 @@ struct Parts {
     /// Nothing for a policy of the API server.
     mode: Option<Mode>,
     workload: Option<Workload>,
+    looks_for_pods: bool,
     inputs: Inputs,
     occasions: Occasions,
 }
@@ -151,6 +161,10 @@ impl Draft {
             let message = "the policy does not say which resources it is about".to_owned();
             let help = "give `matchConstraints.resourceRules`";
             self.report(&code::NO_CONSTRAINTS, message, help);
+        }
+        if let Some(constraints) = &self.policy.constraints {
+            let home = self.policy.namespace.as_ref();
+            self.diagnostics.extend(check::constraints(constraints, home, &self.document));
         }
     }
 
@@ -174,6 +188,7 @@ impl Draft {
                 (Wording::Policy, false) => Leniency::Conditions,
             },
             wording,
+            is_namespace_late: wording == Wording::ApiServer,
             ..Checks::default()
         };
         self.finish(compiler);
@@ -274,6 +289,7 @@ impl Draft {
                 None => Surroundings::ApiServer,
                 Some(mode) => Surroundings::Policy(mode),
             },
+            looks_for_pods: parts.looks_for_pods,
             broken: broken
                 .map(|diagnostic| format!("the policy is not valid: {}", diagnostic.message).into()),
         };
@@ -290,7 +306,7 @@ impl Draft {
                 properties: Vec::new(),
                 emits_warning: parts.actions.warns,
             }),
-            refuses_on_error: policy.is_fail_closed,
+            refuses_on_error: policy.is_fail_closed && parts.actions.denies,
             is_exclusive: false,
             occasions: parts.occasions,
             location: self.document.locate(&policy.name.path),

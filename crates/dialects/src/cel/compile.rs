@@ -48,6 +48,8 @@ pub(crate) struct Compiler<'k> {
     pub(crate) problems: Vec<Problem>,
     /// The variables that something reads.
     read: Vec<String>,
+    /// Whether there is something that must hold first.
+    has_conditions: bool,
     /// The kinds that the policy is about, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
 }
@@ -55,7 +57,7 @@ pub(crate) struct Compiler<'k> {
 impl<'k> Compiler<'k> {
     /// Returns a compiler of expressions about objects of `kinds`.
     pub(crate) fn new(kinds: &'k [&'k str]) -> Self {
-        Self { problems: Vec::new(), read: Vec::new(), kinds }
+        Self { problems: Vec::new(), read: Vec::new(), has_conditions: false, kinds }
     }
 
     /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.
@@ -87,7 +89,12 @@ impl<'k> Compiler<'k> {
     ) -> Vec<Assertion> {
         let mut assertions = Vec::with_capacity(list.len());
         for one in list {
-            let expression = self.condition(&one.expression, environment);
+            // That nothing is allowed is a rule too, where conditions say for what.
+            let refuses_all = self.has_conditions && one.expression.value.trim() == "false";
+            let expression = match refuses_all {
+                true => self.expression(&one.expression, environment, &[Kind::Bool]),
+                false => self.condition(&one.expression, environment),
+            };
             let message_expression =
                 one.message_expression.as_ref().and_then(|text| self.message(text, for_messages));
             let Some(expression) = expression else { continue };
@@ -137,6 +144,11 @@ impl<'k> Compiler<'k> {
             if let Some(expression) =
                 self.expression(&one.expression, environment, &[Kind::String, Kind::Null])
             {
+                if expression.program.result_type().kind == Kind::Any {
+                    let message = "the expression must give text or `null`, and may give anything".to_owned();
+                    let help = "write `string(...)` around it";
+                    self.problems.push(Problem::about(&code::CEL_TYPE, &one.expression.path, message, help));
+                }
                 annotations.push(Condition { name: one.name.value.clone(), expression });
             }
         }
@@ -162,6 +174,7 @@ impl<'k> Compiler<'k> {
         list: &[NamedExpression],
         environment: &Environment,
     ) -> Vec<Condition> {
+        self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.condition(&one.expression, environment) {

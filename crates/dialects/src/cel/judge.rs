@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_lang::cel::{Inputs, Val};
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Step, Value};
 
 use super::request::objects;
 use super::scope::{Form, Namespace, Scope, Stopped};
@@ -36,8 +36,8 @@ pub(crate) struct Subject<'a> {
 /// What came of everything that was asked.
 #[derive(Debug)]
 pub(crate) enum Finding {
-    /// All of it holds; with what is said beside it.
-    Holds(Vec<(Text, Text)>),
+    /// All of it holds.
+    Holds,
     /// The conditions do not hold, so nothing else was asked.
     NotAsked,
     /// Something does not hold.
@@ -56,8 +56,6 @@ pub(crate) struct Violation {
     pub(crate) path: Vec<Step>,
     /// Where it was said, in the document.
     pub(crate) at: Vec<Step>,
-    /// Which of the list; nothing for a condition.
-    pub(crate) index: Option<usize>,
 }
 
 /// What came of conditions.
@@ -85,6 +83,37 @@ impl<'a> Subject<'a> {
     }
 }
 
+impl Subject<'_> {
+    /// Returns the object as it will be and as it was.
+    fn objects(&self, evaluation: &Evaluation<'_>) -> (Value, Value) {
+        match self.is_alone() {
+            true => (self.object.clone(), Value::Null),
+            false => objects(evaluation.request, self.object),
+        }
+    }
+
+    /// Returns whether the object is all there is: nobody asked for anything to be done with it.
+    fn is_alone(&self) -> bool {
+        self.form != Form::Plain
+    }
+
+    /// A namespace is in no namespace.
+    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> Namespace<'e> {
+        let kind = &evaluation.request.kind;
+        if self.is_alone() {
+            return Namespace::Known(&NOTHING);
+        }
+        if kind.group.is_empty() && kind.kind == "Namespace" {
+            return Namespace::None;
+        }
+        match evaluation.namespace() {
+            Ok(Some(namespace)) => Namespace::Known(namespace),
+            Ok(None) => Namespace::None,
+            Err(error) => Namespace::Unknown(error),
+        }
+    }
+}
+
 impl Checks {
     /// Judges `subject`: first the conditions, then what must hold, until something does not.
     pub(crate) fn judge(
@@ -93,9 +122,18 @@ impl Checks {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Finding {
-        let (object, old_object) = objects(evaluation.request, subject.object);
+        let (object, old_object) = subject.objects(evaluation);
+        if self.is_namespace_late {
+            let namespace = Namespace::Known(&NOTHING);
+            let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
+            let unmet = self.unmet(&scope, subject.lists.0);
+            *notes = scope.notes.take();
+            if let Some(finding) = unmet {
+                return finding;
+            }
+        }
         let scope = Scope {
-            namespace: if self.needs_namespace { namespace(evaluation) } else { Namespace::None },
+            namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
             variables: &self.variables,
             values: Scope::unread(&self.variables),
             ..scope(&object, &old_object, subject, evaluation, notes)
@@ -106,15 +144,10 @@ impl Checks {
     }
 
     fn find<'a>(&'a self, scope: &'a Scope<'a>, (conditions, assertions): (&str, &str)) -> Finding {
-        match asked(&self.conditions, conditions, scope) {
-            Asked::Met => {}
-            Asked::NotMet => return Finding::NotAsked,
-            Asked::Error(error) => return Finding::Error(error),
-            Asked::Failed(_) if self.leniency != Leniency::None => return Finding::NotAsked,
-            Asked::Failed(message) => {
-                let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
-                return Finding::Failed(Violation { message, path: Vec::new(), at, index: None });
-            }
+        if !self.is_namespace_late
+            && let Some(finding) = self.unmet(scope, conditions)
+        {
+            return finding;
         }
         for (index, one) in self.assertions.iter().enumerate() {
             match one.judge(index, assertions, self.wording, scope) {
@@ -123,20 +156,37 @@ impl Checks {
                 Err(finding) => return finding,
             }
         }
-        Finding::Holds(self.said(scope))
+        self.annotate(scope)
     }
 
-    /// Returns what is said beside the decision; what cannot be said is left out.
-    fn said<'a>(&'a self, scope: &'a Scope<'a>) -> Vec<(Text, Text)> {
-        let mut said = Vec::new();
-        for one in &self.annotations {
-            if let Ok(value) = scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name))
-                && let Some(text) = value.as_str().filter(|text| !text.is_empty())
-            {
-                said.push((one.name.clone(), text.into()));
+    /// Returns what comes of conditions that do not hold or fail.
+    fn unmet<'a>(&'a self, scope: &'a Scope<'a>, conditions: &str) -> Option<Finding> {
+        match asked(&self.conditions, conditions, scope) {
+            Asked::Met => None,
+            Asked::NotMet => Some(Finding::NotAsked),
+            Asked::Error(error) => Some(Finding::Error(error)),
+            Asked::Failed(_) if self.leniency != Leniency::None => Some(Finding::NotAsked),
+            Asked::Failed(message) => {
+                let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
+                Some(Finding::Failed(Violation { message, path: Vec::new(), at }))
             }
         }
-        said
+    }
+
+    /// What cannot be said beside a decision is as wrong as what does not hold.
+    fn annotate<'a>(&'a self, scope: &'a Scope<'a>) -> Finding {
+        for one in &self.annotations {
+            match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
+                Ok(_) => {}
+                Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
+                Err(Stopped::Failed(message)) => {
+                    let at = one.expression.path.clone();
+                    return Finding::Failed(Violation { message, path: Vec::new(), at });
+                }
+                Err(Stopped::Error(error)) => return Finding::Error(error),
+            }
+        }
+        Finding::Holds
     }
 }
 
@@ -147,9 +197,9 @@ pub(crate) fn are_met(
     evaluation: &Evaluation<'_>,
     notes: &mut Notes,
 ) -> Asked {
-    let (object, old_object) = objects(evaluation.request, subject.object);
+    let (object, old_object) = subject.objects(evaluation);
     let namespace = match conditions.iter().any(Condition::reads_namespace) {
-        true => namespace(evaluation),
+        true => subject.namespace(evaluation),
         false => Namespace::None,
     };
     let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
@@ -182,24 +232,11 @@ pub(super) fn scope<'a>(
         namespace: Namespace::None,
         variables: &[],
         values: Vec::new(),
-        made: OnceCell::new(),
+        made: if subject.is_alone() { OnceCell::from(Value::Null) } else { OnceCell::new() },
         spent: subject.spent,
         inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
         unanswered: RefCell::default(),
-    }
-}
-
-/// A namespace is in no namespace.
-fn namespace<'a>(evaluation: &Evaluation<'a>) -> Namespace<'a> {
-    let kind = &evaluation.request.kind;
-    if kind.group.is_empty() && kind.kind == "Namespace" {
-        return Namespace::None;
-    }
-    match evaluation.namespace() {
-        Ok(Some(namespace)) => Namespace::Known(namespace),
-        Ok(None) => Namespace::None,
-        Err(error) => Namespace::Unknown(error),
     }
 }
 
@@ -234,7 +271,6 @@ impl Assertion {
             message,
             path: self.about.clone(),
             at: self.expression.path.clone(),
-            index: Some(index),
         };
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {
             Ok(Val::Bool(true)) => Ok(()),

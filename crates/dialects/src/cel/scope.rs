@@ -53,6 +53,8 @@ pub(crate) enum Form {
     /// What it is written as.
     #[default]
     Plain,
+    /// The same, and nobody asked for anything to be done with it.
+    Payload,
     /// A request over HTTP, all fields of which exist.
     Http,
     /// A request that Envoy asks about, all fields of which exist.
@@ -202,7 +204,7 @@ impl<'a> Variables<'a> for Scope<'a> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
         Ok(Some(match name {
             "object" => match self.form {
-                Form::Plain => Val::borrowed(self.object),
+                Form::Plain | Form::Payload => Val::borrowed(self.object),
                 Form::Http => http_request(self.object),
                 Form::Envoy => envoy_request(self.object),
             },
