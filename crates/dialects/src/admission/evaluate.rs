@@ -36,6 +36,8 @@ pub(super) struct Judge {
     /// Whether what is judged are the Pods that an object describes somewhere.
     pub(super) looks_for_pods: bool,
     pub(super) inputs: Inputs,
+    /// Whether a violation is a failure; otherwise it is a warning.
+    pub(super) is_scored: bool,
     /// Why it cannot run.
     pub(super) broken: Option<Text>,
 }
@@ -103,6 +105,9 @@ impl Judge {
         };
         Ok(match found {
             Found::Excused(reported) => exempt(reported),
+            Found::Effect(Effect::Fail { message, path, is_refusal, location, .. }) if !self.is_scored => {
+                Effect::Warn { message, path, is_refusal, location }
+            }
             Found::Effect(effect) => effect,
         })
     }

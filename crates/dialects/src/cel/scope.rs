@@ -211,6 +211,8 @@ impl<'a> Variables<'a> for Scope<'a> {
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),
+            // What is no object was asked about by nobody, and is in no namespace.
+            "request" | "namespaceObject" if self.form == Form::Payload => Val::Null,
             "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
             "namespaceObject" => self.namespace()?,
             "authorizer" => authorizer(),

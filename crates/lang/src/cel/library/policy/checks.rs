@@ -11,9 +11,7 @@ use kubewright_value::Value;
 
 use super::super::kubernetes::{FORMATS, LISTS, QUANTITIES, REGEX, URLS, VERSIONS};
 use super::super::{OPTIONALS, SETS, STRICT_NETWORK, STRINGS};
-use super::{
-    BINDINGS, DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources,
-};
+use super::{BINDINGS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources};
 use crate::cel::environment::{Environment, Fields, Type};
 use crate::cel::val::{Kind, Val};
 
@@ -39,7 +37,7 @@ const LIBRARIES: [&Library; 18] = [
     &QUANTITIES,
     &VERSIONS,
     &HTTP,
-    &DOCUMENTS,
+    &documents::JSON_READING,
     &RESOURCES,
     &IMAGES,
 ];
