@@ -1,5 +1,6 @@
 //! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
 
+mod admission;
 mod cel_eval;
 mod cel_parse;
 mod goregex;
@@ -39,4 +40,5 @@ pub(crate) const TARGETS: &[Target] = &[
     patch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
+    admission::TARGET,
 ];
