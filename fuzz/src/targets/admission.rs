@@ -100,6 +100,6 @@ fn decide(engine: &Engine, request: &Request, is_traced: bool) -> Decision {
 }
 
 fn said(decision: &Decision) -> Vec<String> {
-    let rows = decision.outcomes.iter();
+    let rows = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
     rows.map(|outcome| format!("{} {} {}", outcome.rule, outcome.status, outcome.message)).collect()
 }
