@@ -14,7 +14,6 @@ use crate::notes::Notes;
 mod conditions;
 mod random;
 mod rules;
-mod survey;
 
 pub(super) fn value(text: &str) -> Value {
     kubewright_value::yaml::parse(text).unwrap()
