@@ -56,7 +56,7 @@ impl Planner<'_> {
                 },
             };
             kind = self.step_type(&kind, &what, is_optional, span);
-            steps.push(Step { what, is_optional, at: span.start });
+            steps.push(Step::new(what, is_optional, span.start));
         }
         (steps, kind)
     }
