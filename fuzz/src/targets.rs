@@ -2,6 +2,7 @@
 
 mod cel_eval;
 mod cel_parse;
+mod cel_policy;
 mod goregex;
 mod gotemplate;
 mod jmespath;
@@ -34,6 +35,7 @@ pub(crate) const TARGETS: &[Target] = &[
     jmespath::TARGET,
     cel_parse::TARGET,
     cel_eval::TARGET,
+    cel_policy::TARGET,
     gotemplate::TARGET,
     goregex::TARGET,
     patch::TARGET,

@@ -118,11 +118,16 @@ impl<'r, 'a> Run<'r, 'a> {
                 Val::Optional(Some(value)) => Ok((*value).clone()),
                 _ => self.eval(&parts.1),
             },
-            Plan::PlainOrValue(parts) => match self.eval(&parts.0)? {
-                Val::Optional(Some(value)) => Ok((*value).clone()),
-                Val::Optional(None) => self.eval(&parts.1),
-                plain => Ok(plain),
-            },
+            Plan::PlainOrValue(parts) => {
+                let value = self.eval(&parts.0)?;
+                // It is a function where it is allowed, and costs as one.
+                self.cost.charge(1)?;
+                match value {
+                    Val::Optional(Some(value)) => Ok((*value).clone()),
+                    Val::Optional(None) => self.eval(&parts.1),
+                    plain => Ok(plain),
+                }
+            }
             Plan::Fail(failure) => Err(failure.clone()),
         }
     }

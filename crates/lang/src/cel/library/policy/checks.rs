@@ -11,7 +11,9 @@ use kubewright_value::Value;
 
 use super::super::kubernetes::{FORMATS, LISTS, QUANTITIES, REGEX, URLS, VERSIONS};
 use super::super::{OPTIONALS, SETS, STRICT_NETWORK, STRINGS};
-use super::{BINDINGS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources};
+use super::{
+    BINDINGS, CHECK_DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources,
+};
 use crate::cel::environment::{Environment, Fields, Type};
 use crate::cel::val::{Kind, Val};
 
@@ -37,7 +39,7 @@ const LIBRARIES: [&Library; 18] = [
     &QUANTITIES,
     &VERSIONS,
     &HTTP,
-    &documents::JSON_READING,
+    &CHECK_DOCUMENTS,
     &RESOURCES,
     &IMAGES,
 ];
@@ -51,6 +53,7 @@ const REQUEST: Kind = Kind::Opaque("envoy.service.auth.v3.AttributeContext.Reque
 const HTTP_CONTENT: Kind = Kind::Opaque("envoy.service.auth.v3.AttributeContext.HttpRequest");
 const SESSION: Kind = Kind::Opaque("envoy.service.auth.v3.AttributeContext.TLSSession");
 const ADDRESS: Kind = Kind::Opaque("envoy.config.core.v3.Address");
+const METADATA: Kind = Kind::Opaque("envoy.config.core.v3.Metadata");
 const SOCKET: Kind = Kind::Opaque("envoy.config.core.v3.SocketAddress");
 
 /// The messages, each with its fields.
@@ -79,8 +82,8 @@ const MESSAGES: &[(Kind, Fields)] = &[
             ("destination", PEER),
             ("request", REQUEST),
             ("context_extensions", Kind::Map),
-            ("metadata_context", Kind::Any),
-            ("route_metadata_context", Kind::Any),
+            ("metadata_context", METADATA),
+            ("route_metadata_context", METADATA),
             ("tls_session", SESSION),
         ],
     ),
@@ -114,6 +117,7 @@ const MESSAGES: &[(Kind, Fields)] = &[
             ("raw_body", Kind::Bytes),
         ],
     ),
+    (METADATA, &[("filter_metadata", Kind::Map), ("typed_filter_metadata", Kind::Map)]),
     (SESSION, &[("sni", Kind::String)]),
 ];
 

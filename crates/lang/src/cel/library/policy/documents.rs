@@ -13,9 +13,9 @@ use crate::cel::val::{Kind, Val};
 pub const DOCUMENTS: Library =
     Library { name: "documents", functions: add, macros: Macros::NONE, types: &["json.Json", "yaml.Yaml"] };
 
-/// The library of policies about requests, which read JSON and know another word for it.
-pub(super) const JSON_READING: Library =
-    Library { name: "json reading", functions: add_read, macros: Macros::NONE, types: &["json.Json"] };
+/// The same for policies about requests, which have one function, by another name.
+pub(super) const CHECK_DOCUMENTS: Library =
+    Library { name: "check documents", functions: add_check, macros: Macros::NONE, types: &["json.Json"] };
 
 const JSON: Kind = Kind::Opaque("json.Json");
 const YAML: Kind = Kind::Opaque("yaml.Yaml");
@@ -45,13 +45,13 @@ fn add(functions: &mut Functions) {
             let text = text(arguments, 1)?;
             charge(text, call)?;
             let read = yaml::parse(text).map_err(|error| Failure::value(format!("no YAML: {error}")))?;
-            Ok(Val::from(with_doubles(read)))
+            Ok(Val::from(with_doubles(&read, call)?))
         })
         .help("the value that a YAML text says; all numbers are doubles"),
     );
 }
 
-fn add_read(functions: &mut Functions) {
+fn add_check(functions: &mut Functions) {
     functions.add(
         Overload::method("Unmarshal", &[JSON, Kind::Any], Kind::Any, unmarshal)
             .help("the value that a JSON text says; all numbers are doubles"),
@@ -62,7 +62,7 @@ fn unmarshal<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'
     let text = held_text(arguments, 1)?;
     charge(&text, call)?;
     let read = json::parse(&text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
-    Ok(Val::from(with_doubles(read)))
+    Ok(Val::from(with_doubles(&read, call)?))
 }
 
 /// Reading makes at most a value for each character, and takes its time.
