@@ -155,7 +155,10 @@ fn a_dialect_is_named_only_in_its_folder() {
         }
     }
     let home = |path: &Path| {
-        DIALECT_WORDS.iter().any(|word| path.to_string_lossy().contains(&format!("dialects/src/{word}")))
+        // `convert` leads from one dialect to another, and of the policies in `admission` some are of a dialect's group.
+        let homes = DIALECT_WORDS.iter().copied().chain(["convert", "admission"]);
+        let mut homes = homes.map(|folder| format!("dialects/src/{folder}"));
+        homes.any(|folder| path.to_string_lossy().contains(&folder))
     };
     for (path, content) in sources_of("dialects").into_iter().filter(|(path, _)| !home(path)) {
         let is_seam = path.ends_with("dialects/src/lib.rs");
