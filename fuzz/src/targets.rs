@@ -9,6 +9,7 @@ mod jmespath;
 mod json;
 mod jsonpath;
 mod kyverno;
+mod manifests;
 mod modrule;
 mod patch;
 mod yaml;
@@ -41,4 +42,5 @@ pub(crate) const TARGETS: &[Target] = &[
     patch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
+    manifests::TARGET,
 ];
