@@ -67,6 +67,7 @@ impl Planner<'_> {
             _ => kind,
         };
         let found = match (inner.kind, what) {
+            (Kind::Any | Kind::Map, StepKind::Field(name)) => inner.field(name),
             (Kind::Any, _) => Type::ANY,
             (Kind::Map, _) | (Kind::List, StepKind::Index(_)) => inner.elements(),
             (Kind::Opaque(object), StepKind::Field(name)) if self.environment.has_field(object, name) => {
