@@ -85,11 +85,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
     /// Returns the object as it will be and as it was.
-    fn objects(&self, evaluation: &Evaluation<'_>) -> (Value, Value) {
+    fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
         match self.is_alone() {
-            true => (self.object.clone(), Value::Null),
+            true => (self.object, &Value::Null),
             false => objects(evaluation.request, self.object),
         }
     }
@@ -127,7 +127,7 @@ impl Checks {
         let (object, old_object) = subject.objects(evaluation);
         if self.is_namespace_late {
             let namespace = Namespace::Known(&NOTHING);
-            let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
+            let scope = Scope { namespace, ..scope(object, old_object, subject, evaluation, notes) };
             let unmet = self.unmet(&scope, subject.lists.0);
             *notes = scope.notes.take();
             if let Some(finding) = unmet {
@@ -138,7 +138,7 @@ impl Checks {
             namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
             variables: &self.variables,
             values: Scope::unread(&self.variables),
-            ..scope(&object, &old_object, subject, evaluation, notes)
+            ..scope(object, old_object, subject, evaluation, notes)
         };
         let finding = self.find(&scope, subject.lists);
         *notes = scope.notes.take();
@@ -204,7 +204,7 @@ pub(crate) fn are_met(
         true => subject.namespace(evaluation),
         false => Namespace::None,
     };
-    let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
+    let scope = Scope { namespace, ..scope(object, old_object, subject, evaluation, notes) };
     let asked = asked(conditions, subject.lists.0, &scope);
     *notes = scope.notes.take();
     asked

@@ -43,15 +43,13 @@ fn user(user: &Value) -> Value {
 }
 
 /// Returns the object as it will be and as it was.
-pub(crate) fn objects(request: &Request, object: &Value) -> (Value, Value) {
+pub(crate) fn objects<'a>(request: &'a Request, object: &'a Value) -> (&'a Value, &'a Value) {
     match request.operation {
-        Operation::Delete if request.old_object.is_null() => (Value::Null, object.clone()),
-        Operation::Delete => (Value::Null, request.old_object.clone()),
+        Operation::Delete if request.old_object.is_null() => (&Value::Null, object),
+        Operation::Delete => (&Value::Null, &request.old_object),
         // Outside a cluster nobody knows what an object was before it is changed.
-        Operation::Update if request.old_object.is_null() && request.uid.is_empty() => {
-            (object.clone(), object.clone())
-        }
-        _ => (object.clone(), request.old_object.clone()),
+        Operation::Update if request.old_object.is_null() && request.uid.is_empty() => (object, object),
+        _ => (object, &request.old_object),
     }
 }
 

@@ -34,7 +34,7 @@ impl Checks {
         let scope = Scope {
             variables: &self.variables,
             values: Scope::unread(&self.variables),
-            ..judge::scope(&object, &old_object, subject, evaluation, notes)
+            ..judge::scope(object, old_object, subject, evaluation, notes)
         };
         let response = self.first(&scope, subject.lists);
         *notes = scope.notes.take();

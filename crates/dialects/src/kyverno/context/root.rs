@@ -46,7 +46,7 @@ fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: b
     let (new, old) = objects(request, object);
     for (key, value) in [("object", new), ("oldObject", old)] {
         if is_admission || !value.is_null() {
-            map.insert(key.into(), value);
+            map.insert(key.into(), value.clone());
         }
     }
 }
