@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, Evaluation, GroupVersionKind, Memory, RequestProgram,
+    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, RequestProgram,
 };
 use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
@@ -13,6 +13,7 @@ use super::exceptions::{Exception, Excused, Reported, excused};
 use super::extract;
 use super::matching::Matcher;
 use super::source::{Actions, Mode};
+use crate::cel::request::home;
 use crate::cel::{Checks, Finding, Form, Leniency, Params, Response, Subject, Violation};
 use crate::notes::Notes;
 use crate::trace;
@@ -174,7 +175,11 @@ impl Judge {
             return self.effect(self.checks.judge(&subject, evaluation, notes)).map(Found::Effect);
         };
         let world = evaluation.world;
-        let found = params.find(&evaluation.request.namespace, world, evaluation.budget)?;
+        let found = match params.find(home(evaluation.request), world, evaluation.budget) {
+            Ok(found) => found,
+            Err(error) if is_lenient && error.kind == EvalErrorKind::Evaluation => Vec::new(),
+            Err(error) => return Err(error),
+        };
         let mut effect = Effect::Pass(Text::default());
         for params in &found {
             let subject = Subject { params, ..subject };

@@ -10,6 +10,8 @@ const TEAM: &str = "apiVersion: policies.kyverno.io/v1\nkind: NamespacedValidati
 const VAP: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec:\n";
 const PODS: &str = "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE, UPDATE]}]}";
 const WORLD: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: prod}}}";
+const PARAMS: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: pm, namespace: shop}, data: {name: web}}";
 const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {app: a}}, spec: {containers: [{name: c, image: nginx}]}}";
 const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: nginx}]}}}}";
 const CRON_JOB: &str = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: web, namespace: shop}, spec: {jobTemplate: {spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: nginx}]}}}}}}";
@@ -57,7 +59,7 @@ fn exception(name: &str, fields: &str) -> String {
 fn said(policies: &str, exceptions: &str, operation: Operation, object: &str) -> String {
     let options = Options { exceptions: documents(exceptions), ..Options::default() };
     let rules = load(&all(&options), &documents(policies)).rules;
-    let world = ClosedWorld::new([value(WORLD)]);
+    let world = ClosedWorld::new([value(WORLD), value(PARAMS)]);
     let request = Request::for_object(value(object), operation, "default");
     let decision = Engine::new(rules).decide(&request, &world, &Settings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
@@ -394,6 +396,41 @@ fn conditions_of_the_api_server_do_not_know_the_namespace() {
     );
     let policy = pods_and(&condition("namespaceObject.metadata.name == 'shop'"), "has(object.spec)");
     says(&policy, POD, "pass: success");
+}
+
+#[test]
+fn parameters_are_looked_for_where_the_object_is() {
+    let policy = |failures: &str| {
+        vap(&format!(
+            "failurePolicy: {failures}\nparamKind: {{apiVersion: v1, kind: ConfigMap}}\nmatchConstraints: {{resourceRules: [{{apiGroups: [''], apiVersions: [v1], resources: [pods, namespaces], operations: [CREATE]}}]}}\nvalidations: [{{expression: object.metadata.name == params.data.name, message: bad}}]"
+        ))
+    };
+    let bound = |failures: &str, name: &str, action: &str| {
+        let reference = format!("paramRef: {{name: {name}, parameterNotFoundAction: {action}}}");
+        format!("{}{}", policy(failures), binding(&format!("validationActions: [Deny]\n{reference}")))
+    };
+    says(&bound("Fail", "pm", "Deny"), POD, "pass: ");
+    says(&bound("Fail", "pm", "Deny"), &POD.replace("name: web,", "name: db,"), "fail: bad");
+    says(
+        &bound("Fail", "pm", "Deny"),
+        "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
+        "fail: bad",
+    );
+    says(&bound("Fail", "absent", "Allow"), POD, "pass: ");
+    says(&bound("Fail", "absent", "Deny"), POD, "error: error in parameterized resource: no params found");
+    says(&bound("Ignore", "absent", "Deny"), POD, "pass: ");
+    let unbound = vap(&format!(
+        "{PODS}\nparamKind: {{apiVersion: v1, kind: ConfigMap}}\nvalidations: [{{expression: params == null}}]"
+    ));
+    says(&format!("{unbound}{}", binding("validationActions: [Deny]")), POD, "pass: ");
+}
+
+#[test]
+fn a_namespace_is_in_itself() {
+    let policy = vap(
+        "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [namespaces], operations: [CREATE]}]}\nvalidations: [{expression: request.namespace == 'shop' && namespaceObject == null}]",
+    );
+    says(&policy, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "pass: ");
 }
 
 #[test]

@@ -13,12 +13,21 @@ pub(super) fn value(request: &Request) -> Value {
     put(&mut map, "subResource", &request.subresource);
     put(&mut map, "requestSubResource", &request.subresource);
     put(&mut map, "name", &request.name);
-    put(&mut map, "namespace", &request.namespace);
+    put(&mut map, "namespace", home(request));
     map.insert("operation".into(), request.operation.name().into());
     map.insert("userInfo".into(), user(&request.user));
     map.insert("dryRun".into(), request.is_dry_run.into());
     map.insert("options".into(), Value::Null);
     map.into()
+}
+
+/// Returns the namespace of the object; a Namespace is in itself, as the API server has it.
+pub(crate) fn home(request: &Request) -> &Text {
+    let GroupVersionKind { group, kind, .. } = &request.kind;
+    match group.is_empty() && kind == "Namespace" && request.namespace.is_empty() {
+        true => &request.name,
+        false => &request.namespace,
+    }
 }
 
 fn put(map: &mut Map, key: &str, text: &Text) {
