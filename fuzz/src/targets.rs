@@ -3,12 +3,14 @@
 mod admission;
 mod cel_eval;
 mod cel_parse;
+mod cel_policy;
 mod goregex;
 mod gotemplate;
 mod jmespath;
 mod json;
 mod jsonpath;
 mod kyverno;
+mod manifests;
 mod modrule;
 mod patch;
 mod yaml;
@@ -35,10 +37,12 @@ pub(crate) const TARGETS: &[Target] = &[
     jmespath::TARGET,
     cel_parse::TARGET,
     cel_eval::TARGET,
+    cel_policy::TARGET,
     gotemplate::TARGET,
     goregex::TARGET,
     patch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
     admission::TARGET,
+    manifests::TARGET,
 ];

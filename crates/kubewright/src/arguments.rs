@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Try an expression on an object
     Eval(Eval),
+    /// Sign manifests, for rules that check signatures
+    Sign(Sign),
     /// See it work on built-in examples; needs no file
     Demo(Demo),
     /// Print a completion script for a shell
@@ -385,6 +387,40 @@ pub(crate) enum Language {
     Jmespath,
     /// Makes values from an object, which is called `object`.
     Cel,
+}
+
+/// Signs manifests, for rules that check signatures.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A signature is of the whole object. It stands in annotations, with the text that was signed, in the form
+that `validate.manifests` rules and `kubectl sigstore` check. Signing a second time with another
+key adds a signature. Comments of the file are not kept.
+
+Examples:
+  openssl ecparam -name prime256v1 -genkey -noout -out key.pem
+  openssl ec -in key.pem -pubout -out key.pub
+  kubewright sign service.yaml --key key.pem -o service.signed.yaml
+  kustomize build | kubewright sign - --key key.pem | kubectl apply -f -")]
+pub(crate) struct Sign {
+    /// A file with one or several objects; `-` is standard input
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: String,
+
+    /// An ECDSA P-256 private key in PEM
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) key: String,
+
+    /// Where to write the signed manifest [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What the annotations start with
+    #[arg(long, value_name = "DOMAIN", default_value = kubewright_dialects::signing::DEFAULT_DOMAIN)]
+    pub(crate) annotation_domain: String,
+
+    /// Take away the signatures that are there
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// Shows the built-in examples at work.

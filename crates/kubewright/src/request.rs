@@ -15,6 +15,11 @@ pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &U
     request
 }
 
+/// Returns whether `document` is of no kind.
+pub(crate) fn is_payload(document: &Document) -> bool {
+    document.value.get("kind").and_then(Value::as_str).is_none_or(str::is_empty)
+}
+
 /// Returns the request of `user` about a document that is of no kind, which is called as its file is.
 pub(crate) fn of_payload(document: &Document, user: &UserInfo) -> Request {
     let mut request = Request::for_object(document.value.clone(), Operation::Create, "");

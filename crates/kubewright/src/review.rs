@@ -132,7 +132,7 @@ pub(crate) struct Counts {
 impl Question<'_> {
     /// Returns the request that `document` stands for.
     pub(crate) fn request(&self, document: &Document) -> Request {
-        if document.value.get("kind").and_then(Value::as_str).is_none_or(str::is_empty) {
+        if request::is_payload(document) {
             return request::of_payload(document, self.user);
         }
         let mut request = request::of(&document.value, self.operation, self.namespace, self.user);

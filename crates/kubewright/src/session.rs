@@ -71,8 +71,7 @@ impl Session {
 
     /// Returns what the rules are about.
     pub(crate) fn wanted(&self) -> Wanted {
-        let has_payloads = self.engine.rules().iter().any(|rule| rule.scope.payloads);
-        if has_payloads { Wanted::Payloads } else { Wanted::Objects }
+        Wanted::by(&self.engine)
     }
 
     /// Returns the question to ask about every object.

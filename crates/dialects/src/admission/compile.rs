@@ -285,6 +285,7 @@ impl Draft {
             exceptions: parts.exceptions,
             actions: parts.actions,
             inputs: parts.inputs,
+            is_scored: policy.is_scored,
             surroundings: match parts.mode {
                 None => Surroundings::ApiServer,
                 Some(mode) => Surroundings::Policy(mode),

@@ -37,6 +37,8 @@ pub(super) struct Judge {
     /// Whether what is judged are the Pods that an object describes somewhere.
     pub(super) looks_for_pods: bool,
     pub(super) inputs: Inputs,
+    /// Whether a violation is a failure; otherwise it is a warning.
+    pub(super) is_scored: bool,
     /// Why it cannot run.
     pub(super) broken: Option<Text>,
 }
@@ -104,6 +106,9 @@ impl Judge {
         };
         Ok(match found {
             Found::Excused(reported) => exempt(reported),
+            Found::Effect(Effect::Fail { message, path, is_refusal, location, .. }) if !self.is_scored => {
+                Effect::Warn { message, path, is_refusal, location }
+            }
             Found::Effect(effect) => effect,
         })
     }
@@ -287,3 +292,6 @@ fn error_at(mut error: EvalError, place: &str) -> EvalError {
 fn skip(message: &str) -> Effect {
     Effect::Skip { message: message.into(), exceptions: Vec::new() }
 }
+
+#[cfg(test)]
+mod tests;

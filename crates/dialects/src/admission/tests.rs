@@ -206,6 +206,12 @@ fn conditions_that_do_not_hold_skip_and_those_that_fail_are_errors_unless_ignore
         "error: expression 'object.spec.x == 1' resulted in error: no such key: x",
     );
     says(&conditions(bad, "\nfailurePolicy: Ignore"), POD, "skip: skip");
+    let again = format!("{bad}, {{name: c, expression: object.spec.x == 1}}");
+    says(
+        &conditions(&again, ""),
+        POD,
+        "error: expression 'object.spec.x == 1' resulted in error: no such key: x",
+    );
 }
 
 #[test]

@@ -34,7 +34,12 @@ impl Host for Scope<'_> {
                 self.call("GET", url, Text::default())?.ok_or_else(|| NO_RESOURCE.to_owned())
             }
             (RESOURCE_POST, [version, resource, namespace, object]) => {
-                let url = path::of_list([version, resource, namespace].map(text), &Value::Null)?;
+                let [version, resource, namespace] = [version, resource, namespace].map(text);
+                // A part is made of an object that has a name already.
+                let url = match (resource.contains('/'), object.at(&["metadata", "name"])) {
+                    (true, name) => path::of_object([version, resource, namespace, name.map_or("", text)])?,
+                    (false, _) => path::of_list([version, resource, namespace], &Value::Null)?,
+                };
                 self.call("POST", url, object.to_string().into())?.ok_or_else(|| NO_RESOURCE.to_owned())
             }
             (RESOURCE_NAME, [_, kind]) => Ok(resource_name(text(kind)).into()),
@@ -67,9 +72,7 @@ impl Scope<'_> {
                 };
                 let mut error = EvalError::unanswered(query);
                 error.message = format!("{}: give it {how}", error.message);
-                let message = error.message.clone();
-                self.unanswered.borrow_mut().get_or_insert(error);
-                Err(message)
+                Err(self.not_known(error))
             }
         }
     }
@@ -109,10 +112,7 @@ impl Scope<'_> {
         let data = self.review(check).to_string().into();
         let query = Query::Api(ApiCall { method: "POST".into(), url: REVIEWS.into(), data });
         let Answer::Found(review) = self.world.get(&query) else {
-            let error = EvalError::unanswered(query);
-            let message = error.message.clone();
-            self.unanswered.borrow_mut().get_or_insert(error);
-            return Err(message);
+            return Err(self.not_known(EvalError::unanswered(query)));
         };
         let status = |key: &str| review.at(&["status", key]).cloned();
         let fields = [("allowed", "allowed"), ("reason", "reason"), ("error", "evaluationError")];

@@ -21,6 +21,9 @@ const RULE_LIMIT: u64 = 10_000_000;
 /// How many variables may be evaluated inside of each other; behind longer rows of variables the first ones go first.
 const MAX_NESTED: usize = 8;
 
+/// How many questions without an answer are remembered.
+const MAX_UNANSWERED: usize = 64;
+
 /// What expressions read.
 pub(super) struct Scope<'a> {
     pub(super) request: &'a Request,
@@ -40,8 +43,8 @@ pub(super) struct Scope<'a> {
     pub(super) spent: &'a Cell<u64>,
     pub(super) inputs: Inputs,
     pub(super) notes: RefCell<Notes>,
-    /// What the world does not know, and somebody asked for.
-    pub(super) unanswered: RefCell<Option<EvalError>>,
+    /// What the world does not know, and somebody asked for. It need not have stopped anything.
+    pub(super) unanswered: RefCell<Vec<EvalError>>,
 }
 
 /// What the object is to expressions.
@@ -102,14 +105,25 @@ impl<'a> Scope<'a> {
     }
 
     fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
-        if let Some(unanswered) = self.unanswered.borrow_mut().take() {
-            return Stopped::Error(unanswered);
+        let is_why = |unanswered: &&EvalError| error.message.contains(&unanswered.message);
+        if let Some(unanswered) = self.unanswered.borrow().iter().find(is_why) {
+            return Stopped::Error(unanswered.clone());
         }
         let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
         match error.kind {
             EvalErrorKind::Limit => Stopped::Error(EvalError::limit(message)),
             _ => Stopped::Failed(message),
         }
+    }
+
+    /// Returns the message of `error`, by which it is found when it turns out to be why an expression has no result.
+    pub(super) fn not_known(&self, error: EvalError) -> String {
+        let message = error.message.clone();
+        let mut unanswered = self.unanswered.borrow_mut();
+        if unanswered.len() < MAX_UNANSWERED && !unanswered.iter().any(|known| known.message == message) {
+            unanswered.push(error);
+        }
+        message
     }
 
     /// Returns the variable at `index`.
@@ -180,8 +194,7 @@ impl<'a> Scope<'a> {
                 Ok(Val::from(Value::from(namespace)))
             }
             Namespace::Unknown(error) => {
-                self.unanswered.borrow_mut().get_or_insert_with(|| error.clone());
-                Err(Failure::new(EvalErrorKind::Unbound, error.message.clone()))
+                Err(Failure::new(EvalErrorKind::Unbound, self.not_known(error.clone())))
             }
         }
     }
@@ -198,6 +211,8 @@ impl<'a> Variables<'a> for Scope<'a> {
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),
+            // What is no object was asked about by nobody, and is in no namespace.
+            "request" | "namespaceObject" if self.form == Form::Payload => Val::Null,
             "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
             "namespaceObject" => self.namespace()?,
             "authorizer" => authorizer(),

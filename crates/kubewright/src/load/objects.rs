@@ -1,6 +1,6 @@
 //! The objects of a document: itself, or the items of a list of objects.
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Engine};
 use kubewright_value::{Document, Kind, Value};
 
 use crate::codes::NOT_AN_OBJECT;
@@ -17,6 +17,14 @@ pub(crate) enum Wanted {
     Payloads,
 }
 
+impl Wanted {
+    /// Returns what `engine` has rules about.
+    pub(crate) fn by(engine: &Engine) -> Self {
+        let has_payloads = engine.rules().iter().any(|rule| rule.scope.payloads);
+        if has_payloads { Self::Payloads } else { Self::Objects }
+    }
+}
+
 /// Hands over the objects of `document`, each with its own positions. An empty document has none.
 pub(crate) fn each_object(
     document: Document,
@@ -29,9 +37,18 @@ pub(crate) fn each_object(
 
 /// Returns the objects of `documents`.
 pub(crate) fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    taken(documents, Wanted::Objects, problems)
+}
+
+/// Returns what is wanted of `documents`.
+pub(crate) fn taken(
+    documents: Vec<Document>,
+    wanted: Wanted,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
     let mut objects = Vec::new();
     for document in documents {
-        each_object(document, Wanted::Objects, problems, &mut |object| objects.push(object));
+        each_object(document, wanted, problems, &mut |object| objects.push(object));
     }
     objects
 }

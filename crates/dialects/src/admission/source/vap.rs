@@ -50,6 +50,7 @@ pub(super) fn common<'d>(
         namespace: None,
         severity: annotation("severity"),
         category: annotation("category"),
+        is_scored: annotation("scored") != "false",
         constraints: constraints::read(reader, spec, "matchConstraints"),
         conditions: named(reader, spec, "matchConditions"),
         variables: named(reader, spec, "variables"),

@@ -62,3 +62,6 @@ fn label(text: &str) -> Result<&str, String> {
     let is_good = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
     if is_good { Ok(text) } else { Err(format!("`{text}` is no label")) }
 }
+
+#[cfg(test)]
+mod tests;

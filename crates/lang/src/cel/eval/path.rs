@@ -9,12 +9,17 @@ use crate::cel::val::{List, MapVal, Val};
 
 impl<'a> Run<'_, 'a> {
     pub(super) fn path(&mut self, path: &'a Path) -> Outcome<'a> {
-        let root = self.root(&path.root)?;
-        match self.follow(root, &path.steps)? {
+        match self.found(path)? {
             (Some(value), false) => Ok(value),
             (Some(value), true) => Ok(Val::some(value)),
             (None, _) => Ok(Val::Optional(None)),
         }
+    }
+
+    /// Returns what is at the end of `path`, and whether it is an optional's.
+    pub(super) fn found(&mut self, path: &'a Path) -> Result<(Option<Val<'a>>, bool), Failure> {
+        let root = self.root(&path.root)?;
+        self.follow(root, &path.steps)
     }
 
     pub(super) fn has(&mut self, path: &'a Path) -> Result<bool, Failure> {

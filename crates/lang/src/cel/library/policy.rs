@@ -37,6 +37,7 @@ pub use checks::{
     Answer, ENVOY_CHECKS, ENVOY_RESPONSE_TYPE, HTTP_CHECKS, HTTP_RESPONSE_TYPE, envoy_request, http_request,
 };
 pub use contexts::{CONTEXTS, GLOBAL_CONTEXT, IMAGE_DATA};
+use documents::CHECK_DOCUMENTS;
 pub use documents::DOCUMENTS;
 pub use hashes::HASHES;
 pub use http::{HTTP, HTTP_GET, HTTP_POST};
@@ -53,9 +54,10 @@ pub use zip::ZIP;
 
 use std::borrow::Cow;
 
-use kubewright_value::{Text, Value};
+use kubewright_value::{Map, Text, Value};
 
 use super::{BINDINGS, ENCODERS, Library, MATH, REGEX, opaque, text};
+use crate::cel::cost::Exceeded;
 use crate::cel::environment::{Environment, Macros};
 use crate::cel::error::Failure;
 use crate::cel::function::Call;
@@ -149,16 +151,21 @@ fn held_text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow<'v, str>,
 }
 
 /// Returns JSON with all numbers as doubles, which is what a reader without a type in mind makes of them.
-fn with_doubles(value: Value) -> Value {
-    match value {
+///
+/// A short text may stand for very many values, so each is counted.
+fn with_doubles(value: &Value, call: &mut Call<'_, '_>) -> Result<Value, Exceeded> {
+    call.make(1)?;
+    Ok(match value {
         Value::Number(number) => Value::from(number.as_f64()),
-        Value::Array(items) => Value::array(items.iter().cloned().map(with_doubles).collect()),
-        Value::Object(map) => {
-            let entry = |(key, value): (&Text, &Value)| (key.clone(), with_doubles(value.clone()));
-            Value::object(map.iter().map(entry).collect())
+        Value::Array(items) => {
+            Value::array(items.iter().map(|item| with_doubles(item, call)).collect::<Result<_, _>>()?)
         }
-        other => other,
-    }
+        Value::Object(map) => {
+            let entry = |(key, value): (&Text, &Value)| Ok((key.clone(), with_doubles(value, call)?));
+            Value::object(map.iter().map(entry).collect::<Result<Map, Exceeded>>()?)
+        }
+        other => other.clone(),
+    })
 }
 
 /// A value without parts of its own, whose methods are a library.

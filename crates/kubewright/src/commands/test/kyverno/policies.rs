@@ -6,8 +6,6 @@ use kubewright_value::{Document, Text, Value};
 use super::super::library::Book;
 use crate::given::is_rule;
 
-/// Methods of validate rules that nobody can run yet.
-const UNSUPPORTED_METHODS: &[&str] = &["manifests"];
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
 /// Kinds of policies that are one rule and can run.
@@ -242,7 +240,5 @@ fn part(rule: &Value, lines: (u32, u32)) -> Part {
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
-    let unsupported = method.filter(|method| UNSUPPORTED_METHODS.contains(method));
-    let unsupported = unsupported.map(|method| format!("validate.{method}"));
-    Part { name, sort: "validate".into(), method, unsupported, lines, ..Part::default() }
+    Part { name, sort: "validate".into(), method, lines, ..Part::default() }
 }

@@ -41,7 +41,10 @@ pub(super) fn build(
     let world = GivenWorld::new(found, answers, values);
     // Without a cluster, an empty list of what the test does not name would be taken for an answer.
     let has_cluster = !file.cluster_resources.is_empty();
-    (if has_cluster { world } else { world.offline(described) }, user)
+    if has_cluster {
+        return (world, user);
+    }
+    (world.offline(described, &objects.others), user)
 }
 
 /// Reads files that the test names.

@@ -12,7 +12,7 @@ use kubewright_value::Value;
 use super::super::kubernetes::{FORMATS, LISTS, QUANTITIES, REGEX, URLS, VERSIONS};
 use super::super::{OPTIONALS, SETS, STRICT_NETWORK, STRINGS};
 use super::{
-    BINDINGS, DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources,
+    BINDINGS, CHECK_DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources,
 };
 use crate::cel::environment::{Environment, Fields, Type};
 use crate::cel::val::{Kind, Val};
@@ -39,7 +39,7 @@ const LIBRARIES: [&Library; 18] = [
     &QUANTITIES,
     &VERSIONS,
     &HTTP,
-    &DOCUMENTS,
+    &CHECK_DOCUMENTS,
     &RESOURCES,
     &IMAGES,
 ];
@@ -53,6 +53,7 @@ const REQUEST: Kind = Kind::Opaque("envoy.service.auth.v3.AttributeContext.Reque
 const HTTP_CONTENT: Kind = Kind::Opaque("envoy.service.auth.v3.AttributeContext.HttpRequest");
 const SESSION: Kind = Kind::Opaque("envoy.service.auth.v3.AttributeContext.TLSSession");
 const ADDRESS: Kind = Kind::Opaque("envoy.config.core.v3.Address");
+const METADATA: Kind = Kind::Opaque("envoy.config.core.v3.Metadata");
 const SOCKET: Kind = Kind::Opaque("envoy.config.core.v3.SocketAddress");
 
 /// The messages, each with its fields.
@@ -81,8 +82,8 @@ const MESSAGES: &[(Kind, Fields)] = &[
             ("destination", PEER),
             ("request", REQUEST),
             ("context_extensions", Kind::Map),
-            ("metadata_context", Kind::Any),
-            ("route_metadata_context", Kind::Any),
+            ("metadata_context", METADATA),
+            ("route_metadata_context", METADATA),
             ("tls_session", SESSION),
         ],
     ),
@@ -116,6 +117,7 @@ const MESSAGES: &[(Kind, Fields)] = &[
             ("raw_body", Kind::Bytes),
         ],
     ),
+    (METADATA, &[("filter_metadata", Kind::Map), ("typed_filter_metadata", Kind::Map)]),
     (SESSION, &[("sni", Kind::String)]),
 ];
 

@@ -13,6 +13,10 @@ use crate::cel::val::{Kind, Val};
 pub const DOCUMENTS: Library =
     Library { name: "documents", functions: add, macros: Macros::NONE, types: &["json.Json", "yaml.Yaml"] };
 
+/// The same for policies about requests, which have one function, by another name.
+pub(super) const CHECK_DOCUMENTS: Library =
+    Library { name: "check documents", functions: add_check, macros: Macros::NONE, types: &["json.Json"] };
+
 const JSON: Kind = Kind::Opaque("json.Json");
 const YAML: Kind = Kind::Opaque("yaml.Yaml");
 
@@ -26,13 +30,8 @@ pub(super) fn yaml() -> Val<'static> {
 
 fn add(functions: &mut Functions) {
     functions.add(
-        Overload::method("unmarshal", &[JSON, Kind::Any], Kind::Any, |arguments, call| {
-            let text = held_text(arguments, 1)?;
-            charge(&text, call)?;
-            let read = json::parse(&text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
-            Ok(Val::from(with_doubles(read)))
-        })
-        .help("the value that a JSON text says; all numbers are doubles"),
+        Overload::method("unmarshal", &[JSON, Kind::Any], Kind::Any, unmarshal)
+            .help("the value that a JSON text says; all numbers are doubles"),
     );
     functions.add(
         Overload::method("marshal", &[JSON, Kind::Any], Kind::String, |arguments, call| {
@@ -46,10 +45,24 @@ fn add(functions: &mut Functions) {
             let text = text(arguments, 1)?;
             charge(text, call)?;
             let read = yaml::parse(text).map_err(|error| Failure::value(format!("no YAML: {error}")))?;
-            Ok(Val::from(with_doubles(read)))
+            Ok(Val::from(with_doubles(&read, call)?))
         })
         .help("the value that a YAML text says; all numbers are doubles"),
     );
+}
+
+fn add_check(functions: &mut Functions) {
+    functions.add(
+        Overload::method("Unmarshal", &[JSON, Kind::Any], Kind::Any, unmarshal)
+            .help("the value that a JSON text says; all numbers are doubles"),
+    );
+}
+
+fn unmarshal<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    let text = held_text(arguments, 1)?;
+    charge(&text, call)?;
+    let read = json::parse(&text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
+    Ok(Val::from(with_doubles(&read, call)?))
 }
 
 /// Reading makes at most a value for each character, and takes its time.

@@ -223,10 +223,23 @@ fn writing_a_value_that_holds_itself_many_times_ends() {
 }
 
 #[test]
+fn a_short_text_that_stands_for_very_much_is_refused() {
+    let mut text = "a0: &a0 [1,1,1,1,1,1,1,1,1]\n".to_owned();
+    for level in 1..5 {
+        let below = level - 1;
+        text.push_str(&format!("a{level}: &a{level} [{}]\n", vec![format!("*a{below}"); 9].join(",")));
+    }
+    let text =
+        format!("lists.range(1000).map(x, yaml.parse({} + '#' + string(x))).size()", json::quote(&text));
+    fails(&text, "the expression costs more than 1000000");
+}
+
+#[test]
 fn a_certificate_is_decoded_with_doubles() {
     let pem = include_str!("../../../jmespath/kubernetes/x509/fixtures/certificate.pem");
     let text = json::quote(pem);
     gives(&format!("x509.decode({text}).PublicKey.E"), "65537.0");
+    gives(&format!("has(x509.decode({text}).Subject)"), "false");
     fails("x509.decode('x')", "failed to decode PEM block");
 }
 

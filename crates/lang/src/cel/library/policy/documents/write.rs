@@ -12,7 +12,7 @@ use crate::cel::val::{List, MapVal, Val};
 use crate::gofloat;
 
 /// How deep values may nest.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 300;
 
 /// Returns `value` as JSON.
 pub(super) fn written<'a>(value: &Val<'a>, call: &mut Call<'_, 'a>) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! Requests that a proxy asks about.
 
-use kubewright_value::{Value, json};
+use kubewright_value::{Text, Value, json};
 
 use super::super::{Answer, ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE, envoy_request, http_request};
 use crate::cel::{Bindings, Cost, Environment, Kind, Program, Val};
@@ -38,7 +38,7 @@ fn envoy(text: &str) -> Result<Answer, String> {
 
 #[track_caller]
 fn reads(found: Result<Answer, String>, want: &str) {
-    assert_eq!(found, Err(want.to_owned()));
+    assert_eq!(found.map_err(Text::from), Err(Text::new(want)));
 }
 
 #[test]
@@ -51,6 +51,9 @@ fn a_request_over_http_is_allowed_or_denied_with_a_reason() {
             .is_ok()
     );
     reads(http("null"), "null");
+    reads(http("json.Unmarshal('[1]')[0]"), "1.0");
+    let text = "object.attributes.method == 'PUT' ? http.Allowed().Response() : null";
+    reads(http(text), "null");
     reads(http("envoy.Allowed()"), "unknown name `envoy`");
 }
 
@@ -88,6 +91,7 @@ fn messages_of_envoy_are_read_from_their_json() {
     reads(envoy("object.attributes.context_extensions.a"), r#""b""#);
     reads(envoy("object.attributes.source.principal"), r#""""#);
     reads(envoy("has(object.attributes.source)"), "false");
+    reads(envoy("object.attributes.metadata_context.filter_metadata"), "{}");
     reads(envoy("has(object.attributes.request.http)"), "true");
     reads(envoy("object.attributes.source.address.socket_address.port_value"), "0u");
 }
