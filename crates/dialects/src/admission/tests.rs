@@ -511,6 +511,21 @@ fn mistakes_in_policies_have_codes() {
 }
 
 #[test]
+fn policies_about_deletions_should_know_that_there_is_no_object() {
+    let rule = "apiGroups: [''], apiVersions: [v1], resources: [pods]";
+    let policy = |operations: &str, expression: &str| {
+        vpol(&format!(
+            "matchConstraints: {{resourceRules: [{{{rule}, operations: [{operations}]}}]}}\nvalidations: [{{expression: {expression}}}]"
+        ))
+    };
+    warns(&policy("CREATE, DELETE", "object.metadata.name != 'x'"), &["KW-A032"]);
+    warns(&policy("'*'", "object.metadata.name != 'x'"), &["KW-A032"]);
+    warns(&policy("DELETE", "oldObject.metadata.name != 'x'"), &[]);
+    warns(&policy("CREATE, DELETE", "object == null || object.metadata.name != 'x'"), &[]);
+    warns(&policy("CREATE, UPDATE", "object.metadata.name != 'x'"), &[]);
+}
+
+#[test]
 fn selectors_that_the_api_server_refuses_are_errors() {
     let with = |selector: &str| {
         vpol(&format!(
