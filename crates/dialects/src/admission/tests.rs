@@ -337,6 +337,24 @@ fn exceptions_that_fail_are_errors_unless_somebody_else_excuses_or_failures_are_
 }
 
 #[test]
+fn exceptions_that_fit_no_policy_are_reported() {
+    let codes = |policy: &str, exception: &str| -> Vec<&str> {
+        let rules = load(&all(&Options::default()), &documents(policy)).rules;
+        let found = crate::check_exceptions(&documents(exception), rules.iter().map(|rule| &*rule.id));
+        found.iter().map(|diagnostic| diagnostic.code.id).collect()
+    };
+    let policy = pods("has(object.spec)");
+    assert_eq!(codes(&policy, &exception("e", "images: [a]")), [""; 0]);
+    assert_eq!(codes(&policy, &exception("e", "images: [a]").replace("name: p,", "name: q,")), ["KW-A026"]);
+    let namespaced = exception("e", "images: [a]").replace("kind: Validating", "kind: NamespacedValidating");
+    assert_eq!(codes(&policy, &namespaced), ["KW-A026"]);
+    let other = exception("e", "images: [a]").replace("kind: ValidatingPolicy", "kind: MutatingPolicy");
+    assert_eq!(codes(&policy, &other), [""; 0]);
+    let wrong = exception("e", "expiresAt: tomorrow, matchConditions: [{name: a, expression: object.}]");
+    assert_eq!(codes(&policy, &wrong), ["KW-K070", "KW-A004"]);
+}
+
+#[test]
 fn exceptions_with_images_or_values_are_read_by_the_policy() {
     let policy = pods("object.spec.containers.all(c, c.image in exceptions.allowedImages)");
     says(&policy, POD, "fail: bad");
