@@ -15,13 +15,13 @@ mod images;
 mod manifests;
 mod matching;
 mod message;
-mod mixed;
-mod operator;
-mod pattern;
+pub(crate) mod mixed;
+pub(crate) mod operator;
+pub(crate) mod pattern;
 mod pod_security;
 pub mod signing;
-mod source;
-mod template;
+pub(crate) mod source;
+pub(crate) mod template;
 mod trace;
 
 use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, RuleId};
