@@ -304,6 +304,38 @@ fn pods_are_found_in_controllers_of_any_kind() {
 }
 
 #[test]
+fn pods_in_controllers_are_compared_with_what_they_were() {
+    let policy = pods_and(
+        "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}",
+        "object.spec.containers[0].image == oldObject.spec.containers[0].image",
+    );
+    let rules = load(&all(&Options::default()), &documents(&policy)).rules;
+    let mut request = Request::for_object(value(JOB_SET), Operation::Update, "default");
+    request.old_object = value(&JOB_SET.replace("image: redis", "image: valkey"));
+    let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
+    let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
+    let messages: Vec<&str> = outcomes.map(|outcome| outcome.message.as_str()).collect();
+    assert_eq!(messages, ["bad (pod template at spec.jobs[1].template)"]);
+}
+
+#[test]
+fn nobody_hides_a_pod_by_putting_it_deep() {
+    let policy = pods_and(
+        "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}",
+        "object.spec.containers.all(c, c.image != 'nginx')",
+    );
+    let deep = |levels: usize| {
+        let template = "{spec: {containers: [{name: c, image: nginx}]}}";
+        let (open, close) = ("{a: ".repeat(levels), "}".repeat(levels));
+        format!(
+            "{{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {{name: w}}, spec: {open}{template}{close}}}"
+        )
+    };
+    says(&policy, &deep(2), "fail: bad (pod template at spec.a.a)");
+    says(&policy, &deep(80), "error: too many or too deep Pod templates");
+}
+
+#[test]
 fn exceptions_excuse_what_fits_their_conditions() {
     let policy = pods("object.metadata.name == 'x'");
     let all = exception("e", "matchConditions: [{name: a, expression: has(object.spec)}]");
