@@ -554,6 +554,9 @@ fn mistakes_in_policies_have_codes() {
         )
     );
     warns(&team, &["KW-A028"]);
+    let variables = "variables: [{name: a, expression: object.spec}]";
+    warns(&pods_and(variables, "has(object.spec)"), &["KW-K074"]);
+    warns(&pods_and(variables, "nobody == variables.a"), &["KW-K071"]);
     warns(
         &pods_and("auditAnnotations: [{key: a, valueExpression: object.metadata.name}]", "has(object.spec)"),
         &["KW-K072"],
