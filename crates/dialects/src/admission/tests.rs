@@ -1,5 +1,7 @@
 //! What policies in CEL say about objects.
 
+mod native;
+
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -456,25 +458,22 @@ fn conditions_of_the_api_server_do_not_know_the_namespace() {
 
 #[test]
 fn parameters_are_looked_for_where_the_object_is() {
-    let policy = |failures: &str| {
-        vap(&format!(
-            "failurePolicy: {failures}\nparamKind: {{apiVersion: v1, kind: ConfigMap}}\nmatchConstraints: {{resourceRules: [{{apiGroups: [''], apiVersions: [v1], resources: [pods, namespaces], operations: [CREATE]}}]}}\nvalidations: [{{expression: object.metadata.name == params.data.name, message: bad}}]"
-        ))
-    };
-    let bound = |failures: &str, name: &str, action: &str| {
-        let reference = format!("paramRef: {{name: {name}, parameterNotFoundAction: {action}}}");
-        format!("{}{}", policy(failures), binding(&format!("validationActions: [Deny]\n{reference}")))
-    };
-    says(&bound("Fail", "pm", "Deny"), POD, "pass: ");
-    says(&bound("Fail", "pm", "Deny"), &POD.replace("name: web,", "name: db,"), "fail: bad");
-    says(
-        &bound("Fail", "pm", "Deny"),
-        "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
-        "fail: bad",
+    let policy = vap(
+        "paramKind: {apiVersion: v1, kind: ConfigMap}\nmatchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods, namespaces], operations: [CREATE]}]}\nvalidations: [{expression: object.metadata.name == params.data.name, message: bad}]",
     );
-    says(&bound("Fail", "absent", "Allow"), POD, "pass: ");
-    says(&bound("Fail", "absent", "Deny"), POD, "error: error in parameterized resource: no params found");
-    says(&bound("Ignore", "absent", "Deny"), POD, "pass: ");
+    let bound = |name: &str, action: &str| {
+        let reference = format!("paramRef: {{name: {name}, parameterNotFoundAction: {action}}}");
+        format!("{policy}{}", binding(&format!("validationActions: [Deny]\n{reference}")))
+    };
+    says(&bound("pm", "Deny"), POD, "pass: ");
+    says(&bound("pm", "Deny"), &POD.replace("name: web,", "name: db,"), "fail: bad");
+    says(&bound("pm", "Deny"), "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "fail: bad");
+    says(&bound("absent", "Allow"), POD, "pass: ");
+    says(
+        &bound("absent", "Deny"),
+        POD,
+        "error: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
+    );
     let unbound = vap(&format!(
         "{PODS}\nparamKind: {{apiVersion: v1, kind: ConfigMap}}\nvalidations: [{{expression: params == null}}]"
     ));

@@ -13,7 +13,7 @@ pub(crate) fn value(request: &Request) -> Value {
     put(&mut map, "subResource", &request.subresource);
     put(&mut map, "requestSubResource", &request.subresource);
     put(&mut map, "name", &request.name);
-    put(&mut map, "namespace", home(request));
+    put(&mut map, "namespace", namespace_of(request));
     map.insert("operation".into(), request.operation.name().into());
     map.insert("userInfo".into(), user(&request.user));
     map.insert("dryRun".into(), request.is_dry_run.into());
@@ -21,10 +21,9 @@ pub(crate) fn value(request: &Request) -> Value {
     map.into()
 }
 
-/// Returns the namespace of the object; a Namespace is in itself, as the API server has it.
-pub(crate) fn home(request: &Request) -> &Text {
-    let GroupVersionKind { group, kind, .. } = &request.kind;
-    match group.is_empty() && kind == "Namespace" && request.namespace.is_empty() {
+/// Returns the namespace that a request is said to be in: for one about a namespace, that namespace.
+pub(super) fn namespace_of(request: &Request) -> &Text {
+    match request.kind.group.is_empty() && request.kind.kind == "Namespace" {
         true => &request.name,
         false => &request.namespace,
     }
