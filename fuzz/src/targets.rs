@@ -43,6 +43,6 @@ pub(crate) const TARGETS: &[Target] = &[
     patch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
-    manifests::TARGET,
     admission::TARGET,
+    manifests::TARGET,
 ];

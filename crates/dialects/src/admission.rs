@@ -21,7 +21,9 @@ use crate::cel::Environments;
 
 const GROUP: &str = "policies.kyverno.io/";
 const NATIVE_GROUP: &str = "admissionregistration.k8s.io/";
-const KINDS: [&str; 2] = ["ValidatingPolicy", "NamespacedValidatingPolicy"];
+const KIND: &str = "ValidatingPolicy";
+const NAMESPACED_KIND: &str = "NamespacedValidatingPolicy";
+const KINDS: [&str; 2] = [KIND, NAMESPACED_KIND];
 
 /// ValidatingAdmissionPolicy, as the API server has it.
 pub struct Native {

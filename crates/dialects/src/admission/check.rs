@@ -1,6 +1,6 @@
 //! What is wrong with a policy or a binding although every field of it can be read: most of it the API server refuses.
 
-use kubewright_engine::{Diagnostic, GroupVersionKind, is_cluster_scoped, kind_of_resource};
+use kubewright_engine::{Diagnostic, GroupVersionKind, Operation, is_cluster_scoped, kind_of_resource};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
@@ -109,6 +109,25 @@ fn reasons(policy: &Policy, document: &Document) -> Vec<Diagnostic> {
         found.push(Diagnostic::new(&code::BAD_MESSAGE, message, document.locate(&path)).help(help));
     }
     found
+}
+
+/// Returns what is wrong with a policy that is asked about deletions: there `object` is null.
+pub(super) fn deletions(policy: &Policy, document: &Document) -> Option<Diagnostic> {
+    let rules = policy.constraints.iter().flat_map(|constraints| &constraints.rules);
+    let rule = rules.into_iter().find(|rule| rule.operations.contains(Operation::Delete))?;
+    let named = policy.conditions.iter().chain(&policy.variables).map(|one| &one.expression);
+    let texts: Vec<&Text> =
+        named.chain(policy.validations.iter().map(|one| &one.expression)).map(|one| &one.value).collect();
+    let says = |words: &[&str]| texts.iter().any(|text| words.iter().any(|word| text.contains(word)));
+    let knows = says(&["oldObject", "request.operation", "object == null", "object != null", "has(object"]);
+    if !says(&["object."]) || knows {
+        return None;
+    }
+    let mut path = rule.path.clone();
+    path.push("operations".into());
+    let message = "on a deletion `object` is null, and every expression that reads it fails".to_owned();
+    let help = "leave out `DELETE`, or read `oldObject`";
+    Some(Diagnostic::new(&code::NULL_OBJECT, message, document.locate_key(&path)).help(help))
 }
 
 /// Wildcards in labels are Kyverno's, and only in ClusterPolicies.

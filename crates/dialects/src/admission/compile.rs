@@ -174,6 +174,7 @@ impl Draft {
         if let Some(constraints) = &self.policy.constraints {
             let home = self.policy.namespace.as_ref();
             self.diagnostics.extend(check::constraints(constraints, home, &self.document));
+            self.diagnostics.extend(check::deletions(&self.policy, &self.document));
         }
     }
 

@@ -23,4 +23,5 @@ codes! {
     BAD_NAME "KW-A029" Warning "a name that the API server does not take";
     BAD_MESSAGE "KW-A030" Warning "a message or reason that the API server does not take";
     NULL_NAMESPACE "KW-A031" Warning "a condition reads the namespace too early";
+    NULL_OBJECT "KW-A032" Warning "a policy about deletions reads the object that will not be";
 }

@@ -11,6 +11,7 @@ use super::diagnostics as code;
 use super::source::{self, read_exception};
 use crate::Options;
 use crate::cel::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
+use crate::fields::Placed;
 use crate::notes::Notes;
 
 /// A compiled exception.
@@ -64,17 +65,26 @@ pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
         let (_, wrong) = compile(&environments, &options, document);
         diagnostics.extend(wrong);
         let (exception, _) = read_exception(document);
-        for (name, _) in exception.iter().flat_map(|exception| &exception.policies) {
-            let is_it = |policy: &str| policy.rsplit('/').next() == Some(name.value.as_str());
-            if !known.iter().any(|policy| is_it(policy)) {
-                let message =
-                    format!("there is no policy `{}` that it could be an exception from", name.value);
-                let location = document.locate(&name.path);
-                diagnostics.push(Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location));
-            }
-        }
+        let references = exception.iter().flat_map(|exception| &exception.policies);
+        diagnostics.extend(references.filter_map(|(name, kind)| fits_nothing(document, name, kind, &known)));
     }
     diagnostics
+}
+
+/// Exceptions from policies of other kinds are not looked at.
+fn fits_nothing(document: &Document, name: &Placed<Text>, kind: &str, known: &[&str]) -> Option<Diagnostic> {
+    let mut of_this_name = known.iter().filter(|policy| policy.rsplit('/').next() == Some(&name.value));
+    let kind_of = |policy: &str| if policy.contains('/') { super::NAMESPACED_KIND } else { super::KIND };
+    if !super::KINDS.contains(&kind) || of_this_name.clone().any(|policy| kind_of(policy) == kind) {
+        return None;
+    }
+    let location = document.locate(&name.path);
+    let message = format!("there is no {kind} `{}` that it could be an exception from", name.value);
+    let diagnostic = Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location);
+    Some(match of_this_name.next() {
+        Some(policy) => diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))),
+        None => diagnostic,
+    })
 }
 
 /// One with an error excuses nothing.

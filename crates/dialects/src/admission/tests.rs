@@ -12,6 +12,8 @@ const TEAM: &str = "apiVersion: policies.kyverno.io/v1\nkind: NamespacedValidati
 const VAP: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec:\n";
 const PODS: &str = "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE, UPDATE]}]}";
 const WORLD: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: prod}}}";
+const PARAMS: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: pm, namespace: shop}, data: {name: web}}";
 const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {app: a}}, spec: {containers: [{name: c, image: nginx}]}}";
 const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: nginx}]}}}}";
 const CRON_JOB: &str = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: web, namespace: shop}, spec: {jobTemplate: {spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: nginx}]}}}}}}";
@@ -59,7 +61,7 @@ fn exception(name: &str, fields: &str) -> String {
 fn said(policies: &str, exceptions: &str, operation: Operation, object: &str) -> String {
     let options = Options { exceptions: documents(exceptions), ..Options::default() };
     let rules = load(&all(&options), &documents(policies)).rules;
-    let world = ClosedWorld::new([value(WORLD)]);
+    let world = ClosedWorld::new([value(WORLD), value(PARAMS)]);
     let request = Request::for_object(value(object), operation, "default");
     let decision = Engine::new(rules).decide(&request, &world, &Settings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
@@ -206,6 +208,12 @@ fn conditions_that_do_not_hold_skip_and_those_that_fail_are_errors_unless_ignore
         "error: expression 'object.spec.x == 1' resulted in error: no such key: x",
     );
     says(&conditions(bad, "\nfailurePolicy: Ignore"), POD, "skip: skip");
+    let again = format!("{bad}, {{name: c, expression: object.spec.x == 1}}");
+    says(
+        &conditions(&again, ""),
+        POD,
+        "error: expression 'object.spec.x == 1' resulted in error: no such key: x",
+    );
 }
 
 #[test]
@@ -298,6 +306,38 @@ fn pods_are_found_in_controllers_of_any_kind() {
 }
 
 #[test]
+fn pods_in_controllers_are_compared_with_what_they_were() {
+    let policy = pods_and(
+        "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}",
+        "object.spec.containers[0].image == oldObject.spec.containers[0].image",
+    );
+    let rules = load(&all(&Options::default()), &documents(&policy)).rules;
+    let mut request = Request::for_object(value(JOB_SET), Operation::Update, "default");
+    request.old_object = value(&JOB_SET.replace("image: redis", "image: valkey"));
+    let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
+    let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
+    let messages: Vec<&str> = outcomes.map(|outcome| outcome.message.as_str()).collect();
+    assert_eq!(messages, ["bad (pod template at spec.jobs[1].template)"]);
+}
+
+#[test]
+fn nobody_hides_a_pod_by_putting_it_deep() {
+    let policy = pods_and(
+        "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}",
+        "object.spec.containers.all(c, c.image != 'nginx')",
+    );
+    let deep = |levels: usize| {
+        let template = "{spec: {containers: [{name: c, image: nginx}]}}";
+        let (open, close) = ("{a: ".repeat(levels), "}".repeat(levels));
+        format!(
+            "{{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {{name: w}}, spec: {open}{template}{close}}}"
+        )
+    };
+    says(&policy, &deep(2), "fail: bad (pod template at spec.a.a)");
+    says(&policy, &deep(80), "error: too many or too deep Pod templates");
+}
+
+#[test]
 fn exceptions_excuse_what_fits_their_conditions() {
     let policy = pods("object.metadata.name == 'x'");
     let all = exception("e", "matchConditions: [{name: a, expression: has(object.spec)}]");
@@ -328,6 +368,24 @@ fn exceptions_that_fail_are_errors_unless_somebody_else_excuses_or_failures_are_
     says_under(&strict, &[all, bad.clone()], POD, "skip: rule is skipped due to policy exception: shop/all");
     let lenient = pods_and("failurePolicy: Ignore", "object.metadata.name == 'x'");
     says_under(&lenient, &[bad], POD, "fail: bad");
+}
+
+#[test]
+fn exceptions_that_fit_no_policy_are_reported() {
+    let codes = |policy: &str, exception: &str| -> Vec<&str> {
+        let rules = load(&all(&Options::default()), &documents(policy)).rules;
+        let found = crate::check_exceptions(&documents(exception), rules.iter().map(|rule| &*rule.id));
+        found.iter().map(|diagnostic| diagnostic.code.id).collect()
+    };
+    let policy = pods("has(object.spec)");
+    assert_eq!(codes(&policy, &exception("e", "images: [a]")), [""; 0]);
+    assert_eq!(codes(&policy, &exception("e", "images: [a]").replace("name: p,", "name: q,")), ["KW-A026"]);
+    let namespaced = exception("e", "images: [a]").replace("kind: Validating", "kind: NamespacedValidating");
+    assert_eq!(codes(&policy, &namespaced), ["KW-A026"]);
+    let other = exception("e", "images: [a]").replace("kind: ValidatingPolicy", "kind: MutatingPolicy");
+    assert_eq!(codes(&policy, &other), [""; 0]);
+    let wrong = exception("e", "expiresAt: tomorrow, matchConditions: [{name: a, expression: object.}]");
+    assert_eq!(codes(&policy, &wrong), ["KW-K070", "KW-A004"]);
 }
 
 #[test]
@@ -399,6 +457,38 @@ fn conditions_of_the_api_server_do_not_know_the_namespace() {
 }
 
 #[test]
+fn parameters_are_looked_for_where_the_object_is() {
+    let policy = vap(
+        "paramKind: {apiVersion: v1, kind: ConfigMap}\nmatchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods, namespaces], operations: [CREATE]}]}\nvalidations: [{expression: object.metadata.name == params.data.name, message: bad}]",
+    );
+    let bound = |name: &str, action: &str| {
+        let reference = format!("paramRef: {{name: {name}, parameterNotFoundAction: {action}}}");
+        format!("{policy}{}", binding(&format!("validationActions: [Deny]\n{reference}")))
+    };
+    says(&bound("pm", "Deny"), POD, "pass: ");
+    says(&bound("pm", "Deny"), &POD.replace("name: web,", "name: db,"), "fail: bad");
+    says(&bound("pm", "Deny"), "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "fail: bad");
+    says(&bound("absent", "Allow"), POD, "pass: ");
+    says(
+        &bound("absent", "Deny"),
+        POD,
+        "error: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
+    );
+    let unbound = vap(&format!(
+        "{PODS}\nparamKind: {{apiVersion: v1, kind: ConfigMap}}\nvalidations: [{{expression: params == null}}]"
+    ));
+    says(&format!("{unbound}{}", binding("validationActions: [Deny]")), POD, "pass: ");
+}
+
+#[test]
+fn a_namespace_is_in_itself() {
+    let policy = vap(
+        "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [namespaces], operations: [CREATE]}]}\nvalidations: [{expression: request.namespace == 'shop' && namespaceObject == null}]",
+    );
+    says(&policy, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "pass: ");
+}
+
+#[test]
 fn the_api_server_asks_no_policy_about_policies() {
     let rules = "matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*']}]}\nvalidations: [{expression: object.kind == 'x', message: hit}]";
     let webhook = |kind: &str| {
@@ -463,10 +553,28 @@ fn mistakes_in_policies_have_codes() {
         )
     );
     warns(&team, &["KW-A028"]);
+    let variables = "variables: [{name: a, expression: object.spec}]";
+    warns(&pods_and(variables, "has(object.spec)"), &["KW-K074"]);
+    warns(&pods_and(variables, "nobody == variables.a"), &["KW-K071"]);
     warns(
         &pods_and("auditAnnotations: [{key: a, valueExpression: object.metadata.name}]", "has(object.spec)"),
         &["KW-K072"],
     );
+}
+
+#[test]
+fn policies_about_deletions_should_know_that_there_is_no_object() {
+    let rule = "apiGroups: [''], apiVersions: [v1], resources: [pods]";
+    let policy = |operations: &str, expression: &str| {
+        vpol(&format!(
+            "matchConstraints: {{resourceRules: [{{{rule}, operations: [{operations}]}}]}}\nvalidations: [{{expression: {expression}}}]"
+        ))
+    };
+    warns(&policy("CREATE, DELETE", "object.metadata.name != 'x'"), &["KW-A032"]);
+    warns(&policy("'*'", "object.metadata.name != 'x'"), &["KW-A032"]);
+    warns(&policy("DELETE", "oldObject.metadata.name != 'x'"), &[]);
+    warns(&policy("CREATE, DELETE", "object == null || object.metadata.name != 'x'"), &[]);
+    warns(&policy("CREATE, UPDATE", "object.metadata.name != 'x'"), &[]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! From what is written to what runs, with everything that is wrong with it.
 
 use kubewright_engine::fields::{self, Unknown};
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, Severity, nearest};
 use kubewright_lang::cel::{
     Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read,
 };
@@ -290,8 +290,11 @@ impl<'k> Compiler<'k> {
         }
     }
 
-    /// Reports the variables that nothing has read.
+    /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
     pub(crate) fn unused(&mut self, variables: &[NamedExpression]) {
+        if self.problems.iter().any(|problem| problem.code.severity == Severity::Error) {
+            return;
+        }
         for one in variables {
             let name = format!("variables.{}", one.name.value);
             if !self.read.contains(&name) {

@@ -88,23 +88,15 @@ impl<'a> Subject<'a> {
 impl<'a> Subject<'a> {
     /// Returns the object as it will be and as it was.
     fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
-        match self.is_alone() {
-            true => (self.object, &Value::Null),
-            false => objects(evaluation.request, self.object),
+        match self.form {
+            Form::Plain => objects(evaluation.request, self.object),
+            Form::Payload | Form::Http | Form::Envoy => (self.object, &Value::Null),
         }
-    }
-
-    /// Returns whether the object is all there is: nobody asked for anything to be done with it.
-    fn is_alone(&self) -> bool {
-        self.form != Form::Plain
     }
 
     /// A namespace is in no namespace.
     fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> Namespace<'e> {
         let kind = &evaluation.request.kind;
-        if self.is_alone() {
-            return Namespace::Known(&NOTHING);
-        }
         if kind.group.is_empty() && kind.kind == "Namespace" {
             return Namespace::None;
         }
@@ -234,7 +226,7 @@ pub(super) fn scope<'a>(
         namespace: Namespace::None,
         variables: &[],
         values: Vec::new(),
-        made: if subject.is_alone() { OnceCell::from(Value::Null) } else { OnceCell::new() },
+        made: OnceCell::new(),
         spent: subject.spent,
         inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
@@ -244,14 +236,18 @@ pub(super) fn scope<'a>(
 
 /// One that does not hold is enough, whether others fail or not.
 pub(super) fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
-    let mut failures = Vec::new();
+    let mut failures: Vec<String> = Vec::new();
     for one in conditions {
-        match scope.evaluate(&one.expression, || format!("{list} {}", one.name)) {
-            Ok(Val::Bool(true)) => {}
+        let failure = match scope.evaluate(&one.expression, || format!("{list} {}", one.name)) {
+            Ok(Val::Bool(true)) => continue,
             Ok(Val::Bool(false)) => return Asked::NotMet,
-            Ok(other) => failures.push(no_bool(&one.expression.text, &other)),
-            Err(Stopped::Failed(message)) => failures.push(message),
+            Ok(other) => no_bool(&one.expression.text, &other),
+            Err(Stopped::Failed(message)) => message,
             Err(Stopped::Error(error)) => return Asked::Error(error),
+        };
+        // The same words twice say no more than once.
+        if !failures.contains(&failure) {
+            failures.push(failure);
         }
     }
     match failures.as_slice() {

@@ -140,7 +140,10 @@ fn a_condition_that_is_not_met_wins_over_one_that_fails() {
     for spec in [two(fails, no), two(no, fails)] {
         says(&spec, DENY, CONFIG_MAP, "allowed, skip: match conditions aren't met");
     }
-    says(&two(fails, fails), DENY, CONFIG_MAP, &format!("refused, error: [{ERROR}, {ERROR}]"));
+    says(&two(fails, fails), DENY, CONFIG_MAP, &format!("refused, error: {ERROR}"));
+    let other = ERROR.replace("nope", "none");
+    let both = format!("refused, error: [{ERROR}, {other}]");
+    says(&two(fails, "object.none.x == 1"), DENY, CONFIG_MAP, &both);
 }
 
 #[test]
