@@ -6,7 +6,7 @@
 #[macro_use]
 mod codes;
 mod cel;
-mod convert;
+pub mod convert;
 mod fields;
 pub mod kyverno;
 mod load;

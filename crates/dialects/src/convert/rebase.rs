@@ -1,0 +1,202 @@
+//! Expressions about Pods as expressions about the objects that make Pods, and about old objects.
+//!
+//! Works on the text, so that what a person wrote stays as it was wherever it need not change.
+
+use crate::workload::Workload;
+
+/// What of an object is in the template of its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All of it: patterns move as a whole.
+    Everything,
+    /// What describes the Pod; its name and namespace are the controller's.
+    Description,
+}
+
+/// What is in the metadata of a template.
+const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
+
+/// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
+pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<String> {
+    let below: String = to.keys().iter().map(|key| format!(".{key}")).collect();
+    let mut text = String::with_capacity(expression.len() + 32);
+    let mut rest = 0;
+    for (start, root) in roots(expression) {
+        let end = start + root.len();
+        text.push_str(expression.get(rest..end)?);
+        rest = end;
+        let after = expression.get(end..)?;
+        let is_moved = match (reach, step(after)) {
+            (Reach::Everything, _) => true,
+            (_, Step::Key("spec", _)) => true,
+            (_, Step::Key("metadata", after)) => match step(after) {
+                Step::Key(key, _) => IN_TEMPLATE.contains(&key),
+                Step::End => true,
+                Step::Unknown => return None,
+            },
+            (_, Step::Key(..) | Step::End) => false,
+            (_, Step::Unknown) => return None,
+        };
+        if is_moved {
+            text.push_str(&below);
+        }
+    }
+    text.push_str(expression.get(rest..)?);
+    Some(text)
+}
+
+/// Returns `expression` as a ValidatingPolicy rewrites it by itself for controllers.
+pub(super) fn rewritten(expression: &str, to: Workload) -> String {
+    let below: String = to.keys().iter().map(|key| format!("{key}.")).collect();
+    let mut text = expression.to_owned();
+    for key in ["spec", "metadata"] {
+        for root in ["object.", "oldObject."] {
+            text = moved(&text, &format!("{root}{key}"), &format!("{root}{below}{key}"));
+        }
+    }
+    text
+}
+
+/// Replaces `from`, except before `.namespace`.
+fn moved(text: &str, from: &str, to: &str) -> String {
+    let mut parts = text.split(from);
+    let mut moved = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_kept = part.strip_prefix(".namespace").is_some_and(|rest| !rest.starts_with(is_word));
+        moved.push_str(if is_kept { from } else { to });
+        moved.push_str(part);
+    }
+    moved
+}
+
+/// Returns `expression` about the object as it was.
+pub(super) fn of_old_object(expression: &str) -> Option<String> {
+    let mut text = String::with_capacity(expression.len() + 16);
+    let mut rest = 0;
+    for (start, root) in roots(expression).into_iter().filter(|(_, root)| *root == "object") {
+        text.push_str(expression.get(rest..start)?);
+        text.push_str("oldObject");
+        rest = start + root.len();
+    }
+    text.push_str(expression.get(rest..)?);
+    Some(text)
+}
+
+/// Returns whether `expression` reads the object.
+pub(super) fn reads_object(expression: &str) -> bool {
+    roots(expression).iter().any(|(_, root)| *root == "object")
+}
+
+/// What follows a name.
+enum Step<'t> {
+    /// A key, and the text behind it.
+    Key(&'t str, &'t str),
+    /// Nothing of this value.
+    End,
+    /// A key that is only known later.
+    Unknown,
+}
+
+fn step(text: &str) -> Step<'_> {
+    let name = text.strip_prefix(".?").or_else(|| text.strip_prefix('.'));
+    if let Some(name) = name {
+        let end = name.find(|c| !is_word(c)).unwrap_or(name.len());
+        let (key, rest) = name.split_at(end);
+        return if rest.starts_with('(') { Step::End } else { Step::Key(key, rest) };
+    }
+    let Some(inside) = text.strip_prefix('[') else { return Step::End };
+    let inside = inside.strip_prefix('?').unwrap_or(inside);
+    let quote = inside.chars().next().filter(|c| ['"', '\''].contains(c));
+    let found = quote.and_then(|quote| inside.get(1..)?.split_once(quote));
+    match found {
+        Some((key, rest)) => rest.strip_prefix(']').map_or(Step::Unknown, |rest| Step::Key(key, rest)),
+        None => Step::Unknown,
+    }
+}
+
+/// Returns where `object` and `oldObject` stand as names of their own, outside of texts.
+fn roots(expression: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut before = [' '; 2];
+    let mut at = 0;
+    while let Some(rest) = expression.get(at..).filter(|rest| !rest.is_empty()) {
+        let character = rest.chars().next().unwrap_or_default();
+        let length = match character {
+            '"' | '\'' => literal(rest, character),
+            c if is_word(c) => {
+                let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+                let word = rest.get(..length).unwrap_or_default();
+                if ["object", "oldObject"].contains(&word) && !is_field(before) {
+                    found.push((at, word));
+                }
+                length
+            }
+            c => c.len_utf8(),
+        };
+        if !character.is_whitespace() {
+            before = [before[1], character];
+        }
+        at += length.max(1);
+    }
+    found
+}
+
+/// Returns whether the two signs before a name make it the name of a field.
+fn is_field(before: [char; 2]) -> bool {
+    matches!(before, [_, '.'] | ['.', '?'])
+}
+
+/// Returns how long the text literal is that `text` begins with. Three quotes open one that may have quotes in it.
+fn literal(text: &str, quote: char) -> usize {
+    let triple: String = std::iter::repeat_n(quote, 3).collect();
+    if let Some(inside) = text.strip_prefix(&triple) {
+        return inside.find(&triple).map_or(text.len(), |end| end + 6);
+    }
+    let mut is_escaped = false;
+    for (place, character) in text.char_indices().skip(1) {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == quote => return place + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(expression: &str, want: &str) {
+        assert_eq!(
+            rebased(expression, Workload::Template, Reach::Description).as_deref(),
+            Some(want),
+            "{expression}"
+        );
+    }
+
+    #[test]
+    fn what_describes_the_pod_moves_into_the_template() {
+        check("object.spec.containers.all(c, c.x)", "object.spec.template.spec.containers.all(c, c.x)");
+        check("has(object.metadata.labels)", "has(object.spec.template.metadata.labels)");
+        check("object.?spec.?a", "object.spec.template.?spec.?a");
+    }
+
+    #[test]
+    fn names_and_texts_stay() {
+        check("object.metadata.name == 'object.spec'", "object.metadata.name == 'object.spec'");
+        check("request.object.spec", "request.object.spec");
+        check("object.kind == \"a\\\"object.spec\"", "object.kind == \"a\\\"object.spec\"");
+    }
+
+    #[test]
+    fn a_ternary_has_names_of_its_own_behind_the_question_mark() {
+        check("true ? object.spec : oldObject.spec", "true ? object.spec.template.spec : oldObject.spec.template.spec");
+    }
+}
