@@ -14,11 +14,11 @@ mod gotext;
 mod images;
 mod matching;
 mod message;
-mod mixed;
+pub(crate) mod mixed;
 mod operator;
-mod pattern;
+pub(crate) mod pattern;
 mod pod_security;
-mod source;
+pub(crate) mod source;
 mod template;
 mod trace;
 

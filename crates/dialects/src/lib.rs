@@ -6,6 +6,7 @@
 #[macro_use]
 mod codes;
 mod cel;
+mod convert;
 mod fields;
 pub mod kyverno;
 mod load;

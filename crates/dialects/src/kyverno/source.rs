@@ -25,72 +25,72 @@ pub(super) use crate::workload::Workload;
 
 /// A policy.
 #[derive(Debug, Clone)]
-pub(super) struct Policy {
-    pub(super) name: Placed<Text>,
+pub(crate) struct Policy {
+    pub(crate) name: Placed<Text>,
     /// Of a `Policy`, which is in `default` when it does not say where; a `ClusterPolicy` has none.
-    pub(super) namespace: Option<Text>,
-    pub(super) settings: Settings,
-    pub(super) annotations: Annotations,
-    pub(super) rules: Vec<Rule>,
+    pub(crate) namespace: Option<Text>,
+    pub(crate) settings: Settings,
+    pub(crate) annotations: Annotations,
+    pub(crate) rules: Vec<Rule>,
     /// The rules that have an error, in the order in which they stand.
-    pub(super) broken: Vec<Broken>,
+    pub(crate) broken: Vec<Broken>,
 }
 
 /// A rule that cannot run.
 #[derive(Debug, Clone)]
-pub(super) struct Broken {
+pub(crate) struct Broken {
     /// May be empty: a rule without a name cannot run either.
-    pub(super) name: Text,
+    pub(crate) name: Text,
     /// Where the rule stands in the document.
-    pub(super) path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
     /// What it is about, where that could be read.
-    pub(super) matching: Option<Match>,
-    pub(super) exclude: Option<Match>,
+    pub(crate) matching: Option<Match>,
+    pub(crate) exclude: Option<Match>,
     /// The first error, as in its diagnostic.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// The whole rule, where it could be read and its mistake is of another sort.
-    pub(super) rule: Option<Box<Rule>>,
+    pub(crate) rule: Option<Box<Rule>>,
 }
 
 /// What the annotations of a policy say.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Annotations {
+pub(crate) struct Annotations {
     /// `policies.kyverno.io/severity`
-    pub(super) severity: Text,
+    pub(crate) severity: Text,
     /// `policies.kyverno.io/category`
-    pub(super) category: Text,
+    pub(crate) category: Text,
     /// `policies.kyverno.io/scored` is not `"false"`.
-    pub(super) is_scored: bool,
+    pub(crate) is_scored: bool,
     /// `pod-policies.kyverno.io/autogen-controllers`
-    pub(super) autogen_controllers: Option<Placed<Text>>,
+    pub(crate) autogen_controllers: Option<Placed<Text>>,
 }
 
 /// What holds for all rules of a policy.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// `validationFailureAction`
-    pub(super) failure_action: Action,
+    pub(crate) failure_action: Action,
     /// `validationFailureActionOverrides`
-    pub(super) failure_action_overrides: Vec<ActionOverride>,
+    pub(crate) failure_action_overrides: Vec<ActionOverride>,
     /// `failurePolicy` is not `Ignore`.
-    pub(super) is_fail_closed: bool,
+    pub(crate) is_fail_closed: bool,
     /// `background`
-    pub(super) is_background: bool,
+    pub(crate) is_background: bool,
     /// `admission`
-    pub(super) is_admission: bool,
+    pub(crate) is_admission: bool,
     /// `emitWarning`
-    pub(super) emits_warning: bool,
+    pub(crate) emits_warning: bool,
     /// `applyRules` is `One`.
-    pub(super) applies_one_rule: bool,
+    pub(crate) applies_one_rule: bool,
     /// Its status says that it became a ValidatingAdmissionPolicy, which checks in its place.
-    pub(super) is_generated: bool,
+    pub(crate) is_generated: bool,
     /// `webhookConfiguration.matchConditions`
-    pub(super) match_conditions: Vec<NamedExpression>,
+    pub(crate) match_conditions: Vec<NamedExpression>,
 }
 
 /// What a violation leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// It is reported.
     #[default]
     Audit,
@@ -100,36 +100,36 @@ pub(super) enum Action {
 
 /// Another action for some namespaces.
 #[derive(Debug, Clone)]
-pub(super) struct ActionOverride {
-    pub(super) path: Vec<Step>,
-    pub(super) action: Action,
+pub(crate) struct ActionOverride {
+    pub(crate) path: Vec<Step>,
+    pub(crate) action: Action,
     /// Wildcards; none means any namespace.
-    pub(super) namespaces: Vec<Text>,
-    pub(super) namespace_selector: Option<Selector>,
+    pub(crate) namespaces: Vec<Text>,
+    pub(crate) namespace_selector: Option<Selector>,
 }
 
 /// A rule of a policy.
 #[derive(Debug, Clone)]
-pub(super) struct Rule {
-    pub(super) name: Placed<Text>,
+pub(crate) struct Rule {
+    pub(crate) name: Placed<Text>,
     /// Where the rule stands in the document.
-    pub(super) path: Vec<Step>,
-    pub(super) matching: Match,
-    pub(super) exclude: Option<Match>,
-    pub(super) context: Vec<ContextEntry>,
+    pub(crate) path: Vec<Step>,
+    pub(crate) matching: Match,
+    pub(crate) exclude: Option<Match>,
+    pub(crate) context: Vec<ContextEntry>,
     /// As it is written: `{any, all}` or a list.
-    pub(super) preconditions: Option<Placed<Value>>,
-    pub(super) cel_preconditions: Vec<NamedExpression>,
-    pub(super) report_properties: Vec<(Text, Text)>,
-    pub(super) skips_background_requests: bool,
+    pub(crate) preconditions: Option<Placed<Value>>,
+    pub(crate) cel_preconditions: Vec<NamedExpression>,
+    pub(crate) report_properties: Vec<(Text, Text)>,
+    pub(crate) skips_background_requests: bool,
     /// What in it keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
-    pub(super) stops_autogen: Option<&'static str>,
-    pub(super) validate: Validate,
+    pub(crate) stops_autogen: Option<&'static str>,
+    pub(crate) validate: Validate,
 }
 
 impl Rule {
     /// Returns what stays of a rule that has an error.
-    pub(super) fn broken(self, message: String) -> Broken {
+    pub(crate) fn broken(self, message: String) -> Broken {
         Broken {
             name: self.name.value.clone(),
             path: self.path.clone(),
@@ -143,19 +143,19 @@ impl Rule {
 
 /// What a rule checks.
 #[derive(Debug, Clone)]
-pub(super) struct Validate {
+pub(crate) struct Validate {
     /// Where `validate` stands; where the rule stands for rules of other types.
-    pub(super) path: Vec<Step>,
-    pub(super) message: Option<Placed<Text>>,
-    pub(super) failure_action: Option<Action>,
-    pub(super) failure_action_overrides: Vec<ActionOverride>,
-    pub(super) allows_existing_violations: bool,
-    pub(super) method: Method,
+    pub(crate) path: Vec<Step>,
+    pub(crate) message: Option<Placed<Text>>,
+    pub(crate) failure_action: Option<Action>,
+    pub(crate) failure_action_overrides: Vec<ActionOverride>,
+    pub(crate) allows_existing_violations: bool,
+    pub(crate) method: Method,
 }
 
 /// How a rule checks. Values are as they are written, with variables in them.
 #[derive(Debug, Clone)]
-pub(super) enum Method {
+pub(crate) enum Method {
     Pattern(Placed<Value>),
     /// A list of patterns.
     AnyPattern(Placed<Value>),
@@ -172,91 +172,91 @@ pub(super) enum Method {
 
 /// What is checked in CEL.
 #[derive(Debug, Clone)]
-pub(super) struct Cel {
-    pub(super) path: Vec<Step>,
-    pub(super) expressions: Vec<Validation>,
-    pub(super) variables: Vec<NamedExpression>,
-    pub(super) audit_annotations: Vec<NamedExpression>,
-    pub(super) params: Option<(GroupVersionKind, ParamRef)>,
+pub(crate) struct Cel {
+    pub(crate) path: Vec<Step>,
+    pub(crate) expressions: Vec<Validation>,
+    pub(crate) variables: Vec<NamedExpression>,
+    pub(crate) audit_annotations: Vec<NamedExpression>,
+    pub(crate) params: Option<(GroupVersionKind, ParamRef)>,
     /// `generate`, where it is said.
-    pub(super) is_generating: Option<bool>,
+    pub(crate) is_generating: Option<bool>,
 }
 
 /// The Pod Security Standards that an object must meet.
 #[derive(Debug, Clone)]
-pub(super) struct PodSecurity {
-    pub(super) path: Vec<Step>,
-    pub(super) level: Level,
-    pub(super) version: Version,
+pub(crate) struct PodSecurity {
+    pub(crate) path: Vec<Step>,
+    pub(crate) level: Level,
+    pub(crate) version: Version,
     /// As it is written; may be empty.
-    pub(super) version_text: Text,
-    pub(super) exclude: Vec<Exclusion>,
+    pub(crate) version_text: Text,
+    pub(crate) exclude: Vec<Exclusion>,
 }
 
 /// A control that is not checked, or not everywhere.
 #[derive(Debug, Clone)]
-pub(super) struct Exclusion {
-    pub(super) path: Vec<Step>,
-    pub(super) control: Control,
+pub(crate) struct Exclusion {
+    pub(crate) path: Vec<Step>,
+    pub(crate) control: Control,
     /// Wildcards.
-    pub(super) images: Vec<Text>,
-    pub(super) restricted_field: Option<Placed<Text>>,
+    pub(crate) images: Vec<Text>,
+    pub(crate) restricted_field: Option<Placed<Text>>,
     /// Wildcards.
-    pub(super) values: Vec<Text>,
+    pub(crate) values: Vec<Text>,
 }
 
 /// One loop of a `foreach`.
 #[derive(Debug, Clone)]
-pub(super) struct Foreach {
-    pub(super) path: Vec<Step>,
+pub(crate) struct Foreach {
+    pub(crate) path: Vec<Step>,
     /// JMESPath, without braces.
-    pub(super) list: Placed<Text>,
-    pub(super) element_scope: Option<bool>,
-    pub(super) context: Vec<ContextEntry>,
-    pub(super) preconditions: Option<Placed<Value>>,
+    pub(crate) list: Placed<Text>,
+    pub(crate) element_scope: Option<bool>,
+    pub(crate) context: Vec<ContextEntry>,
+    pub(crate) preconditions: Option<Placed<Value>>,
     /// Never `Unsupported`.
-    pub(super) method: Method,
+    pub(crate) method: Method,
 }
 
 /// Which objects a rule is about, or is not.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Match {
-    pub(super) any: Vec<Filter>,
-    pub(super) all: Vec<Filter>,
+pub(crate) struct Match {
+    pub(crate) any: Vec<Filter>,
+    pub(crate) all: Vec<Filter>,
     /// The older form without `any` and `all`.
-    pub(super) flat: Option<Filter>,
-    pub(super) path: Vec<Step>,
+    pub(crate) flat: Option<Filter>,
+    pub(crate) path: Vec<Step>,
 }
 
 /// Everything that one entry of a `match` asks for; all of it must hold.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Filter {
-    pub(super) path: Vec<Step>,
-    pub(super) kinds: Vec<Placed<Text>>,
-    pub(super) name: Option<Placed<Text>>,
-    pub(super) names: Vec<Placed<Text>>,
-    pub(super) namespaces: Vec<Placed<Text>>,
+pub(crate) struct Filter {
+    pub(crate) path: Vec<Step>,
+    pub(crate) kinds: Vec<Placed<Text>>,
+    pub(crate) name: Option<Placed<Text>>,
+    pub(crate) names: Vec<Placed<Text>>,
+    pub(crate) namespaces: Vec<Placed<Text>>,
     /// Empty means every operation.
-    pub(super) operations: Vec<Operation>,
-    pub(super) annotations: Vec<(Text, Text)>,
-    pub(super) selector: Option<Selector>,
-    pub(super) namespace_selector: Option<Selector>,
-    pub(super) subjects: Vec<Subject>,
-    pub(super) roles: Vec<Text>,
-    pub(super) cluster_roles: Vec<Text>,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) annotations: Vec<(Text, Text)>,
+    pub(crate) selector: Option<Selector>,
+    pub(crate) namespace_selector: Option<Selector>,
+    pub(crate) subjects: Vec<Subject>,
+    pub(crate) roles: Vec<Text>,
+    pub(crate) cluster_roles: Vec<Text>,
 }
 
 /// Who asks.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
-    pub(super) kind: SubjectKind,
-    pub(super) name: Text,
-    pub(super) namespace: Text,
+pub(crate) struct Subject {
+    pub(crate) kind: SubjectKind,
+    pub(crate) name: Text,
+    pub(crate) namespace: Text,
 }
 
 /// What sort of one who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SubjectKind {
+pub(crate) enum SubjectKind {
     User,
     Group,
     ServiceAccount,
@@ -264,15 +264,15 @@ pub(super) enum SubjectKind {
 
 /// A name that a rule gives to something it looks up.
 #[derive(Debug, Clone)]
-pub(super) struct ContextEntry {
-    pub(super) name: Placed<Text>,
-    pub(super) path: Vec<Step>,
-    pub(super) from: ContextSource,
+pub(crate) struct ContextEntry {
+    pub(crate) name: Placed<Text>,
+    pub(crate) path: Vec<Step>,
+    pub(crate) from: ContextSource,
 }
 
 /// Where the value of a context entry comes from. Values and texts have variables in them.
 #[derive(Debug, Clone)]
-pub(super) enum ContextSource {
+pub(crate) enum ContextSource {
     Variable {
         value: Option<Placed<Value>>,
         jmes_path: Option<Placed<Text>>,
@@ -304,18 +304,18 @@ pub(super) enum ContextSource {
 
 /// A `PolicyException`.
 #[derive(Debug, Clone)]
-pub(super) struct Exception {
+pub(crate) struct Exception {
     /// `namespace/name`
-    pub(super) key: Text,
-    pub(super) path: Vec<Step>,
+    pub(crate) key: Text,
+    pub(crate) path: Vec<Step>,
     /// Policy (`name` or `namespace/name`) and the wildcards of its rules.
-    pub(super) policies: Vec<(Text, Vec<Text>)>,
-    pub(super) matching: Match,
+    pub(crate) policies: Vec<(Text, Vec<Text>)>,
+    pub(crate) matching: Match,
     /// As it is written.
-    pub(super) conditions: Option<Placed<Value>>,
+    pub(crate) conditions: Option<Placed<Value>>,
     /// The Pod Security controls that it excludes; without any, it excuses the whole rule.
-    pub(super) pod_security: Vec<Exclusion>,
-    pub(super) is_background: bool,
+    pub(crate) pod_security: Vec<Exclusion>,
+    pub(crate) is_background: bool,
 }
 
 /// What can be wrong with any field.
