@@ -29,17 +29,20 @@ pub(crate) fn expressions(rule: &Rule, _functions: &Functions) -> Result<Express
     if let Some(conditions) = &rule.preconditions {
         return Err(Inexpressible { why: "preconditions".into(), path: conditions.path.clone() });
     }
-    let shape = shape::OBJECT;
+    let about = &rule.matching;
+    let filters = about.any.iter().chain(&about.all).chain(&about.flat);
+    let shape = shape::of_kinds(filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()));
     let outcome = match &rule.validate.method {
         Method::Pattern(pattern) => one_pattern(pattern, false, shape)?,
         Method::AnyPattern(patterns) => any_pattern(patterns, shape)?,
         _ => return Err(Inexpressible { why: "method".into(), path: rule.validate.path.clone() }),
     };
-    if outcome.skip != Formula::False {
-        made.conditions.push((pattern::condition_name(), outcome.skip.not().simplified().written()));
+    let applies = outcome.skip.not().simplified();
+    if applies != Formula::True {
+        made.conditions.push((pattern::condition_name(), applies.written()));
     }
     made.validations.push(Validation {
-        expression: outcome.pass.simplified().written(),
+        expression: outcome.pass.given(&applies).written(),
         message: rule.validate.message.as_ref().map(|message| message.value.to_string()),
         message_expression: None,
     });

@@ -139,6 +139,13 @@ impl Formula {
         self.known(&mut Vec::new())
     }
 
+    /// Returns what is left to ask where `fact` holds.
+    pub(super) fn given(self, fact: &Self) -> Self {
+        let mut facts = Vec::new();
+        learn(&mut facts, fact);
+        self.known(&mut facts)
+    }
+
     /// Returns what is left to ask when `facts` hold.
     fn known(self, facts: &mut Vec<Formula>) -> Self {
         let before = facts.len();

@@ -19,7 +19,7 @@ pub(super) type Said<T> = Result<T, String>;
 /// Returns whether `value`, which is there and is no list, fits `leaf`.
 pub(super) fn fits(leaf: &Leaf, value: &str, shape: Shape) -> Said<Formula> {
     Ok(match shape {
-        Shape::Map(_) | Shape::MapOf(_) | Shape::List(_) => Formula::False,
+        Shape::Map(_) | Shape::MapOf(_) | Shape::List(_) | Shape::Required(_) => Formula::False,
         Shape::Bool => of_bool(leaf, value),
         Shape::Int => of_int(leaf, value)?,
         Shape::Word | Shape::Text | Shape::Amount => of_text(leaf, value, shape),
@@ -353,6 +353,8 @@ impl Comparison {
         };
         match &self.duration {
             None => otherwise,
+            // A port or a percentage is no duration.
+            Some(_) if shape == Shape::Port && self.quantity.is_some() => otherwise,
             Some(_) => {
                 let is_duration = Formula::call(format!("{value}.matches({})", literal(DURATION)));
                 let compared = Formula::compare(

@@ -237,6 +237,9 @@ impl Translator {
                 let is_null = if shape.is_any() { Formula::compare(&value, "==", "null") } else { Formula::False };
                 return Ok(Outcome::decided(is_there.and(is_null.not())));
             }
+            if around.requires(&entry.key) {
+                return self.node(&entry.value, &value, shape);
+            }
             if let Some(formula) = self.chained(&entry.value, &field.optional(), shape, false)? {
                 return Ok(Outcome::decided(formula));
             }

@@ -2,6 +2,8 @@
 //!
 //! Where a shape is known, expressions need not ask whether a text is a number; where it is not, they do.
 
+mod kinds;
+
 /// What can stand somewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
@@ -20,11 +22,25 @@ pub(super) enum Shape {
     Map(&'static [(&'static str, Shape)]),
     MapOf(&'static Shape),
     List(&'static Shape),
+    /// What is in every object.
+    Required(&'static Shape),
 }
 
 impl Shape {
     /// Returns what stands under `key`.
     pub(super) fn field(self, key: &str) -> Self {
+        match self.raw_field(key) {
+            Self::Required(shape) => *shape,
+            shape => shape,
+        }
+    }
+
+    /// Returns whether something stands under `key` in every object.
+    pub(super) fn requires(self, key: &str) -> bool {
+        matches!(self.raw_field(key), Self::Required(_))
+    }
+
+    fn raw_field(self, key: &str) -> Self {
         match self {
             Self::Map(fields) => {
                 fields.iter().find(|(name, _)| *name == key).map_or(Self::Any, |(_, shape)| *shape)
@@ -52,18 +68,33 @@ impl Shape {
     }
 }
 
+/// Returns what objects look like that are of one of `kinds`, as a rule names them.
+pub(super) fn of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> Shape {
+    let mut found: Option<&'static Shape> = None;
+    for kind in kinds {
+        let Some(shape) = of_kind(kind) else { return OBJECT };
+        if found.is_some_and(|found| !std::ptr::eq(found, shape) && *found != *shape) {
+            return OBJECT;
+        }
+        found = Some(shape);
+    }
+    found.copied().unwrap_or(OBJECT)
+}
+
+/// `Pod`, `v1/Pod`, `apps/v1/Deployment`
+fn of_kind(written: &str) -> Option<&'static Shape> {
+    let parts: Vec<&str> = written.split('/').collect();
+    match parts.as_slice() {
+        [kind] => kinds::object(None, kind),
+        [version, kind] if version.starts_with('v') || *version == "*" => kinds::object(Some(""), kind),
+        [group, _, kind] => kinds::object(Some(group), kind),
+        _ => None,
+    }
+}
+
 /// Any object.
 pub(super) const OBJECT: Shape = Shape::Map(&[
     ("apiVersion", Shape::Word),
     ("kind", Shape::Word),
-    ("metadata", METADATA),
-]);
-
-const METADATA: Shape = Shape::Map(&[
-    ("name", Shape::Word),
-    ("generateName", Shape::Word),
-    ("namespace", Shape::Word),
-    ("labels", Shape::MapOf(&Shape::Word)),
-    ("annotations", Shape::MapOf(&Shape::Text)),
-    ("finalizers", Shape::List(&Shape::Word)),
+    ("metadata", Shape::Required(&kinds::METADATA)),
 ]);

@@ -8,6 +8,7 @@ use crate::kyverno::pattern::{Pattern, Verdict};
 use crate::notes::Notes;
 
 mod random;
+mod survey;
 
 pub(super) fn value(text: &str) -> Value {
     kubewright_value::yaml::parse(text).unwrap()
@@ -33,11 +34,12 @@ pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Progra
     let placed = Placed { value: pattern.clone(), path: Vec::new() };
     let checked = super::one_pattern(&placed, false, shape).map_err(|bad| bad.why)?;
     let environment = Environment::kubernetes().variable("object");
+    let applies = checked.skip.clone().not().simplified();
     let program = |formula: super::Formula| {
-        let text = formula.simplified().written();
+        let text = formula.written();
         Program::compile(&text, &environment).map_err(|errors| format!("{text}\n{errors:?}"))
     };
-    Ok((program(checked.pass)?, program(checked.skip)?))
+    Ok((program(checked.pass.given(&applies))?, program(checked.skip.simplified())?))
 }
 
 pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
