@@ -32,10 +32,29 @@ pub(crate) struct Checks {
     pub(crate) variables: Vec<Variable>,
     pub(crate) assertions: Vec<Assertion>,
     pub(crate) annotations: Vec<Condition>,
-    /// Whether an expression that does not fit the object is passed over.
-    pub(crate) ignores_failures: bool,
+    pub(crate) leniency: Leniency,
+    pub(crate) wording: Wording,
     /// Whether anything in it reads the namespace of the object.
     pub(crate) needs_namespace: bool,
+}
+
+/// Which expressions are passed over when they do not fit the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Leniency {
+    #[default]
+    None,
+    Conditions,
+    Everything,
+}
+
+/// Whose words messages are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Wording {
+    /// The API server's.
+    #[default]
+    ApiServer,
+    /// Those of ValidatingPolicies.
+    Policy,
 }
 
 /// A compiled expression.
@@ -86,7 +105,8 @@ impl Checks {
             variables: self.variables.iter().map(variable).collect(),
             assertions: self.assertions.iter().map(|one| one.rebased(to)).collect(),
             annotations: conditions(&self.annotations),
-            ignores_failures: self.ignores_failures,
+            leniency: self.leniency,
+            wording: self.wording,
             needs_namespace: false,
         }
         .finished()

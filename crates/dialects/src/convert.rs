@@ -1,31 +1,34 @@
-//! From rules in patterns and conditions to policies in CEL: what can be written, and why the rest cannot.
+//! From rules to policies in CEL that say exactly the same, or the reason why there are none.
 
 pub(crate) mod expressions;
 
 use kubewright_value::{Step, Text};
 
 /// What a rule checks, in CEL alone.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Expressions {
-    /// Each becomes a `variables` entry: its name and expression; validations read `variables.NAME`.
+    /// Names for expressions, which the others read as `variables.NAME`.
     pub(crate) variables: Vec<(Text, String)>,
-    /// Each must hold before the rule says anything: its name and expression.
+    /// What must hold before the rule says anything, by name.
     pub(crate) conditions: Vec<(Text, String)>,
-    /// Each must hold.
+    /// What must hold.
     pub(crate) validations: Vec<Validation>,
+    /// Whether deletions are judged too; patterns say nothing about them.
+    pub(crate) judges_deletions: bool,
 }
 
 /// An expression that must hold, and what is said when it does not.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Validation {
     pub(crate) expression: String,
     pub(crate) message: Option<String>,
     pub(crate) message_expression: Option<String>,
 }
 
-/// Why a rule, or a part of it, has no exact equivalent: said to the user, at its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a rule has no exact equivalent.
+#[derive(Debug, Clone)]
 pub(crate) struct Inexpressible {
     pub(crate) why: String,
+    /// Where that stands in the document.
     pub(crate) path: Vec<Step>,
 }

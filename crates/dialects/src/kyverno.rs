@@ -46,7 +46,8 @@ impl Kyverno {
     /// Returns the dialect as `options` want it.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let exceptions = options.exceptions.iter().filter_map(|document| exception(document).0).collect();
+        let documents = options.exceptions.iter().filter(|document| is_exception(document));
+        let exceptions = documents.filter_map(|document| exception(document).0).collect();
         let inputs = Inputs { now: options.now, random_seed: options.random_seed };
         let functions = Functions::kubernetes().with_inputs(inputs);
         Self { functions, cel: Environments::admission(), exceptions }
@@ -66,7 +67,7 @@ impl Dialect for Kyverno {
         field(document, "kind") == "ClusterPolicy" && document.value.at(&["spec", "rules"]).is_some()
     }
 
-    fn compile(&self, document: &Document) -> Compiled {
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
         compile::compile(self, document)
     }
 
@@ -104,7 +105,7 @@ pub(crate) fn check_exceptions<'r>(
         }
     }
     let mut diagnostics = Vec::new();
-    for document in exceptions {
+    for document in exceptions.iter().filter(|document| is_exception(document)) {
         let (exception, wrong) = exception(document);
         diagnostics.extend(wrong);
         if let Some(exception) = exception {

@@ -1,10 +1,11 @@
 //! The rule languages kubewright reads, each a folder with the same stages:
 //! `source.rs` (the typed document), `compile.rs` (to rules, with diagnostics), `evaluate.rs`.
 //!
-//! Adding one is its folder and two lines here.
+//! Adding one is its folder and two lines here. `cel` is what several of them say in the same words.
 
 #[macro_use]
 mod codes;
+pub mod admission;
 mod cel;
 mod convert;
 mod fields;
@@ -13,6 +14,7 @@ mod load;
 pub mod modrule;
 mod notes;
 mod selector;
+mod trace;
 mod workload;
 
 pub use load::{Loaded, codes, load};
@@ -53,19 +55,26 @@ impl Default for Options {
 /// Returns whether `document` makes exceptions from rules.
 #[must_use]
 pub fn is_exception(document: &Document) -> bool {
-    kyverno::is_exception(document)
+    kyverno::is_exception(document) || admission::is_exception(document)
 }
 
 /// Returns what is wrong with documents that make exceptions from `rules`.
 pub fn check_exceptions<'r>(
     exceptions: &[Document],
-    rules: impl Iterator<Item = &'r RuleId>,
+    rules: impl Iterator<Item = &'r RuleId> + Clone,
 ) -> Vec<Diagnostic> {
-    kyverno::check_exceptions(exceptions, rules)
+    let mut diagnostics = kyverno::check_exceptions(exceptions, rules.clone());
+    diagnostics.extend(admission::check_exceptions(exceptions, rules));
+    diagnostics
 }
 
 /// Returns every dialect.
 #[must_use]
 pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
-    vec![Box::new(modrule::ModRule::new(options)), Box::new(kyverno::Kyverno::new(options))]
+    vec![
+        Box::new(modrule::ModRule::new(options)),
+        Box::new(kyverno::Kyverno::new(options)),
+        Box::new(admission::Native::new()),
+        Box::new(admission::Policies::new(options)),
+    ]
 }

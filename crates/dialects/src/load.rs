@@ -1,5 +1,6 @@
 //! Documents to rules, whatever language each is written in.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use kubewright_engine::{Code, Diagnostic, Dialect, Rule, Severity, reading_codes};
@@ -37,14 +38,39 @@ pub struct Loaded {
 #[must_use]
 pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
     let mut loaded = Loaded::default();
+    let (mut rules, mut companions) = (Vec::new(), Companions::new());
     for document in documents {
         match items(document) {
-            Some(items) => items.for_each(|item| one(dialects, &item, &mut loaded)),
-            None => one(dialects, document, &mut loaded),
+            Some(items) => {
+                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut companions))
+            }
+            None => sort(dialects, Cow::Borrowed(document), &mut rules, &mut companions),
         }
+    }
+    for document in rules {
+        one(dialects, &document, &companions, &mut loaded);
+    }
+    for (position, dialect) in dialects.iter().enumerate() {
+        let Some(companions) = companions.get(&position) else { continue };
+        loaded.diagnostics.extend(dialect.check_companions(companions, &loaded.rules));
     }
     report_duplicates(&mut loaded);
     loaded
+}
+
+/// What stands beside rules, by the position of their dialect.
+type Companions = HashMap<usize, Vec<Document>>;
+
+fn sort<'d>(
+    dialects: &[Box<dyn Dialect>],
+    document: Cow<'d, Document>,
+    rules: &mut Vec<Cow<'d, Document>>,
+    companions: &mut Companions,
+) {
+    match dialects.iter().position(|dialect| dialect.is_companion(&document)) {
+        Some(dialect) => companions.entry(dialect).or_default().push(document.into_owned()),
+        None => rules.push(document),
+    }
 }
 
 /// Returns the codes of every mistake that can be reported about a rule file.
@@ -57,14 +83,16 @@ pub fn codes() -> Vec<&'static Code> {
     codes
 }
 
-fn one(dialects: &[Box<dyn Dialect>], document: &Document, loaded: &mut Loaded) {
-    let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else {
+fn one(dialects: &[Box<dyn Dialect>], document: &Document, companions: &Companions, loaded: &mut Loaded) {
+    let Some((position, dialect)) = dialects.iter().enumerate().find(|(_, dialect)| dialect.claims(document))
+    else {
         let is_meant = dialects.iter().any(|dialect| dialect.is_meant(document));
         let list = if is_meant { &mut loaded.diagnostics } else { &mut loaded.unclaimed };
         list.push(unclaimed(document));
         return;
     };
-    let compiled = dialect.compile(document);
+    let beside = companions.get(&position).map(Vec::as_slice).unwrap_or_default();
+    let compiled = dialect.compile(document, beside);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
 }

@@ -78,7 +78,7 @@ impl Dialect for ModRule {
             || field(document, "apiVersion").contains("kubemod")
     }
 
-    fn compile(&self, document: &Document) -> Compiled {
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
         compile::compile(self, document)
     }
 

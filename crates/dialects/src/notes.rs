@@ -1,6 +1,6 @@
 //! What a rule looked at, for traces and for coverage; nothing is kept unless somebody asked.
 
-use kubewright_engine::Verdict;
+use kubewright_engine::{Tracer, Verdict};
 use kubewright_value::Step;
 
 /// Collects [`Note`]s when somebody wants them.
@@ -29,6 +29,11 @@ impl Notes {
     /// Returns notes that are thrown away.
     pub(crate) fn off() -> Self {
         Self { open: None }
+    }
+
+    /// Returns notes that are kept if `tracer` wants them.
+    pub(crate) fn of(tracer: &Tracer) -> Self {
+        if tracer.is_on() { Self::on() } else { Self::off() }
     }
 
     /// Returns notes that are kept.

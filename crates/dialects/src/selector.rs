@@ -16,6 +16,13 @@ pub(crate) struct Selector {
     pub(crate) expressions: Vec<Requirement>,
 }
 
+impl Selector {
+    /// Returns whether it asks for nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.expressions.is_empty()
+    }
+}
+
 /// One of the `matchExpressions`.
 #[derive(Debug, Clone)]
 pub(crate) struct Requirement {

@@ -15,8 +15,20 @@ pub trait Dialect: Send + Sync {
     /// Returns whether `document` was probably meant to be written in this language, and is not.
     fn is_meant(&self, document: &Document) -> bool;
 
+    /// Returns whether `document` is no rule itself and says something about rules of this language, such as where they hold.
+    fn is_companion(&self, _document: &Document) -> bool {
+        false
+    }
+
     /// Compiles a claimed document. A rule with a mistake in it is left out, the others of the document are not.
-    fn compile(&self, document: &Document) -> Compiled;
+    ///
+    /// `beside` are the companions that were loaded with it, of which some may be about other documents.
+    fn compile(&self, document: &Document, beside: &[Document]) -> Compiled;
+
+    /// Returns what is wrong with companions of `rules`.
+    fn check_companions(&self, _companions: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
+        Vec::new()
+    }
 
     /// Returns the codes of the mistakes this language can report.
     fn codes(&self) -> &'static [&'static Code];

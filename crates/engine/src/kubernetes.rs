@@ -2,6 +2,9 @@
 
 pub mod fields;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::GroupVersionKind;
 
 /// Kinds without a namespace, by group.
@@ -56,6 +59,14 @@ pub fn resource_name(kind: &str) -> String {
         Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
         _ => format!("{singular}s"),
     }
+}
+
+/// Returns the built-in kind that the API server calls `resource`, if it is one.
+#[must_use]
+pub fn kind_of_resource(resource: &str) -> Option<&'static str> {
+    static KINDS: LazyLock<HashMap<String, &'static str>> =
+        LazyLock::new(|| fields::kinds().map(|kind| (resource_name(kind), kind)).collect());
+    KINDS.get(resource).copied()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use index::RuleIndex;
-pub use kubernetes::{fields, is_cluster_scoped, resource_name};
+pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{

@@ -7,22 +7,23 @@ use std::sync::Arc;
 use kubewright_lang::patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{Answer, EvalError, Query, Request, Scope, Tracer, World};
+use crate::{Answer, EvalError, Query, Request, Scope, Tracer, World, resource_name};
 
-/// A rule's name in every output: `dialect/policy/rule`.
+/// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId {
     /// The rule language.
     pub dialect: &'static str,
     /// The document, or the namespace of one-rule documents.
     pub policy: Text,
-    /// The rule in it.
+    /// The rule in it; empty for a document that is one rule.
     pub rule: Text,
 }
 
 impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.dialect, self.policy, self.rule)
+        write!(f, "{}/{}", self.dialect, self.policy)?;
+        if self.rule.is_empty() { Ok(()) } else { write!(f, "/{}", self.rule) }
     }
 }
 
@@ -193,8 +194,8 @@ pub struct Evaluation<'a> {
     pub budget: &'a mut Budget,
     /// Where to say what was looked at.
     pub tracer: &'a mut Tracer,
-    /// The namespace of the object, once somebody has asked for it.
-    pub(crate) namespace: &'a OnceCell<Answer>,
+    /// What was asked for already.
+    pub(crate) memory: &'a Memory,
 }
 
 impl<'a> Evaluation<'a> {
@@ -207,7 +208,13 @@ impl<'a> Evaluation<'a> {
         tracer: &'a mut Tracer,
         memory: &'a Memory,
     ) -> Self {
-        Self { request, world, budget, tracer, namespace: &memory.namespace }
+        Self { request, world, budget, tracer, memory }
+    }
+
+    /// Returns what the API server calls objects of the kind of the request, as far as that can be guessed.
+    #[must_use]
+    pub fn resource(&self) -> &'a Text {
+        self.memory.resource.get_or_init(|| resource_name(&self.request.kind.kind).into())
     }
 
     /// Returns the namespace that the object is in, or nothing when it has none or the namespace does not exist.
@@ -220,7 +227,7 @@ impl<'a> Evaluation<'a> {
         if name.is_empty() {
             return Ok(None);
         }
-        match self.namespace.get_or_init(|| self.world.get(&Query::namespace(name))) {
+        match self.memory.namespace.get_or_init(|| self.world.get(&Query::namespace(name))) {
             Answer::Found(namespace) => Ok(Some(namespace)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
@@ -231,7 +238,8 @@ impl<'a> Evaluation<'a> {
 /// What the rules of one decision need not ask for again.
 #[derive(Debug, Default)]
 pub struct Memory {
-    pub(crate) namespace: OnceCell<Answer>,
+    namespace: OnceCell<Answer>,
+    resource: OnceCell<Text>,
 }
 
 /// Whether a rule is about an object.

@@ -55,6 +55,12 @@ impl Operations {
         Self(self.0 | 1 << operation as u8)
     }
 
+    /// Returns what is in this set or in `other`.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Returns whether `operation` is in the set.
     #[must_use]
     pub fn contains(self, operation: Operation) -> bool {

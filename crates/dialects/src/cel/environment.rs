@@ -4,6 +4,8 @@ use kubewright_lang::cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_
 use kubewright_lang::cel::{ANY, Environment, Kind, Type};
 use kubewright_value::Text;
 
+use crate::Options;
+
 /// The environments of the different places where expressions stand.
 #[derive(Clone)]
 pub(crate) struct Environments {
@@ -23,6 +25,12 @@ impl Environments {
     /// Returns what the API server gives expressions.
     pub(crate) fn admission() -> Self {
         Self::of(Environment::kubernetes().with_plain_or_value())
+    }
+
+    /// Returns what ValidatingPolicies give expressions.
+    pub(crate) fn policies(_options: &Options) -> Self {
+        let environments = Self::admission();
+        Self { base: environments.base.variable_of("exceptions", Type::of(Kind::Map)) }
     }
 
     /// Returns what `base` gives, and the request.

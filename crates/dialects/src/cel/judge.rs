@@ -8,7 +8,7 @@ use kubewright_value::{Step, Text, Value};
 
 use super::request::objects;
 use super::scope::{Namespace, Scope, Stopped};
-use super::{Assertion, Checks, Condition};
+use super::{Assertion, Checks, Condition, Leniency, Wording};
 use crate::notes::Notes;
 
 /// How long a message that is computed may be, in bytes.
@@ -99,16 +99,16 @@ impl Checks {
             Asked::Met => {}
             Asked::NotMet => return Finding::NotAsked,
             Asked::Error(error) => return Finding::Error(error),
-            Asked::Failed(_) if self.ignores_failures => return Finding::NotAsked,
+            Asked::Failed(_) if self.leniency != Leniency::None => return Finding::NotAsked,
             Asked::Failed(message) => {
                 let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
                 return Finding::Failed(Violation { message, path: Vec::new(), at, index: None });
             }
         }
         for (index, one) in self.assertions.iter().enumerate() {
-            match one.judge(index, assertions, scope) {
+            match one.judge(index, assertions, self.wording, scope) {
                 Ok(()) => {}
-                Err(Finding::Failed(_)) if self.ignores_failures => {}
+                Err(Finding::Failed(_)) if self.leniency == Leniency::Everything => {}
                 Err(finding) => return finding,
             }
         }
@@ -210,7 +210,13 @@ fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> A
 }
 
 impl Assertion {
-    fn judge<'a>(&'a self, index: usize, list: &str, scope: &'a Scope<'a>) -> Result<(), Finding> {
+    fn judge<'a>(
+        &'a self,
+        index: usize,
+        list: &str,
+        wording: Wording,
+        scope: &'a Scope<'a>,
+    ) -> Result<(), Finding> {
         let violation = |message: String| Violation {
             message,
             path: self.about.clone(),
@@ -219,7 +225,7 @@ impl Assertion {
         };
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {
             Ok(Val::Bool(true)) => Ok(()),
-            Ok(Val::Bool(false)) => Err(match self.message(scope) {
+            Ok(Val::Bool(false)) => Err(match self.message(index, wording, scope) {
                 Ok(message) => Finding::Violated(violation(message)),
                 Err(error) => Finding::Error(error),
             }),
@@ -230,12 +236,18 @@ impl Assertion {
     }
 
     /// A message that cannot be computed, is empty, too long or of several lines gives way to the written one.
-    fn message<'a>(&'a self, scope: &'a Scope<'a>) -> Result<String, EvalError> {
+    fn message<'a>(
+        &'a self,
+        index: usize,
+        wording: Wording,
+        scope: &'a Scope<'a>,
+    ) -> Result<String, EvalError> {
         if let Some(expression) = &self.message_expression {
             match scope.evaluate(expression, || "messageExpression".to_owned()) {
                 Ok(value) => {
                     let text = value.as_str().unwrap_or_default().trim();
-                    if !text.is_empty() && text.len() <= MESSAGE_LIMIT && !text.contains('\n') {
+                    let is_one_line = wording == Wording::Policy || !text.contains('\n');
+                    if !text.is_empty() && text.len() <= MESSAGE_LIMIT && is_one_line {
                         return Ok(text.to_owned());
                     }
                 }
@@ -243,9 +255,10 @@ impl Assertion {
                 Err(Stopped::Failed(_)) => {}
             }
         }
-        Ok(match self.message.trim() {
-            "" => format!("failed expression: {}", self.expression.text.trim()),
-            message => message.to_owned(),
+        Ok(match (self.message.trim(), wording) {
+            ("", Wording::ApiServer) => format!("failed expression: {}", self.expression.text.trim()),
+            ("", Wording::Policy) => format!("CEL expression validation failed at index {index}"),
+            (message, _) => message.to_owned(),
         })
     }
 }

@@ -8,9 +8,7 @@ pub(super) use loops::Loop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, Evaluation, Operation, RequestProgram, RuleId, Tracer,
-};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Operation, RequestProgram, RuleId};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
@@ -151,14 +149,14 @@ impl RequestProgram for Judge {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
             return Ok(Applies::Outside("the background controller asks".into()));
         }
-        let mut notes = notes(evaluation.tracer);
+        let mut notes = Notes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
         let reason = match self.is_gated(&subject, evaluation, &mut notes)? {
             true => Some("the matchConditions of the webhook are not met".into()),
             false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
         };
-        trace::tell(&mut notes, evaluation.tracer, &self.document);
+        crate::trace::tell(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
             Some(reason) => Applies::Outside(reason),
@@ -166,10 +164,10 @@ impl RequestProgram for Judge {
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        let mut notes = notes(evaluation.tracer);
+        let mut notes = Notes::of(evaluation.tracer);
         let subject = self.subject(object, evaluation);
         let result = self.run(&subject, evaluation, &mut notes);
-        trace::tell(&mut notes, evaluation.tracer, &self.document);
+        crate::trace::tell(&mut notes, evaluation.tracer, &self.document);
         match result {
             Ran::Excepted(effect) => Ok(effect),
             Ran::Checked(verdict) => self.effect(verdict, evaluation),
@@ -459,8 +457,4 @@ fn failed(step: &str, unresolved: Unresolved) -> EvalError {
 fn is_background_controller(user: &Value) -> bool {
     let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
-}
-
-fn notes(tracer: &Tracer) -> Notes {
-    if tracer.is_on() { Notes::on() } else { Notes::off() }
 }

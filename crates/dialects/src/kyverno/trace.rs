@@ -1,30 +1,12 @@
 //! What a rule looked at, as the engine's trace.
 
-use kubewright_engine::{TraceNode, Tracer, Verdict as Seen};
-use kubewright_value::{Document, Value};
+use kubewright_engine::{TraceNode, Verdict as Seen};
+use kubewright_value::Value;
 
 use super::conditions;
 use super::context::Unresolved;
 use super::evaluate::{Loop, Verdict};
-use crate::notes::{Note, Notes};
-
-/// Hands over what was noted, with places in `document`.
-pub(super) fn tell(notes: &mut Notes, tracer: &mut Tracer, document: &Document) {
-    for note in notes.take() {
-        tracer.say(|| node(note, document));
-    }
-}
-
-fn node(note: Note, document: &Document) -> TraceNode {
-    TraceNode {
-        what: note.what,
-        found: note.found,
-        wanted: note.wanted,
-        verdict: note.verdict,
-        location: (!note.at.is_empty()).then(|| document.locate(&note.at)),
-        children: note.children.into_iter().map(|child| node(child, document)).collect(),
-    }
-}
+use crate::notes::Note;
 
 /// Returns what is said about an element of a loop.
 pub(super) fn element(one: &Loop, index: usize, element: &Value, verdict: &Verdict) -> Note {

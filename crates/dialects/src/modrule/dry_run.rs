@@ -88,7 +88,7 @@ fn compile(rule: &Value) -> Result<Vec<kubewright_engine::Rule>, String> {
         *operations = Value::array(Vec::new());
     }
     let dialect = ModRule::new(&Options::default());
-    let compiled = dialect.compile(&Document::made(rule, Source::new("modRules", "")));
+    let compiled = dialect.compile(&Document::made(rule, Source::new("modRules", "")), &[]);
     match compiled.diagnostics.into_iter().find(Diagnostic::is_error) {
         Some(error) => Err(error.message),
         None => Ok(compiled.rules),

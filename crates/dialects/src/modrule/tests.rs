@@ -27,7 +27,7 @@ fn every_mistake_is_reported_where_it_stands() {
     for case in cases() {
         let spec = case.get("spec").and_then(Value::as_str).expect("a spec");
         let document = document(case.get("namespace").and_then(Value::as_str).unwrap_or("shop"), spec);
-        let compiled = dialect.compile(&document);
+        let compiled = dialect.compile(&document, &[]);
         let found: Vec<String> =
             compiled.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.location.position)).collect();
         let want: Vec<&str> = case

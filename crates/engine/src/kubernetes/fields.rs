@@ -51,6 +51,11 @@ pub fn is_known_kind(kind: &str) -> bool {
     fields_of(kind).is_some_and(|fields| fields.iter().any(|field| field.name == "apiVersion"))
 }
 
+/// Returns the kinds whose fields are known.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    TYPES.keys().copied().filter(|kind| is_known_kind(kind))
+}
+
 /// Returns the first step of `path` that objects of the built-in kind `kind` never have.
 ///
 /// A step is the name of a field, a key, or an index or [`ANY`] for the items of a list. Nothing is said

@@ -18,7 +18,7 @@ fn engine(kind: &str, spec: &str, rule: &str) -> Engine {
     let mut reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
     assert!(reading.problems.is_empty(), "{text}: {:?}", reading.problems);
     let dialect = Kyverno::new(&crate::Options::default());
-    Engine::new(dialect.compile(&reading.documents.remove(0)).rules)
+    Engine::new(dialect.compile(&reading.documents.remove(0), &[]).rules)
 }
 
 fn object(text: &str) -> Value {
@@ -273,7 +273,7 @@ fn a_rule_of_which_an_admission_policy_was_made_says_nothing() {
         RULE.replace("KIND", "Widget")
     );
     let document = yaml::read(&Source::new("policy.yaml", text.as_str())).documents.remove(0);
-    let engine = Engine::new(Kyverno::new(&crate::Options::default()).compile(&document).rules);
+    let engine = Engine::new(Kyverno::new(&crate::Options::default()).compile(&document, &[]).rules);
     let widget = object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}");
     let request = Request::for_object(widget, Operation::Create, "default");
     assert_eq!(said(&engine.decide(&request, &ClosedWorld::default(), &Settings::default())), "");

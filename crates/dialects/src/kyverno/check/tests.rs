@@ -45,7 +45,7 @@ fn every_mistake_is_reported_where_it_stands() {
     let mut wrong = Vec::new();
     for case in cases.as_array().expect("a list") {
         let text = text(case);
-        let diagnostics = dialect.compile(&document(&text)).diagnostics;
+        let diagnostics = dialect.compile(&document(&text), &[]).diagnostics;
         let found: Vec<String> = diagnostics
             .iter()
             .map(|found| format!("{} {}", found.code.id, found.location.position))
@@ -197,7 +197,7 @@ fn whatever_stands_anywhere_is_told_and_not_fatal() {
             let other = yaml::parse(other).expect("a value");
             each_replaced(&whole.value, &other, &mut |value| {
                 let document = Document::made(value, Source::new("policy.yaml", ""));
-                dialect.compile(&document);
+                dialect.compile(&document, &[]);
                 if let (Some(exception), _) = read_exception(&document) {
                     check_exception(&document, &exception);
                 }

@@ -54,7 +54,7 @@ fn diagnostics(document: &Document) -> Vec<Diagnostic> {
     let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
     match (text("apiVersion"), text("kind")) {
         ("kyverno.io/v1" | "kyverno.io/v2beta1", "ClusterPolicy" | "Policy") => {
-            Kyverno::new(&crate::Options::default()).compile(document).diagnostics
+            Kyverno::new(&crate::Options::default()).compile(document, &[]).diagnostics
         }
         ("kyverno.io/v2" | "kyverno.io/v2beta1", "PolicyException") => {
             let (exception, mut diagnostics) = read_exception(document);

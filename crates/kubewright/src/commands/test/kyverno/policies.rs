@@ -9,6 +9,9 @@ use super::super::library::Book;
 const UNSUPPORTED_METHODS: &[&str] = &["manifests"];
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
+/// Kinds of policies that are one rule and can run.
+const SUPPORTED_KINDS: &[&str] =
+    &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
 /// The methods of validate rules.
 const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
@@ -45,8 +48,11 @@ pub(super) fn load<'b>(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Policy> {
     let mut policies = Vec::new();
-    for document in books.flat_map(|book| &book.documents).filter(|document| is_policy(document)) {
-        let policy = Policy::new(document, dialects);
+    let is_companion = |document: &&Document| dialects.iter().any(|dialect| dialect.is_companion(document));
+    let documents: Vec<&Document> = books.flat_map(|book| &book.documents).collect();
+    let companions: Vec<Document> = documents.iter().copied().filter(is_companion).cloned().collect();
+    for document in documents.into_iter().filter(|document| is_policy(document)) {
+        let policy = Policy::new(document, &companions, dialects);
         problems.extend(policy.untold());
         policies.push(policy);
     }
@@ -54,13 +60,13 @@ pub(super) fn load<'b>(
 }
 
 impl Policy {
-    fn new(document: &Document, dialects: &[Box<dyn Dialect>]) -> Self {
+    fn new(document: &Document, companions: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let kind = text(&["kind"]);
         let parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
-        let loaded = match has_rules(kind) && is_supported {
-            true => kubewright_dialects::load(dialects, std::slice::from_ref(document)),
+        let loaded = match is_supported {
+            true => kubewright_dialects::load(dialects, &with_companions(document, companions)),
             false => kubewright_dialects::Loaded::default(),
         };
         Self {
@@ -111,7 +117,10 @@ impl Policy {
         let is_in = |problem: &&Diagnostic, part: &Part| {
             (part.lines.0..part.lines.1).contains(&problem.location.position.line)
         };
-        let is_loaded = |part: &Part| self.engine.rules().iter().any(|rule| is_of(&part.name, &rule.id.rule));
+        let is_loaded = |part: &Part| {
+            let mut rules = self.engine.rules().iter();
+            rules.any(|rule| part.name.is_empty() || is_of(&part.name, &rule.id.rule))
+        };
         let broken = parts.iter().find(|part| !is_loaded(part))?;
         let problem = self.diagnostics.iter().find(|problem| is_in(problem, broken));
         let problem = problem.or_else(|| self.diagnostics.first());
@@ -151,7 +160,15 @@ fn has_rules(kind: &str) -> bool {
 /// Returns a policy of another kind, which is one rule.
 fn whole(kind: &str) -> Part {
     let sort = if kind.ends_with("CleanupPolicy") { "cleanup" } else { kind };
-    Part { sort: sort.into(), unsupported: Some(kind.to_owned()), lines: (0, u32::MAX), ..Part::default() }
+    let unsupported = (!SUPPORTED_KINDS.contains(&kind)).then(|| kind.to_owned());
+    Part { sort: sort.into(), unsupported, lines: (0, u32::MAX), ..Part::default() }
+}
+
+/// Returns a policy with those of `companions` that name it.
+fn with_companions(document: &Document, companions: &[Document]) -> Vec<Document> {
+    let name = document.value.at(&["metadata", "name"]);
+    let is_its = |companion: &&Document| companion.value.at(&["spec", "policyName"]) == name;
+    std::iter::once(document).chain(companions.iter().filter(is_its)).cloned().collect()
 }
 
 fn parts(document: &Document) -> Vec<Part> {

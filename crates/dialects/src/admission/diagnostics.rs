@@ -1,0 +1,19 @@
+//! What can be wrong with policies in CEL, bindings and exceptions. Each code has a page in `docs/diagnostics/`.
+
+codes! {
+    UNKNOWN_FIELD "KW-A001" Error "unknown field";
+    WRONG_TYPE "KW-A002" Error "a field has the wrong type";
+    MISSING_FIELD "KW-A003" Error "a field is missing";
+    UNKNOWN_VALUE "KW-A004" Error "a field has an unknown value";
+    NO_CONSTRAINTS "KW-A005" Error "a policy does not say what it is about";
+    NO_VALIDATIONS "KW-A006" Error "a policy does not say what must hold";
+    DUPLICATE_NAME "KW-A007" Error "two entries of a list have one name";
+    PARAMS_WITHOUT_KIND "KW-A008" Error "a binding has parameters and the policy has no kind for them";
+    UNQUOTED_TEXT "KW-A020" Warning "a number or boolean where text is wanted";
+    NO_OPERATIONS "KW-A021" Warning "a resource rule without operations";
+    KIND_NOT_RESOURCE "KW-A022" Warning "a kind where the plural name of a resource is wanted";
+    UNBOUND "KW-A023" Warning "a policy without a binding";
+    BINDS_NOTHING "KW-A024" Warning "a binding of a policy that is not there";
+    UNKNOWN_CONTROLLER "KW-A025" Warning "autogen names something that is no controller";
+    EXCEPTION_FITS_NOTHING "KW-A026" Warning "an exception that fits no policy";
+}

@@ -1,0 +1,155 @@
+//! Exceptions from ValidatingPolicies: who is excused, and what the expressions of a policy may let through.
+
+use std::cell::Cell;
+
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
+use kubewright_lang::cel::Timestamp;
+use kubewright_value::{Document, Map, Text, Value};
+
+use super::diagnostics as code;
+use super::source::{self, read_exception};
+use crate::Options;
+use crate::cel::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
+use crate::notes::Notes;
+
+/// A compiled exception.
+#[derive(Clone)]
+pub(super) struct Exception {
+    key: Text,
+    /// Name and kind of the policies.
+    policies: Vec<(Text, Text)>,
+    conditions: Vec<Condition>,
+    images: Vec<Text>,
+    values: Vec<Text>,
+    is_pass: bool,
+    priority: i64,
+}
+
+/// What exceptions lead to for one object.
+pub(super) enum Excused {
+    /// The policy is not asked.
+    Wholly { is_pass: bool, keys: Vec<Text> },
+    /// The policy is asked, and its expressions read what is allowed.
+    Partly(Value),
+}
+
+/// Returns the exceptions of `options` that can be used and have not ended.
+pub(super) fn load(environments: &Environments, options: &Options) -> Vec<Exception> {
+    let documents = options.exceptions.iter().filter(|document| super::is_exception(document));
+    documents.filter_map(|document| compile(environments, options, document).0).collect()
+}
+
+/// Returns what is wrong with exceptions from `rules`.
+pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
+    let options = Options::default();
+    let environments = Environments::policies(&options);
+    let known: Vec<&str> =
+        rules.filter(|rule| rule.dialect == super::Policies::NAME).map(|rule| rule.policy.as_str()).collect();
+    let mut diagnostics = Vec::new();
+    for document in documents.iter().filter(|document| super::is_exception(document)) {
+        let (_, wrong) = compile(&environments, &options, document);
+        diagnostics.extend(wrong);
+        let (exception, _) = read_exception(document);
+        for (name, _) in exception.iter().flat_map(|exception| &exception.policies) {
+            let is_it = |policy: &str| policy.rsplit('/').next() == Some(name.value.as_str());
+            if !known.iter().any(|policy| is_it(policy)) {
+                let message =
+                    format!("there is no policy `{}` that it could be an exception from", name.value);
+                let location = document.locate(&name.path);
+                diagnostics.push(Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location));
+            }
+        }
+    }
+    diagnostics
+}
+
+/// One with an error excuses nothing.
+fn compile(
+    environments: &Environments,
+    options: &Options,
+    document: &Document,
+) -> (Option<Exception>, Vec<Diagnostic>) {
+    let (exception, mut diagnostics) = read_exception(document);
+    let Some(exception) = exception else { return (None, diagnostics) };
+    let mut compiler = Compiler::new(&[]);
+    let environment = environments.environment(Given { namespace: true, ..Given::default() });
+    let conditions = compiler.conditions(&exception.conditions, &environment);
+    let problems = compiler.problems.into_iter();
+    diagnostics.extend(problems.map(|problem: Problem| problem.diagnostic(document)));
+    let has_ended = has_ended(&exception, options, document, &mut diagnostics);
+    if has_ended || diagnostics.iter().any(Diagnostic::is_error) {
+        return (None, diagnostics);
+    }
+    let source::Exception { key, policies, images, values, is_pass, priority, .. } = exception;
+    let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
+    (Some(Exception { key, policies, conditions, images, values, is_pass, priority }), diagnostics)
+}
+
+/// Without a clock nothing ends.
+fn has_ended(
+    exception: &source::Exception,
+    options: &Options,
+    document: &Document,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> bool {
+    let Some(expires) = &exception.expires else { return false };
+    match Timestamp::parse(&expires.value) {
+        Some(ends) => options.now.is_some_and(|now| ends.nanoseconds() < now),
+        None => {
+            let message = format!("`{}` is no time", expires.value);
+            let help = "write it as `2030-01-31T00:00:00Z`";
+            let location = document.locate(&expires.path);
+            diagnostics.push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+            true
+        }
+    }
+}
+
+impl Exception {
+    /// Returns whether it is about the policy called `name`.
+    pub(super) fn is_about(&self, name: &str, kind: &str) -> bool {
+        self.policies.iter().any(|(policy, of)| policy == name && of == kind)
+    }
+}
+
+/// Returns what `exceptions` lead to for `object`. One that fails makes no exception.
+pub(super) fn excused(
+    exceptions: &[Exception],
+    object: &Value,
+    evaluation: &Evaluation<'_>,
+    notes: &mut Notes,
+) -> Result<Excused, EvalError> {
+    let mut whole: Option<(i64, bool)> = None;
+    let (mut keys, mut images, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for exception in exceptions {
+        let spent = Cell::new(0);
+        let subject = Subject::of(object, ("exception", ""), &spent);
+        match are_met(&exception.conditions, &subject, evaluation, notes) {
+            Asked::Met => {}
+            Asked::NotMet => continue,
+            Asked::Failed(message) => {
+                return Err(EvalError::new(format!("exception {}: {message}", exception.key)));
+            }
+            Asked::Error(error) => return Err(error),
+        }
+        keys.push(exception.key.clone());
+        if exception.images.is_empty() && exception.values.is_empty() {
+            let is_first = whole.is_none_or(|(priority, _)| exception.priority > priority);
+            if is_first {
+                whole = Some((exception.priority, exception.is_pass));
+            }
+        }
+        images.extend(exception.images.iter().cloned());
+        values.extend(exception.values.iter().cloned());
+    }
+    Ok(match whole {
+        Some((_, is_pass)) => Excused::Wholly { is_pass, keys },
+        None => Excused::Partly(allowed(images, values)),
+    })
+}
+
+/// Returns what the variable `exceptions` is.
+fn allowed(images: Vec<Text>, values: Vec<Text>) -> Value {
+    let texts = |texts: Vec<Text>| Value::array(texts.into_iter().map(Value::String).collect());
+    Map::from([("allowedImages", texts(images)), ("allowedValues", texts(values))]).into()
+}

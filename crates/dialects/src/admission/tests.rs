@@ -1,0 +1,1 @@
+//! What policies in CEL say about objects.
