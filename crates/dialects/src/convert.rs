@@ -6,6 +6,7 @@
 
 mod constraints;
 mod decision;
+pub(crate) mod expressions;
 mod listed;
 mod matching;
 mod policy;
@@ -92,6 +93,8 @@ pub(crate) struct Expressions {
     pub(crate) conditions: Vec<(Text, String)>,
     /// What must hold.
     pub(crate) validations: Vec<Validation>,
+    /// Whether deletions are judged too; patterns say nothing about them.
+    pub(crate) judges_deletions: bool,
 }
 
 /// An expression that must hold, and what is said when it does not.

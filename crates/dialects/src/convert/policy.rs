@@ -9,7 +9,7 @@ use super::matching::{self, Matching};
 use super::rebase::{self, Reach};
 use super::resources::{self, Found};
 use super::{Conversion, Expressions, Inexpressible, Note, Refused, Target, Written};
-use super::{decision, listed, vap, vpol};
+use super::{decision, expressions, listed, vap, vpol};
 use crate::Options;
 use crate::fields::child;
 use crate::kyverno::autogen::{self, Generated};
@@ -49,6 +49,8 @@ struct Subject<'r> {
     /// All that there are, for this rule or not.
     all_exceptions: &'r [Exception],
     exceptions: Vec<&'r Exception>,
+    /// Whether it is rewritten for controllers, or was.
+    is_for_controllers: bool,
 }
 
 type Made<T> = Result<T, Inexpressible>;
@@ -83,6 +85,7 @@ pub(super) fn convert(document: &Document, target: Target, options: &Options) ->
             generated: generated.iter().filter(|generated| generated.rule == place).collect(),
             all_exceptions: &exceptions,
             exceptions: made_for(&exceptions, &policy, &rule.name.value),
+            is_for_controllers: generated.iter().any(|generated| generated.rule == place),
         };
         match converter.rule(&subject, &mut conversion.notes) {
             Ok(drafts) => drafted.push((rule.name.value.clone(), drafts)),
@@ -214,7 +217,7 @@ impl Converter<'_> {
             matching: &rule.matching,
             exclude: rule.exclude.as_ref(),
             operations,
-            has_parts_of_pods: is_vap,
+            has_parts_of_pods: is_vap || !subject.is_for_controllers,
             path: &rule.path,
         })?;
         if is_vap {
@@ -295,6 +298,15 @@ impl Converter<'_> {
         for generated in &subject.generated {
             drafts.push(self.controller(subject, generated, checks, &draft)?);
         }
+        if self.target == Target::ValidatingPolicy && vpol::is_left_to_itself(drafts) {
+            self.note(
+                notes,
+                rule,
+                &rule.name.path,
+                "ReplicationControllers, and ephemeral containers that are added later, are not judged any more: \
+                 a ValidatingPolicy that covers controllers cannot name them",
+            );
+        }
         Ok(())
     }
 
@@ -316,6 +328,7 @@ impl Converter<'_> {
             generated: Vec::new(),
             all_exceptions: subject.all_exceptions,
             exceptions: made_for(subject.all_exceptions, self.policy, &generated.name),
+            is_for_controllers: true,
         };
         let constraints = self.constraints(&subject, false, &checks.operations)?;
         let moved = checks.moved(generated.workload).ok_or_else(|| Inexpressible {
@@ -387,8 +400,7 @@ impl Converter<'_> {
         if !rule.cel_preconditions.is_empty() {
             return refuse("`celPreconditions` without `cel`", &child(&rule.path, "celPreconditions"));
         }
-        let _ = &self.functions;
-        let expressions: Expressions = refuse("pattern rules are not converted yet", &rule.path)?;
+        let expressions: Expressions = expressions::expressions(rule, &self.functions)?;
         let is_pattern = matches!(rule.validate.method, Method::Pattern(_) | Method::AnyPattern(_));
         let mut checks = Checks {
             variables: expressions.variables,
@@ -399,7 +411,7 @@ impl Converter<'_> {
             operations: vec![Operation::Create, Operation::Update],
             reach: if is_pattern { Reach::Everything } else { Reach::Description },
         };
-        if !is_pattern {
+        if expressions.judges_deletions {
             self.deletions(rule, &mut checks, notes)?;
         }
         Ok(checks)
@@ -456,7 +468,9 @@ impl Checks {
     /// Returns what is checked of the objects that make Pods.
     fn moved(&self, to: Workload) -> Option<Self> {
         self.changed(&|text| rebase::rebased(text, to, self.reach), &|text| {
-            rebase::rebased(text, to, Reach::Description)
+            // A condition may come from a pattern or from preconditions.
+            let moved = rebase::rebased(text, to, Reach::Description)?;
+            (rebase::rebased(text, to, self.reach)? == moved).then_some(moved)
         })
     }
 
@@ -581,7 +595,7 @@ impl Draft {
 }
 
 /// Returns every expression of `draft`, in the order in which they are written.
-pub(super) fn expressions(draft: &Draft) -> impl Iterator<Item = &str> {
+pub(super) fn texts(draft: &Draft) -> impl Iterator<Item = &str> {
     let conditions = draft.constraints.conditions.iter().map(|(_, text)| text.as_str());
     let annotations = draft.audit_annotations.iter().flat_map(|list| list.as_array().unwrap_or_default());
     let objects = draft.conditions.iter().chain(&draft.variables).chain(&draft.validations).chain(annotations);

@@ -6,7 +6,7 @@
 use kubewright_value::{Map, Text, Value};
 
 use super::Written;
-use super::policy::{Draft, Origin, expressions};
+use super::policy::{Draft, Origin, texts};
 use super::rebase::rewritten;
 use crate::kyverno::source::Action;
 use crate::workload::Workload;
@@ -34,6 +34,12 @@ pub(super) fn written(origin: &Origin<'_>, rules: Vec<(Text, Vec<Draft>)>) -> Ve
         documents: plans.iter().map(|plan| document(origin, plan, origin.rules > 1)).collect(),
     };
     planned.into_iter().map(write).collect()
+}
+
+/// Returns whether it is left to the policy itself to judge controllers.
+pub(super) fn is_left_to_itself(drafts: &[Draft]) -> bool {
+    let Some((first, others)) = drafts.split_first() else { return false };
+    covers_controllers(first) && !others.is_empty() && others.iter().all(|other| is_rewritten_to(first, other))
 }
 
 /// A policy to be written.
@@ -77,8 +83,8 @@ fn covers_controllers(draft: &Draft) -> bool {
 /// Returns whether a ValidatingPolicy rewrites `draft` to what `other` says.
 fn is_rewritten_to(draft: &Draft, other: &Draft) -> bool {
     let to = other.variant.unwrap_or(Workload::Pod);
-    let own: Vec<String> = expressions(draft).map(|text| rewritten(text, to)).collect();
-    own.iter().map(String::as_str).eq(expressions(other))
+    let own: Vec<String> = texts(draft).map(|text| rewritten(text, to)).collect();
+    own.iter().map(String::as_str).eq(texts(other))
         && draft.constraints.namespace_selector == other.constraints.namespace_selector
         && draft.constraints.rules.first().map(|rule| &rule.operations)
             == other.constraints.rules.first().map(|rule| &rule.operations)

@@ -9,7 +9,7 @@ use kubewright_value::{Map, Text, Value};
 
 /// A value, perhaps made from several sources.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Mixed {
+pub(crate) enum Mixed {
     /// All of it is the author's.
     Own(Value),
     /// None of it is.
@@ -24,15 +24,15 @@ pub(super) enum Mixed {
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) text: Text,
+pub(crate) struct Part {
+    pub(crate) text: Text,
     /// Whether the author wrote it, so that wildcards and operators in it count.
-    pub(super) is_own: bool,
+    pub(crate) is_own: bool,
 }
 
 impl Mixed {
     /// Returns the value, whoever wrote it.
-    pub(super) fn plain(&self) -> Cow<'_, Value> {
+    pub(crate) fn plain(&self) -> Cow<'_, Value> {
         match self {
             Self::Own(value) | Self::Foreign(value) => Cow::Borrowed(value),
             Self::Text(parts) => Cow::Owned(Value::String(joined(parts))),
@@ -50,7 +50,7 @@ impl Mixed {
     }
 
     /// Returns the parts of a text; nothing for anything else.
-    pub(super) fn parts(&self) -> Option<Cow<'_, [Part]>> {
+    pub(crate) fn parts(&self) -> Option<Cow<'_, [Part]>> {
         match self {
             Self::Own(Value::String(text)) => {
                 Some(Cow::Owned(vec![Part { text: text.clone(), is_own: true }]))
@@ -65,7 +65,7 @@ impl Mixed {
 }
 
 /// Returns the whole text.
-pub(super) fn joined(parts: &[Part]) -> Text {
+pub(crate) fn joined(parts: &[Part]) -> Text {
     match parts {
         [only] => only.text.clone(),
         parts => parts.iter().map(|part| part.text.as_str()).collect::<String>().into(),

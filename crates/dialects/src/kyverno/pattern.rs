@@ -5,9 +5,9 @@
 //! never by the words of a message.
 
 mod compile;
-mod leaf;
+pub(crate) mod leaf;
 pub(super) mod lint;
-mod node;
+pub(crate) mod node;
 mod place;
 mod stop;
 mod walk;
@@ -30,15 +30,15 @@ use walk::Walk;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern {
-    node: Arc<Node>,
+pub(crate) struct Pattern {
+    pub(crate) node: Arc<Node>,
     // As it is written, whoever wrote it.
     source: Value,
 }
 
 /// What came of comparing an object with a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Pass,
     /// The object is none of the pattern's business; says the condition that does not hold.
     Skip {
@@ -55,27 +55,27 @@ pub(super) enum Verdict {
 
 /// What does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mismatch {
+pub(crate) struct Mismatch {
     /// As Kyverno prints it: `/spec/containers/0/image/`.
-    pub(super) text_path: String,
+    pub(crate) text_path: String,
     /// In the object.
-    pub(super) path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
     /// In the pattern, with its anchors.
-    pub(super) at: Vec<Step>,
-    pub(super) wanted: String,
-    pub(super) found: String,
+    pub(crate) at: Vec<Step>,
+    pub(crate) wanted: String,
+    pub(crate) found: String,
     /// What happened, in Kyverno's words.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 impl Pattern {
     /// Compiles a `pattern`.
-    pub(super) fn compile(source: &Mixed) -> Self {
+    pub(crate) fn compile(source: &Mixed) -> Self {
         Self::compile_with(source, Compiler { has_doubles: false })
     }
 
     /// Compiles an entry of an `anyPattern`, in which all numbers are doubles: there `5` fits the text `5.0`.
-    pub(super) fn compile_entry(source: &Mixed) -> Self {
+    pub(crate) fn compile_entry(source: &Mixed) -> Self {
         Self::compile_with(source, Compiler { has_doubles: true })
     }
 
@@ -84,7 +84,7 @@ impl Pattern {
     }
 
     /// Returns the pattern for what describes Pods; nothing is compiled again.
-    pub(super) fn under(self: Arc<Self>, to: Workload) -> Self {
+    pub(crate) fn under(self: Arc<Self>, to: Workload) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
             let entry = Entry {
                 raw: Text::new(key),
@@ -104,7 +104,7 @@ impl Pattern {
     ///
     /// # Errors
     /// When that takes more than the budget has left.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         object: &Value,
         budget: &mut Budget,
@@ -128,7 +128,7 @@ impl Pattern {
     }
 
     /// Returns every anchor that can be looked at, as it is written, and its place in the pattern.
-    pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
+    pub(crate) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let mut found = Vec::new();
         anchors(&self.node, &mut Vec::new(), &self.source, &mut found);
         found

@@ -11,7 +11,7 @@ mod policy;
 mod rule;
 
 pub(super) use exception::read as read_exception;
-pub(super) use policy::read;
+pub(crate) use policy::read;
 
 use kubewright_engine::{GroupVersionKind, Operation};
 use kubewright_value::{Step, Text, Value};

@@ -4,7 +4,7 @@
 //! where the pattern has something to compare it with. A missing value counts as null, and null as 0 where numbers,
 //! quantities and durations are compared.
 
-mod text;
+pub(crate) mod text;
 
 use kubewright_lang::gofloat;
 use kubewright_value::{Budget, Exhausted, Number, Value};
@@ -14,7 +14,7 @@ use text::Alternatives;
 
 /// A scalar of a pattern.
 #[derive(Debug, Clone)]
-pub(super) enum Leaf {
+pub(crate) enum Leaf {
     /// Nothing, or what is as good as nothing: 0, false and the empty text.
     Null,
     Bool(bool),
@@ -26,11 +26,11 @@ pub(super) enum Leaf {
 }
 
 impl Leaf {
-    pub(super) fn text(written: &Written<'_>) -> Self {
+    pub(crate) fn text(written: &Written<'_>) -> Self {
         if written.is_own("?*") { Self::Some } else { Self::Text(Alternatives::parse(written)) }
     }
 
-    pub(super) fn number(number: Number, is_double: bool) -> Self {
+    pub(crate) fn number(number: Number, is_double: bool) -> Self {
         match number {
             Number::Int(integer) if !is_double => Self::Int(integer),
             other => Self::Float(other.as_f64()),
@@ -38,7 +38,7 @@ impl Leaf {
     }
 
     /// Returns whether `value` is as the pattern says.
-    pub(super) fn fits(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+    pub(crate) fn fits(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         Ok(match self {
             Self::Null => match value {
                 Value::Null => true,
@@ -71,7 +71,7 @@ impl Leaf {
     }
 
     /// Returns the scalar as Go prints it.
-    pub(super) fn go_text(&self) -> String {
+    pub(crate) fn go_text(&self) -> String {
         match self {
             Self::Null => "<nil>".to_owned(),
             Self::Bool(boolean) => boolean.to_string(),

@@ -10,7 +10,7 @@ use super::written::Written;
 
 /// A part of a pattern.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Leaf(Leaf),
     Map(MapNode),
     /// A list of which the first element is an object: every element of the object's list must fit it.
@@ -33,35 +33,35 @@ pub(super) enum Node {
 
 /// An object of a pattern.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MapNode {
+pub(crate) struct MapNode {
     /// `( )`, `=( )`, `X( )` and `^( )`: these decide first, and on whether the rest is looked at.
-    pub(super) anchors: Vec<Entry>,
+    pub(crate) anchors: Vec<Entry>,
     /// Everything else; first what has anchors in it.
-    pub(super) rest: Vec<Entry>,
+    pub(crate) rest: Vec<Entry>,
     /// Whether keys of labels or annotations have wildcards, so that the order depends on the object.
-    pub(super) has_wild_keys: bool,
+    pub(crate) has_wild_keys: bool,
 }
 
 /// A key of a pattern and what stands under it.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// As the author wrote it.
-    pub(super) raw: Text,
+    pub(crate) raw: Text,
     /// Without the anchor.
-    pub(super) key: Text,
-    pub(super) anchor: Option<Anchor>,
+    pub(crate) key: Text,
+    pub(crate) anchor: Option<Anchor>,
     /// The key as wildcards, in labels and annotations.
-    pub(super) wild: Option<Glob>,
+    pub(crate) wild: Option<Glob>,
     /// `"*"` without an anchor: anything but null.
-    pub(super) wants_any: bool,
+    pub(crate) wants_any: bool,
     /// Not written by the author but put above the pattern.
-    pub(super) is_added: bool,
-    pub(super) value: Node,
+    pub(crate) is_added: bool,
+    pub(crate) value: Node,
 }
 
 /// What is asked of a list by `^( )`.
 #[derive(Debug, Clone)]
-pub(super) enum Exists {
+pub(crate) enum Exists {
     /// For each of these one element at least must fit.
     AllOf(Vec<Node>),
     /// The same, but after these comes something that is no object.
@@ -72,7 +72,7 @@ pub(super) enum Exists {
 
 /// How a key in brackets counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     /// `(key)`: without it, the object around it is none of the rule's business.
     Condition,
     /// `=(key)`: if the key is there.
@@ -87,7 +87,7 @@ pub(super) enum Anchor {
 
 /// What an object is to Kubernetes, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Plain,
     Metadata,
     /// Labels or annotations, whose keys may have wildcards.
@@ -96,7 +96,7 @@ pub(super) enum Role {
 
 impl Role {
     /// Returns the role of the object under `key`.
-    pub(super) fn below(self, key: &str) -> Self {
+    pub(crate) fn below(self, key: &str) -> Self {
         match (self, key) {
             (Self::Metadata, "labels" | "annotations") => Self::Tags,
             (_, "metadata") => Self::Metadata,
@@ -107,7 +107,7 @@ impl Role {
 
 impl Anchor {
     /// Reads a key; returns the anchor and the key in its brackets. `+( )` is for other rules and no anchor here.
-    pub(super) fn parse<'t>(key: &Written<'t>) -> Option<(Self, Written<'t>)> {
+    pub(crate) fn parse<'t>(key: &Written<'t>) -> Option<(Self, Written<'t>)> {
         const FORMS: [(&str, Anchor); 5] = [
             ("(", Anchor::Condition),
             ("=(", Anchor::Equality),

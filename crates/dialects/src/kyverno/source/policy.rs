@@ -27,7 +27,7 @@ const SPEC_FIELDS: &[&str] = &[
 ];
 
 /// Reads `document`; what cannot be read is reported and left out.
-pub(in super::super) fn read(document: &Document) -> (Option<Policy>, Vec<Diagnostic>) {
+pub(crate) fn read(document: &Document) -> (Option<Policy>, Vec<Diagnostic>) {
     let mut reader = Reader::new(document, FIELD_CODES);
     let policy = policy(&mut reader);
     (policy, reader.diagnostics)

@@ -13,15 +13,15 @@ use crate::kyverno::pattern::written::Written;
 
 /// A text of a pattern.
 #[derive(Debug, Clone)]
-pub(in crate::kyverno::pattern) struct Alternatives {
+pub(crate) struct Alternatives {
     // A text that is the whole of it fits, whatever the parts say.
-    whole: Text,
-    any_of: Box<[Box<[Atom]>]>,
+    pub(crate) whole: Text,
+    pub(crate) any_of: Box<[Box<[Atom]>]>,
 }
 
 /// What is between the separators.
 #[derive(Debug, Clone)]
-enum Atom {
+pub(crate) enum Atom {
     Compare(Comparison),
     /// `a-b`
     Within(Box<[Comparison; 2]>),
@@ -31,15 +31,17 @@ enum Atom {
 
 /// An operator and what it compares with.
 #[derive(Debug, Clone)]
-struct Comparison {
-    operator: Operator,
-    duration: Option<Duration>,
-    quantity: Option<Quantity>,
-    glob: Glob,
+pub(crate) struct Comparison {
+    pub(crate) operator: Operator,
+    /// What it compares with, as it is written.
+    pub(crate) operand: Text,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) quantity: Option<Quantity>,
+    pub(crate) glob: Glob,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+pub(crate) enum Operator {
     Equal,
     NotEqual,
     More,
@@ -58,7 +60,7 @@ const OPERATORS: [(&str, Operator); 5] = [
 ];
 
 impl Alternatives {
-    pub(in crate::kyverno::pattern) fn parse(written: &Written<'_>) -> Self {
+    pub(crate) fn parse(written: &Written<'_>) -> Self {
         let atoms = |part: Written<'_>| part.split('&').into_iter().map(atom).collect();
         Self {
             whole: Text::new(written.text()),
@@ -66,11 +68,11 @@ impl Alternatives {
         }
     }
 
-    pub(in crate::kyverno::pattern) fn whole(&self) -> &str {
+    pub(crate) fn whole(&self) -> &str {
         &self.whole
     }
 
-    pub(in crate::kyverno::pattern) fn fit(
+    pub(crate) fn fit(
         &self,
         value: &Value,
         budget: &mut Budget,
@@ -78,6 +80,11 @@ impl Alternatives {
         if value.as_str() == Some(&self.whole) {
             return Ok(true);
         }
+        self.parts_fit(value, budget)
+    }
+
+    /// Returns whether one of the alternatives fits, as the whole text may not.
+    pub(crate) fn parts_fit(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         let cost = 1 + value.as_str().map_or(0, str::len) as u64 / 64;
         for all_of in &self.any_of {
             let mut fits = true;
@@ -174,6 +181,7 @@ impl Comparison {
         let text = operand.text();
         Self {
             operator,
+            operand: Text::new(&text),
             duration: Duration::parse(&text).ok(),
             quantity: Quantity::parse(&text).ok(),
             glob: operand.glob(),

@@ -1,0 +1,262 @@
+//! What is true or false of an object, as a tree that is made simpler before it is written.
+//!
+//! The order of what stands in it is kept: what is asked first guards what is asked later, as in CEL itself.
+
+/// Something that is true or false.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Formula {
+    True,
+    False,
+    Atom(Atom),
+    And(Vec<Formula>),
+    Or(Vec<Formula>),
+    /// `list.all(name, each)`
+    All(Over),
+    /// `list.exists(name, each)`
+    Exists(Over),
+}
+
+/// A question that CEL answers at once, and its opposite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Atom {
+    pub(super) yes: String,
+    pub(super) no: String,
+}
+
+/// The elements of a list or the keys of a map, and what is asked about each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Over {
+    pub(super) list: String,
+    pub(super) name: String,
+    pub(super) each: Box<Formula>,
+}
+
+/// How wide a line may be.
+const WIDTH: usize = 100;
+
+impl Formula {
+    /// A call, a field, or anything else that `!` may stand before.
+    pub(super) fn call(text: impl Into<String>) -> Self {
+        let yes = text.into();
+        Self::Atom(Atom { no: format!("!{yes}"), yes })
+    }
+
+    /// `left operator right`
+    pub(super) fn compare(left: &str, operator: &str, right: &str) -> Self {
+        let opposite = match operator {
+            "==" => "!=",
+            "!=" => "==",
+            "<" => ">=",
+            "<=" => ">",
+            ">" => "<=",
+            ">=" => "<",
+            other => {
+                let yes = format!("{left} {other} {right}");
+                return Self::Atom(Atom { no: format!("!({yes})"), yes });
+            }
+        };
+        Self::Atom(Atom {
+            yes: format!("{left} {operator} {right}"),
+            no: format!("{left} {opposite} {right}"),
+        })
+    }
+
+    pub(super) fn constant(is_true: bool) -> Self {
+        if is_true { Self::True } else { Self::False }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::True, one) | (one, Self::True) => one,
+            (Self::False, _) | (_, Self::False) => Self::False,
+            (Self::And(mut all), Self::And(more)) => {
+                all.extend(more);
+                Self::And(all)
+            }
+            (Self::And(mut all), one) => {
+                all.push(one);
+                Self::And(all)
+            }
+            (one, Self::And(more)) => Self::And(std::iter::once(one).chain(more).collect()),
+            (one, other) => Self::And(vec![one, other]),
+        }
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::False, one) | (one, Self::False) => one,
+            (Self::True, _) | (_, Self::True) => Self::True,
+            (Self::Or(mut all), Self::Or(more)) => {
+                all.extend(more);
+                Self::Or(all)
+            }
+            (Self::Or(mut all), one) => {
+                all.push(one);
+                Self::Or(all)
+            }
+            (one, Self::Or(more)) => Self::Or(std::iter::once(one).chain(more).collect()),
+            (one, other) => Self::Or(vec![one, other]),
+        }
+    }
+
+    pub(super) fn all_of(formulas: impl IntoIterator<Item = Self>) -> Self {
+        formulas.into_iter().fold(Self::True, Self::and)
+    }
+
+    pub(super) fn any_of(formulas: impl IntoIterator<Item = Self>) -> Self {
+        formulas.into_iter().fold(Self::False, Self::or)
+    }
+
+    pub(super) fn all(list: &str, name: &str, each: Self) -> Self {
+        match each {
+            Self::True => Self::True,
+            each => Self::All(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
+        }
+    }
+
+    pub(super) fn exists(list: &str, name: &str, each: Self) -> Self {
+        match each {
+            Self::False => Self::False,
+            each => Self::Exists(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
+        }
+    }
+
+    /// Returns the opposite.
+    pub(super) fn not(self) -> Self {
+        match self {
+            Self::True => Self::False,
+            Self::False => Self::True,
+            Self::Atom(Atom { yes, no }) => Self::Atom(Atom { yes: no, no: yes }),
+            Self::And(all) => Self::any_of(all.into_iter().map(Self::not)),
+            Self::Or(any) => Self::all_of(any.into_iter().map(Self::not)),
+            Self::All(over) => Self::Exists(over.not()),
+            Self::Exists(over) => Self::All(over.not()),
+        }
+    }
+
+    /// Returns the same without what is asked twice.
+    pub(super) fn simplified(self) -> Self {
+        self.known(&mut Vec::new())
+    }
+
+    /// Returns what is left to ask where `fact` holds.
+    pub(super) fn given(self, fact: &Self) -> Self {
+        let mut facts = Vec::new();
+        learn(&mut facts, fact);
+        self.known(&mut facts)
+    }
+
+    /// Returns what is left to ask when `facts` hold.
+    fn known(self, facts: &mut Vec<Formula>) -> Self {
+        let before = facts.len();
+        let left = match self {
+            Self::And(all) => {
+                let mut left = Self::True;
+                for one in all {
+                    let one = one.known(facts);
+                    learn(facts, &one);
+                    left = left.and(one);
+                    if left == Self::False {
+                        break;
+                    }
+                }
+                left
+            }
+            Self::Or(any) => {
+                let mut left = Self::False;
+                for one in any {
+                    let one = one.known(facts);
+                    learn(facts, &one.clone().not());
+                    left = left.or(one);
+                    if left == Self::True {
+                        break;
+                    }
+                }
+                left
+            }
+            Self::All(over) => Self::all(&over.list, &over.name, over.each.known(facts)),
+            Self::Exists(over) => Self::exists(&over.list, &over.name, over.each.known(facts)),
+            other => other,
+        };
+        facts.truncate(before);
+        if facts.contains(&left) {
+            return Self::True;
+        }
+        let opposite = left.clone().not();
+        if facts.contains(&opposite) { Self::False } else { left }
+    }
+
+    /// Returns the expression, on several lines when it is long.
+    pub(super) fn written(&self) -> String {
+        self.lines(0)
+    }
+
+    fn lines(&self, indent: usize) -> String {
+        let line = self.line();
+        if indent + line.len() <= WIDTH {
+            return line;
+        }
+        let (terms, operator) = match self {
+            Self::And(terms) => (terms, "&&"),
+            Self::Or(terms) => (terms, "||"),
+            Self::All(over) => return over.lines("all", indent),
+            Self::Exists(over) => return over.lines("exists", indent),
+            _ => return line,
+        };
+        let terms: Vec<String> = terms.iter().map(|term| term.bracketed(indent)).collect();
+        terms.join(&format!(" {operator}\n{}", " ".repeat(indent)))
+    }
+
+    /// Returns the term of another formula on several lines.
+    fn bracketed(&self, indent: usize) -> String {
+        if matches!(self, Self::And(_) | Self::Or(_)) {
+            let line = self.line();
+            if indent + line.len() + 2 <= WIDTH {
+                return format!("({line})");
+            }
+            let pad = " ".repeat(indent);
+            return format!("(\n{pad}  {}\n{pad})", self.lines(indent + 2));
+        }
+        self.lines(indent)
+    }
+
+    fn line(&self) -> String {
+        let term = |term: &Self| match term {
+            Self::And(_) | Self::Or(_) => format!("({})", term.line()),
+            other => other.line(),
+        };
+        let join = |terms: &[Self], operator: &str| {
+            terms.iter().map(term).collect::<Vec<_>>().join(&format!(" {operator} "))
+        };
+        match self {
+            Self::True => "true".to_owned(),
+            Self::False => "false".to_owned(),
+            Self::Atom(atom) => atom.yes.clone(),
+            Self::And(terms) => join(terms, "&&"),
+            Self::Or(terms) => join(terms, "||"),
+            Self::All(over) => format!("{}.all({}, {})", over.list, over.name, over.each.line()),
+            Self::Exists(over) => format!("{}.exists({}, {})", over.list, over.name, over.each.line()),
+        }
+    }
+}
+
+impl Over {
+    fn not(self) -> Self {
+        Self { each: Box::new(self.each.not()), ..self }
+    }
+
+    fn lines(&self, macro_name: &str, indent: usize) -> String {
+        let pad = " ".repeat(indent);
+        let each = self.each.lines(indent + 2);
+        format!("{}.{macro_name}({},\n{pad}  {each}\n{pad})", self.list, self.name)
+    }
+}
+
+/// Adds what `formula` says to `facts`.
+fn learn(facts: &mut Vec<Formula>, formula: &Formula) {
+    match formula {
+        Formula::True | Formula::False => {}
+        Formula::And(all) => all.iter().for_each(|one| learn(facts, one)),
+        other => facts.push(other.clone()),
+    }
+}
