@@ -3,8 +3,8 @@
 mod coverage;
 mod file;
 mod judge;
-mod kyverno;
-mod library;
+pub(super) mod kyverno;
+pub(super) mod library;
 mod run;
 mod show;
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, ObjectName, Request, nearest};
+use kubewright_engine::{Diagnostic, ObjectName, Operation, Request, nearest};
 use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
 use super::file::Wanted;
+use crate::given::{GivenWorld, UserInfo};
 use crate::request;
 
 /// The objects of a test.
@@ -81,6 +82,25 @@ impl<'b> Objects<'b> {
 impl<'b> Object<'b> {
     fn new(document: &'b Document) -> Self {
         Self { document, request: request::stored(&document.value, "default") }
+    }
+
+    /// Returns what `policy` is asked about the object: `operation`, or the one that is given for it.
+    pub(super) fn asked(
+        &self,
+        operation: Option<Operation>,
+        policy: &str,
+        world: &GivenWorld,
+        user: Option<&UserInfo>,
+    ) -> Request {
+        let mut request = self.request.clone();
+        let values = world.values();
+        let selected = operation.or_else(|| values.operation(Some(policy), &request.name));
+        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
+        values.place(&mut request);
+        if let Some(user) = user {
+            user.place(&mut request);
+        }
+        request
     }
 
     /// Returns the kind as it is written.
