@@ -54,6 +54,8 @@ pub struct Written {
     pub rules: Vec<Text>,
     /// A policy, and its binding where it has one; for controllers there may be more.
     pub documents: Vec<Value>,
+    /// Whether the controllers that make Pods are judged as the rules judge them.
+    pub covers_controllers: bool,
 }
 
 /// A rule that has no equivalent.
@@ -72,8 +74,10 @@ pub struct Refused {
 pub struct Note {
     /// The rule.
     pub rule: Text,
-    /// What it is.
+    /// What it is, in words that fit every rule with the same.
     pub what: String,
+    /// What of the rule it is about; may be empty.
+    pub about: String,
     /// What it hangs on.
     pub location: Location,
 }

@@ -68,7 +68,9 @@ fn is_same_alone(filter: &Filter) -> bool {
         .flat_map(|selector| &selector.labels)
         .any(|(key, value)| has_wildcard(key) || has_wildcard(value));
     let has_two_selections = filter.namespace_selector.is_some() && !filter.namespaces.is_empty();
+    let has_any_version = filter.kinds.iter().any(|kind| resources::is_any_version(&kind.value));
     !filter.kinds.is_empty()
+        && !has_any_version
         && !has_two_names
         && !has_two_selections
         && !has_wild_labels
@@ -80,6 +82,7 @@ fn is_same_alone(filter: &Filter) -> bool {
 fn are_exclusions_kept(filters: &[&Filter]) -> bool {
     let is_kept = |filter: &&Filter| {
         !filter.kinds.is_empty()
+            && !filter.kinds.iter().any(|kind| resources::is_any_version(&kind.value))
             && filter.namespaces.is_empty()
             && (filter.name.is_none() || filter.names.is_empty())
     };

@@ -319,6 +319,14 @@ fn found(entry: &Filter) -> Made<Vec<Resource>> {
     let mut all = Vec::new();
     for kind in &entry.kinds {
         match resources::find(&kind.value) {
+            Found::Known(resources) if resources::is_any_version(&kind.value) => {
+                for resource in resources {
+                    let resource = Resource { version: Text::new_static("*"), ..resource };
+                    if !all.contains(&resource) {
+                        all.push(resource);
+                    }
+                }
+            }
             Found::Known(resources) => all.extend(resources),
             Found::Guessed(resource) => all.push(resource),
             Found::Wild => {

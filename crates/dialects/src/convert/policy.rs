@@ -96,8 +96,10 @@ pub(super) fn convert(document: &Document, target: Target, options: &Options) ->
     conversion.written = match target {
         Target::ValidatingAdmissionPolicy { .. } => {
             let written = |(rule, drafts): (Text, Vec<Draft>)| Written {
-                rules: vec![rule],
+                covers_controllers: drafts.len() > 1
+                    || !generated.iter().any(|generated| is_called(&policy, generated.rule, &rule)),
                 documents: drafts.iter().flat_map(|draft| vap::documents(&origin, draft)).collect(),
+                rules: vec![rule],
             };
             drafted.into_iter().map(written).collect()
         }
@@ -105,6 +107,10 @@ pub(super) fn convert(document: &Document, target: Target, options: &Options) ->
     };
     conversion.refused.sort_by_key(|refused| refused.location.position);
     Some(conversion)
+}
+
+fn is_called(policy: &Policy, rule: usize, name: &Text) -> bool {
+    policy.rules.get(rule).is_some_and(|rule| rule.name.value == *name)
 }
 
 /// Returns the exceptions from `rule`.
@@ -259,19 +265,21 @@ impl Converter<'_> {
         let filters = rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
         for kind in filters.flat_map(|filter| &filter.kinds) {
             if let Found::Guessed(resource) = resources::find(&kind.value) {
-                self.note(
-                    notes,
-                    rule,
-                    &kind.path,
-                    format!("the resource of `{}` is taken to be `{}`", kind.value, resource.name),
-                );
+                notes.push(Note {
+                    rule: rule.name.value.clone(),
+                    what: "the API server may have another name for this resource than the one that is guessed here"
+                        .to_owned(),
+                    about: format!("`{}` of `{}`", resource.name, kind.value),
+                    location: self.document.locate(&kind.path),
+                });
             }
         }
     }
 
     fn note(&self, notes: &mut Vec<Note>, rule: &Rule, path: &[Step], what: impl Into<String>) {
         let rule = rule.name.value.clone();
-        notes.push(Note { rule, what: what.into(), location: self.document.locate(path) });
+        let location = self.document.locate(path);
+        notes.push(Note { rule, what: what.into(), about: String::new(), location });
     }
 
     /// Adds what stands for the rule where it is about controllers.

@@ -27,11 +27,13 @@ pub(super) fn written(origin: &Origin<'_>, rules: Vec<(Text, Vec<Draft>)>) -> Ve
         rules.into_iter().map(|(rule, drafts)| (rule, plans(drafts))).collect();
     if let Some(plan) = joined(origin, &planned) {
         let rules = planned.into_iter().map(|(rule, _)| rule).collect();
-        return vec![Written { rules, documents: vec![document(origin, &plan, false)] }];
+        let documents = vec![document(origin, &plan, false)];
+        return vec![Written { rules, documents, covers_controllers: true }];
     }
     let write = |(rule, plans): (Text, Vec<Plan>)| Written {
         rules: vec![rule],
         documents: plans.iter().map(|plan| document(origin, plan, origin.rules > 1)).collect(),
+        covers_controllers: true,
     };
     planned.into_iter().map(write).collect()
 }

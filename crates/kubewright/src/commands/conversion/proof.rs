@@ -145,7 +145,12 @@ impl Prover<'_> {
         let mut finding = Finding { policy: place, differences: Vec::new(), proven: Vec::new() };
         for (at, (written, text)) in made {
             let engine = self.read_back(text);
-            let is_about = |outcome: &&Outcome| written.rules.iter().any(|rule| is_rule(&outcome.rule.rule, rule));
+            let is_meant = |rule: &Text, name: &Text| match written.covers_controllers {
+                true => is_rule(rule, name),
+                false => rule == name,
+            };
+            let is_about =
+                |outcome: &&Outcome| written.rules.iter().any(|name| is_meant(&outcome.rule.rule, name));
             for request in &requests {
                 let before = source.decide(request, cases.world, &Settings::default());
                 let before = Said::of(&before, is_about);

@@ -51,16 +51,29 @@ fn lines(converted: &[Converted], color: ColorChoice) {
         notes.entry(&note.what).or_default().push(note);
     }
     for (what, about) in notes {
-        let places: Vec<String> = about.iter().take(LISTED).map(|note| place(&note.location)).collect();
-        let more = if about.len() > LISTED { format!(" and {} more", about.len() - LISTED) } else { String::new() };
-        tell(format_args!("{} {what} ({}{more})", paint.bold("note"), places.join(", ")));
+        let mut places: Vec<String> = Vec::new();
+        for note in about {
+            let place = if note.about.is_empty() { place(&note.location) } else { note.about.clone() };
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        tell(format_args!("{} {what}: {}", paint.bold("note"), some(&places)));
     }
     let unproven: Vec<&Text> = converted.iter().filter(|one| is_unproven(one)).map(|one| &one.conversion.policy).collect();
     if !unproven.is_empty() {
-        let names: Vec<String> = unproven.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
-        let more = if unproven.len() > LISTED { format!(" and {} more", unproven.len() - LISTED) } else { String::new() };
+        let names: Vec<String> = unproven.iter().map(|name| format!("`{name}`")).collect();
         let without = if unproven.len() == 1 { "has no test that judges it" } else { "have no test that judges them" };
-        tell(format_args!("{} {}{more} {without}: not compared with the source", paint.yellow("unproven"), names.join(", ")));
+        tell(format_args!("{} {} {without}: not compared with the source", paint.yellow("unproven"), some(&names)));
+    }
+}
+
+/// Returns a list that is not too long for a line.
+fn some(names: &[String]) -> String {
+    let listed = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
     }
 }
 
@@ -189,8 +202,13 @@ fn policy(one: &Converted) -> Value {
     };
     let refused = one.conversion.refused.iter();
     let refused = refused.map(|refused| said(&refused.rule, "why", &refused.why, &refused.location));
-    let notes = one.conversion.notes.iter();
-    let notes = notes.map(|note| said(&note.rule, "what", &note.what, &note.location));
+    let notes = one.conversion.notes.iter().map(|note| {
+        let what = match note.about.as_str() {
+            "" => note.what.clone(),
+            about => format!("{}: {about}", note.what),
+        };
+        said(&note.rule, "what", &what, &note.location)
+    });
     let written = one.conversion.written.iter().enumerate().map(|(at, written)| {
         let difference = one.proof.differences.iter().find(|(differing, _)| *differing == at);
         let mut map = Map::from([
