@@ -36,7 +36,11 @@ pub(super) fn constraints(written: &Matching<'_>) -> Made<Constraints> {
     if entries.is_empty() {
         return refuse("the match is empty", written.path);
     }
-    let writer = Writer { written, scope: scope(&entries, is_any)? };
+    let is_about = |operation: &Operation| {
+        entries.iter().any(|entry| entry.operations.is_empty() || entry.operations.contains(operation))
+    };
+    let has_deletions = written.operations.contains(&Operation::Delete) && is_about(&Operation::Delete);
+    let writer = Writer { written, scope: scope(&entries, is_any)?, has_deletions };
     let mut made = Constraints::default();
     match entries.as_slice() {
         [one] => writer.alone(one, &mut made)?,
@@ -90,6 +94,8 @@ fn scope(entries: &[&Filter], is_any: bool) -> Made<Scope> {
 struct Writer<'w> {
     written: &'w Matching<'w>,
     scope: Scope,
+    /// Whether deletions are judged, at which there is only the old object.
+    has_deletions: bool,
 }
 
 impl Writer<'_> {
@@ -289,7 +295,7 @@ impl Writer<'_> {
 
     /// Returns the object that is asked about, which is the old one where there is no other.
     fn object(&self) -> &'static str {
-        match self.written.operations.contains(&Operation::Delete) {
+        match self.has_deletions {
             true => "(request.operation == \"DELETE\" ? oldObject : object)",
             false => "object",
         }
