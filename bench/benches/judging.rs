@@ -44,9 +44,13 @@ fn one(policies: &Path, corpus: &Path) {
     let outcomes = engine.decide(&request, &world, &settings).outcomes.len();
     let name = format!("decide, {count} policies, {outcomes} outcomes");
     let (meets, violates) = (pod_security("restricted"), bad_pod());
-    let in_cel = cel(corpus, &request);
+    let in_cel = cel(corpus, &["pod-security-cel", "best-practices-cel", "other-cel"], &request);
     let of_cel = in_cel.decide(&request, &world, &settings).outcomes.len();
     let cel_name = format!("decide, {CEL_POLICIES} public policies in CEL, {of_cel} outcomes");
+    let validating = cel(corpus, &["pod-security-vpol", "best-practices-vpol", "other-vpol"], &request);
+    let of_validating = validating.decide(&request, &world, &settings).outcomes.len();
+    let validating_name =
+        format!("decide, {CEL_POLICIES} public ValidatingPolicies, {of_validating} outcomes");
     let mut subjects = vec![
         Subject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
         Subject::new("decide, podSecurity restricted, met", || {
@@ -64,6 +68,10 @@ fn one(policies: &Path, corpus: &Path) {
         let decide = || in_cel.decide(&request, &world, &settings).outcomes.len();
         subjects.insert(1, Subject::new(&cel_name, decide));
     }
+    if of_validating > 0 {
+        let decide = || validating.decide(&request, &world, &settings).outcomes.len();
+        subjects.insert(1, Subject::new(&validating_name, decide));
+    }
     let title = format!("One Pod of {} bytes", POD.len());
     match Mode::of_arguments() {
         Mode::Time => print_ratios(&title, &subjects, &medians(&subjects, 7)),
@@ -75,10 +83,10 @@ fn one(policies: &Path, corpus: &Path) {
 /// How many policies in CEL judge the Pod.
 const CEL_POLICIES: usize = 16;
 
-/// Returns the first policies of the public corpus that judge Pods in CEL; none where the corpus is not.
-fn cel(corpus: &Path, request: &Request) -> Engine {
+/// Returns the first policies in `folders` of the public corpus that judge Pods; none where the corpus is not.
+fn cel(corpus: &Path, folders: &[&str], request: &Request) -> Engine {
     let mut documents = Vec::new();
-    for folder in ["pod-security-cel", "best-practices-cel", "other-cel"] {
+    for folder in folders {
         read(&corpus.join("kyverno/policies").join(folder), &mut documents);
     }
     let dialects = all(&Options::default());
@@ -204,7 +212,8 @@ fn read(folder: &Path, into: &mut Vec<Document>) {
             let chunks = yaml::split(&source.text);
             let all = chunks.iter().flat_map(|chunk| yaml::read_chunk(&source, chunk).documents);
             into.extend(all.filter(|document| {
-                document.value.get("kind").and_then(|kind| kind.as_str()) == Some("ClusterPolicy")
+                let kind = document.value.get("kind").and_then(|kind| kind.as_str()).unwrap_or_default();
+                ["ClusterPolicy", "ValidatingPolicy"].contains(&kind)
             }));
         }
     }

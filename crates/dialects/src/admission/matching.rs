@@ -1,6 +1,8 @@
 //! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
 
-use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope};
+use kubewright_engine::{
+    EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope, kind_of_resource,
+};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{Constraints, ResourceRule};
@@ -65,9 +67,23 @@ impl Matcher {
             Some(home) => NamespaceScope::Named(vec![home.clone()]),
             None => NamespaceScope::Any,
         };
-        // Resources are plurals, of which the kinds are not known.
-        Scope { kinds: KindScope::Any, namespaces, operations }
+        Scope { kinds: kinds(&self.rules).map_or(KindScope::Any, KindScope::Named), namespaces, operations }
     }
+}
+
+/// Returns the kinds of the resources that `rules` name; nothing where one of them may be of a kind that nobody knows.
+fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
+    let mut kinds: Vec<Text> = Vec::new();
+    for rule in rules {
+        let is_own = |group: &Text| !group.contains(['.', '*']) || group.ends_with(".k8s.io");
+        if !rule.groups.iter().all(is_own) {
+            return None;
+        }
+        for resource in &rule.resources {
+            kinds.push(kind_of_resource(resource.value.split('/').next()?)?.into());
+        }
+    }
+    (!kinds.is_empty()).then_some(kinds)
 }
 
 fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
