@@ -186,6 +186,19 @@ impl Formula {
         if facts.contains(&opposite) { Self::False } else { left }
     }
 
+    /// Returns what is left to ask when the request is for `operation`.
+    pub(super) fn on(self, operation: &str) -> Self {
+        match self {
+            Self::Atom(atom) => match atom.on(operation) {
+                Some(is_true) => Self::constant(is_true),
+                None => Self::Atom(atom),
+            },
+            Self::And(all) => Self::all_of(all.into_iter().map(|one| one.on(operation))),
+            Self::Or(any) => Self::any_of(any.into_iter().map(|one| one.on(operation))),
+            other => other,
+        }
+    }
+
     /// Returns the expression, on several lines when it is long.
     pub(super) fn written(&self) -> String {
         self.lines(0)
@@ -249,6 +262,30 @@ impl Over {
         let pad = " ".repeat(indent);
         let each = self.each.lines(indent + 2);
         format!("{}.{macro_name}({},\n{pad}  {each}\n{pad})", self.list, self.name)
+    }
+}
+
+impl Atom {
+    /// Returns whether it is true when the request is for `operation`, if it asks for nothing else.
+    fn on(&self, operation: &str) -> Option<bool> {
+        let (question, is_asked) = match self.yes.strip_prefix("!(") {
+            Some(inner) => (inner.strip_suffix(')')?, false),
+            None => (self.yes.as_str(), true),
+        };
+        let wanted = question.strip_prefix("request.operation ")?;
+        let quoted = format!("\"{operation}\"");
+        let holds = match wanted.split_once(' ')? {
+            ("==", one) => one == quoted,
+            ("!=", one) => one != quoted,
+            ("in", list) => list.contains(&quoted),
+            _ => return None,
+        };
+        Some(holds == is_asked)
+    }
+
+    /// Returns whether it compares with a constant for being the same.
+    pub(super) fn is_equality(&self) -> bool {
+        self.yes.contains(" == ") && !self.yes.contains('(')
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kyverno::pattern::leaf::Leaf;
 use crate::kyverno::pattern::leaf::text::{Alternatives, Atom, Comparison, Operator};
 
 /// What is written behind `(?s)` for a duration.
-const DURATION: &str = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$";
+pub(super) const DURATION: &str = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// Why a scalar has no equivalent.
 pub(super) type Said<T> = Result<T, String>;

@@ -54,10 +54,10 @@ const SECRET: Shape = object!(("type", Word), ("data", TEXTS), ("immutable", Boo
 const ROLE: Shape = object!((
     "rules",
     List(&Map(&[
-        ("apiGroups", WORD_LIST),
-        ("resources", WORD_LIST),
-        ("resourceNames", WORD_LIST),
-        ("verbs", WORD_LIST),
+        ("apiGroups", TEXT_LIST),
+        ("resources", TEXT_LIST),
+        ("resourceNames", TEXT_LIST),
+        ("verbs", TEXT_LIST),
         ("nonResourceURLs", TEXT_LIST),
     ]))
 ));
