@@ -43,10 +43,10 @@ pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressi
         return Err(Inexpressible { why, path: first.path.clone() });
     }
     let kinds = filters(rule).flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str());
-    let mut scope = Scope { object: "object".to_owned(), shape: shape::of_kinds(kinds), element: None };
+    let mut scope = Scope::new("object", shape::of_kinds(kinds));
     let mut made = decided(rule, &scope, functions)?;
     if made.judges_deletions(rule) {
-        scope.object = TARGET.to_owned();
+        scope = Scope::new(TARGET, scope.shape);
         made = decided(rule, &scope, functions)?;
         made.is_for_deletions = true;
     }
@@ -127,21 +127,43 @@ impl Decided {
             judges_deletions: self.is_for_deletions,
             ..Expressions::default()
         };
-        let mut expression = self.pass.written();
-        let (message, mut message_expression) = message::of(rule, scope, functions);
+        let (message, message_expression) = message::of(rule, scope, functions);
+        let has_expression = message_expression.is_some();
+        let mut texts = vec![self.pass.written()];
+        texts.extend(message_expression);
         for (inline, name) in scope.names() {
-            let reads = |text: &String| text.contains(inline.as_str());
-            if reads(&expression) || message_expression.as_ref().is_some_and(reads) {
-                let read = format!("variables.{name}");
-                expression = expression.replace(&inline, &read);
-                message_expression = message_expression.map(|text| text.replace(&inline, &read));
-                let inner = inline.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
-                made.variables.push((name, inner.unwrap_or(&inline).to_owned()));
+            if named(&mut texts, &inline, &name) {
+                let inner = inline.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(&inline);
+                made.variables.push((name, inner.to_owned()));
             }
+        }
+        texts.extend(made.variables.iter_mut().map(|(_, text)| std::mem::take(text)));
+        let is_read = named(&mut texts, TARGET, "target");
+        let mut texts = texts.into_iter();
+        let expression = texts.next().unwrap_or_default();
+        let message_expression = if has_expression { texts.next() } else { None };
+        for ((_, text), named) in made.variables.iter_mut().zip(texts) {
+            *text = named;
+        }
+        if is_read {
+            let target = TARGET.trim_start_matches('(').trim_end_matches(')');
+            made.variables.insert(0, (Text::new_static("target"), target.to_owned()));
         }
         made.validations.push(Validation { expression, message, message_expression });
         made
     }
+}
+
+/// Puts the variable `name` in place of `inline`; returns whether any of `texts` has it.
+fn named(texts: &mut [String], inline: &str, name: &str) -> bool {
+    let mut is_read = false;
+    for text in texts {
+        if text.contains(inline) {
+            *text = text.replace(inline, &format!("variables.{name}"));
+            is_read = true;
+        }
+    }
+    is_read
 }
 
 /// Returns when `value`, of which only the shape is known, is as a pattern says.

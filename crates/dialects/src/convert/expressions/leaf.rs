@@ -44,6 +44,8 @@ pub(super) fn stand_in(leaf: &Leaf, shape: Shape, is_fitting: bool) -> Option<St
             Leaf::Text(text) => text.operands(),
             _ => Vec::new(),
         };
+        let bare = operands.iter().map(|operand| operand.replace(['*', '?'], ""));
+        let operands: Vec<String> = bare.chain(operands.iter().cloned()).collect();
         std::iter::once(String::new()).chain(operands).map(|text| (Value::from(text.as_str()), literal(&text)))
     };
     let candidates: Vec<(Value, String)> = match shape {

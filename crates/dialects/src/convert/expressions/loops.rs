@@ -24,7 +24,7 @@ pub(super) fn translate(
             return Err(Inexpressible { why: "a loop looks things up in its `context`".into(), path: first.path.clone() });
         }
         let elements = elements(one, scope).map_err(|why| because(&why))?;
-        let inner = Scope { element: Some((elements.item.clone(), elements.shape)), ..scope.clone() };
+        let inner = scope.with_element(&elements);
         let element = element(one, &elements, &inner, functions)?;
         pass = pass.and(elements.all(element.skip.clone().or(element.pass.clone())));
         // An element that fails ends the loop, and the rule has something to say.

@@ -1,5 +1,8 @@
 //! Where the paths of a rule lead to in CEL.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use kubewright_value::{Text, Value};
 
 use super::formula::Formula;
@@ -15,6 +18,8 @@ pub(super) struct Scope {
     pub(super) shape: Shape,
     /// The element of the loop.
     pub(super) element: Option<(String, Shape)>,
+    /// The lists that were put together of others.
+    lists: Rc<RefCell<Vec<String>>>,
 }
 
 /// What a path leads to.
@@ -67,32 +72,33 @@ impl From<One> for Many {
     fn from(one: One) -> Self {
         let item = element_name(one.last_key(), &[]);
         let shape = one.shape.element();
-        Self { loops: vec![(one.there, one.value, item.clone())], item, shape, guard: Formula::True }
+        let (guard, list) = match one.optional {
+            Some(optional) if optional.contains('?') => (Formula::True, format!("{optional}.orValue([])")),
+            _ => (one.there, one.value),
+        };
+        Self { loops: vec![(guard, list, item.clone())], item, shape, guard: Formula::True }
     }
 }
 
 impl Scope {
-    /// Returns what is long and has a name, where names can be given.
+    /// Returns the scope outside of loops in which `object` is how the object is written.
+    pub(super) fn new(object: &str, shape: Shape) -> Self {
+        Self { object: object.to_owned(), shape, element: None, lists: Rc::default() }
+    }
+
+    /// Returns the scope in a loop over `elements`.
+    pub(super) fn with_element(&self, elements: &Many) -> Self {
+        Self { element: Some((elements.item.clone(), elements.shape)), ..self.clone() }
+    }
+
+    /// Returns the lists that were put together of others, each with a name for it.
     pub(super) fn names(&self) -> Vec<(String, Text)> {
-        let list = |keys: &[&str]| {
-            let lists: Vec<String> =
-                keys.iter().map(|key| format!("{}.spec.?{key}.orValue([])", self.object)).collect();
-            format!("({})", lists.join(" + "))
+        let lists = self.lists.borrow();
+        let name = |index: usize| match index {
+            0 => "containers".to_owned(),
+            more => format!("containers{}", more + 1),
         };
-        let mut names = Vec::new();
-        let all = ["containers", "initContainers", "ephemeralContainers"];
-        for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            let keys: Vec<&str> = [a, b, c].iter().filter_map(|index| all.get(*index).copied()).collect();
-            names.push((list(&keys), Text::new_static("containers")));
-        }
-        for pair in [[0, 1], [1, 0]] {
-            let keys: Vec<&str> = pair.iter().filter_map(|index| all.get(*index).copied()).collect();
-            names.push((list(&keys), Text::new_static("containers")));
-        }
-        if self.object != "object" {
-            names.push((self.object.clone(), Text::new_static("target")));
-        }
-        names
+        lists.iter().enumerate().map(|(index, list)| (list.clone(), name(index).into())).collect()
     }
 
     /// Returns what `reading` leads to; nothing when that cannot be said in CEL.
@@ -141,6 +147,11 @@ impl Scope {
                 Step::Several(keys) => {
                     matches!(steps.next(), Some(Step::Flatten)).then_some(())?;
                     one = one.several(keys)?;
+                    let mut lists = self.lists.borrow_mut();
+                    if !lists.contains(&one.value) {
+                        lists.push(one.value.clone());
+                    }
+                    drop(lists);
                     last_key = "containers";
                     if steps.peek().is_some() {
                         let name = element_name(last_key, &[]);
@@ -204,7 +215,10 @@ impl One {
                 return None;
             }
             shape = Some(below.shape);
-            lists.push(format!("{}.orValue([])", Field { parent: &self.value, key }.optional()));
+            lists.push(match self.shape.requires(key) {
+                true => below.value,
+                false => format!("{}.orValue([])", Field { parent: &self.value, key }.optional()),
+            });
         }
         Some(Self {
             value: format!("({})", lists.join(" + ")),

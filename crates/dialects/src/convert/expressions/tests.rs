@@ -8,6 +8,7 @@ use crate::kyverno::pattern::{Pattern, Verdict};
 use crate::notes::Notes;
 
 mod random;
+mod rules;
 mod survey;
 
 pub(super) fn value(text: &str) -> Value {

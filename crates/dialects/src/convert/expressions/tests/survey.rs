@@ -30,8 +30,9 @@ fn survey() {
     files(Path::new(root), &mut all);
     let mut table: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut reasons: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
-    let environment = Environment::kubernetes().variable("object").variable("request").variable("oldObject");
+    let environment = Environment::kubernetes().variable("object").variable("request").variable("oldObject").variable("variables");
     let functions = Functions::kubernetes();
+    let mut agreement = super::rules::Agreement::default();
     let mut seen = std::collections::HashSet::new();
     for path in all {
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -64,6 +65,7 @@ fn survey() {
                                 println!("? {name}: {text}");
                             }
                         }
+                        agreement.check(&path, &document, rule.name.value.as_str(), &made);
                         let texts = made.conditions.iter().map(|(_, text)| text).chain(made.validations.iter().map(|v| &v.expression));
                         for text in texts {
                             if let Err(errors) = Program::compile(text, &environment) {
@@ -87,7 +89,7 @@ fn survey() {
             }
         }
     }
-    println!("{table:#?}");
+    println!("AGREE {:?}, {} errors, {} different\n{table:#?}", agreement.same, agreement.errors, agreement.different);
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     for ((why, method), names) in reasons {
