@@ -278,7 +278,11 @@ fn many_compared(
     if !matches!(many.shape, Shape::Word | Shape::Text | Shape::Int | Shape::Bool) {
         return Err("a condition compares elements of unknown type".to_owned());
     }
-    let hold = many.exists(operators::holds(operator, &many.item, many.shape, value)?);
+    let hold = match operators::item_is_in(operator, &many.item, many.shape, value)? {
+        None => Formula::False,
+        Some(is_in) if operator == Operator::AnyIn => many.exists(is_in),
+        Some(is_in) => many.exists(is_in.not()),
+    };
     let of_default =
         default.is_some_and(|default| operators::constants(operator, &Mixed::Own(default.clone()), value));
     let hold = match of_default {

@@ -152,14 +152,9 @@ fn quantity(text: &str) -> String {
 fn membership(operator: Operator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
     let is_positive = matches!(operator, Operator::AnyIn | Operator::AllIn);
     if shape.is_list() {
-        let items = match value {
-            Value::Number(_) | Value::Bool(_) if matches!(operator, Operator::AnyIn | Operator::AnyNotIn) => {
-                Some(vec![(printed(value), false)])
-            }
-            value => looked_through(value)?,
+        let Some(is_in) = item_is_in(operator, "item", shape.element(), value)? else {
+            return Ok(Formula::False);
         };
-        let Some(items) = items else { return Ok(Formula::False) };
-        let is_in = one_of("item", shape.element(), &items, is_positive)?;
         return Ok(match operator {
             Operator::AnyIn => Formula::exists(key, "item", is_in),
             Operator::AllIn => Formula::all(key, "item", is_in),
@@ -176,6 +171,18 @@ fn membership(operator: Operator, key: &str, shape: Shape, value: &Value) -> Sai
     }
     let is_in = one_of(key, shape, &items, is_positive)?;
     Ok(if is_positive { is_in } else { is_in.not() })
+}
+
+/// Returns whether `item`, one of a list, is in `value`; nothing when nothing can be looked for in it.
+pub(super) fn item_is_in(operator: Operator, item: &str, shape: Shape, value: &Value) -> Said<Option<Formula>> {
+    let items = match value {
+        Value::Number(_) | Value::Bool(_) if matches!(operator, Operator::AnyIn | Operator::AnyNotIn) => {
+            Some(vec![(printed(value), false)])
+        }
+        value => looked_through(value)?,
+    };
+    let is_positive = matches!(operator, Operator::AnyIn | Operator::AllIn);
+    items.map(|items| one_of(item, shape, &items, is_positive)).transpose()
 }
 
 /// Returns the texts that a constant is looked through for, each with whether it may have wildcards.

@@ -7,6 +7,7 @@ use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::{Pattern, Verdict};
 use crate::notes::Notes;
 
+mod conditions;
 mod random;
 mod rules;
 mod survey;
