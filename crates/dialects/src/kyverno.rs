@@ -15,11 +15,11 @@ mod images;
 pub(crate) mod matching;
 mod message;
 pub(crate) mod mixed;
-mod operator;
+pub(crate) mod operator;
 pub(crate) mod pattern;
 mod pod_security;
 pub(crate) mod source;
-mod template;
+pub(crate) mod template;
 mod trace;
 
 use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, RuleId};

@@ -4,7 +4,7 @@ use kubewright_engine::{GroupVersionKind, Operation, Request, resource_name};
 use kubewright_value::{Map, Text, Value};
 
 /// Returns the fields of `request`; a text that is empty is not there.
-pub(super) fn value(request: &Request) -> Value {
+pub(crate) fn value(request: &Request) -> Value {
     let mut map = Map::with_capacity(12);
     map.insert("kind".into(), kind_of(&request.kind));
     map.insert("resource".into(), resource_of(&request.kind));

@@ -13,12 +13,12 @@ mod range;
 use kubewright_value::{Budget, Exhausted};
 
 use membership::{Meaning, Wanted};
-pub(super) use operand::Operand;
+pub(crate) use operand::Operand;
 use operand::Shape;
 
 /// How the key and the value of a condition are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(crate) enum Operator {
     Equals,
     NotEquals,
     /// Deprecated.
@@ -36,7 +36,7 @@ pub(super) enum Operator {
 
 /// Which side is to be larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     GreaterThan,
     GreaterThanOrEquals,
     LessThan,
@@ -67,7 +67,7 @@ const NAMES: [(&str, Operator); 18] = [
 
 impl Operator {
     /// Returns the operator called `name`, however its letters are cased.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, operator)| *operator)
     }
 
@@ -95,7 +95,7 @@ impl Operator {
     ///
     /// # Errors
     /// When comparing takes more steps than are left.
-    pub(super) fn holds(
+    pub(crate) fn holds(
         self,
         key: &Operand,
         value: &Operand,

@@ -28,7 +28,7 @@ use super::source::Workload;
 
 /// A value with variables in it.
 #[derive(Debug, Clone)]
-pub(super) struct Template {
+pub(crate) struct Template {
     root: Node,
 }
 
@@ -40,21 +40,21 @@ pub(super) struct Query {
 
 /// Something wrong in a template.
 #[derive(Debug, Clone)]
-pub(super) struct TemplateProblem {
+pub(crate) struct TemplateProblem {
     /// Where the text stands in the value; the steps to a key end with the key.
-    pub(super) path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
     /// Whether the text is a key.
-    pub(super) is_key: bool,
-    pub(super) message: String,
+    pub(crate) is_key: bool,
+    pub(crate) message: String,
     /// Where in the text.
-    pub(super) position: Position,
-    pub(super) length: u32,
-    pub(super) kind: TemplateProblemKind,
+    pub(crate) position: Position,
+    pub(crate) length: u32,
+    pub(crate) kind: TemplateProblemKind,
 }
 
 /// The kinds of [`TemplateProblem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TemplateProblemKind {
+pub(crate) enum TemplateProblemKind {
     /// Not an expression, an unknown function, or a wrong number of arguments.
     Expression(ParseErrorKind),
     /// A reference `$(…)` that leads nowhere.
@@ -87,17 +87,33 @@ impl Template {
     }
 
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
-    pub(super) fn parse(value: &Value, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
+    pub(crate) fn parse(value: &Value, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
         let mut reader = Reader { document: value, functions, path: Vec::new(), problems: Vec::new() };
         let root = reader.node(value);
         (Self { root }, reader.problems)
     }
 
     /// Returns the value, if no variables are in it.
-    pub(super) fn constant(&self) -> Option<&Value> {
+    pub(crate) fn constant(&self) -> Option<&Value> {
         match &self.root {
             Node::Constant(value) => Some(value),
             _ => None,
+        }
+    }
+
+    /// Returns the pieces of a text, each with whether it is a variable; nothing for other values.
+    pub(crate) fn pieces(&self) -> Option<Vec<(&str, bool)>> {
+        match &self.root {
+            Node::Constant(Value::String(text)) => Some(vec![(text.as_str(), false)]),
+            Node::Whole(variable) => Some(vec![(variable.text().as_str(), true)]),
+            Node::Text(pieces) => {
+                let piece = |piece| match piece {
+                    &Piece::Text(ref text) => (text.as_str(), false),
+                    Piece::Variable(variable) => (variable.text().as_str(), true),
+                };
+                Some(pieces.iter().map(piece).collect())
+            }
+            Node::Constant(_) | Node::List(_) | Node::Map(_) | Node::Broken(_) => None,
         }
     }
 

@@ -110,6 +110,7 @@ impl Formula {
     pub(super) fn all(list: &str, name: &str, each: Self) -> Self {
         match each {
             Self::True => Self::True,
+            Self::False => Self::compare(&format!("size({list})"), "==", "0"),
             each => Self::All(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
         }
     }
@@ -117,6 +118,7 @@ impl Formula {
     pub(super) fn exists(list: &str, name: &str, each: Self) -> Self {
         match each {
             Self::False => Self::False,
+            Self::True => Self::compare(&format!("size({list})"), "!=", "0"),
             each => Self::Exists(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
         }
     }
@@ -172,7 +174,7 @@ impl Formula {
                         break;
                     }
                 }
-                left
+                left.factored()
             }
             Self::All(over) => Self::all(&over.list, &over.name, over.each.known(facts)),
             Self::Exists(over) => Self::exists(&over.list, &over.name, over.each.known(facts)),
@@ -184,6 +186,39 @@ impl Formula {
         }
         let opposite = left.clone().not();
         if facts.contains(&opposite) { Self::False } else { left }
+    }
+
+    /// Returns `a && (b || c)` for `(a && b) || (a && c)`.
+    fn factored(self) -> Self {
+        let Self::Or(any) = self else { return self };
+        let first = match any.first() {
+            Some(Self::And(all)) => all.first().cloned(),
+            _ => None,
+        };
+        let Some(first) = first else { return Self::Or(any) };
+        let starts = |one: &Self| matches!(one, Self::And(all) if all.first() == Some(&first));
+        if !any.iter().all(starts) {
+            return Self::Or(any);
+        }
+        let rest = any.into_iter().map(|one| match one {
+            Self::And(all) => Self::all_of(all.into_iter().skip(1)),
+            other => other,
+        });
+        let rest = Self::any_of(rest).simplified();
+        first.and(rest)
+    }
+
+    /// Returns what is left to ask when the request is for `operation`.
+    pub(super) fn on(self, operation: &str) -> Self {
+        match self {
+            Self::Atom(atom) => match atom.on(operation) {
+                Some(is_true) => Self::constant(is_true),
+                None => Self::Atom(atom),
+            },
+            Self::And(all) => Self::all_of(all.into_iter().map(|one| one.on(operation))),
+            Self::Or(any) => Self::any_of(any.into_iter().map(|one| one.on(operation))),
+            other => other,
+        }
     }
 
     /// Returns the expression, on several lines when it is long.
@@ -249,6 +284,30 @@ impl Over {
         let pad = " ".repeat(indent);
         let each = self.each.lines(indent + 2);
         format!("{}.{macro_name}({},\n{pad}  {each}\n{pad})", self.list, self.name)
+    }
+}
+
+impl Atom {
+    /// Returns whether it is true when the request is for `operation`, if it asks for nothing else.
+    fn on(&self, operation: &str) -> Option<bool> {
+        let (question, is_asked) = match self.yes.strip_prefix("!(") {
+            Some(inner) => (inner.strip_suffix(')')?, false),
+            None => (self.yes.as_str(), true),
+        };
+        let wanted = question.strip_prefix("request.operation ")?;
+        let quoted = format!("\"{operation}\"");
+        let holds = match wanted.split_once(' ')? {
+            ("==", one) => one == quoted,
+            ("!=", one) => one != quoted,
+            ("in", list) => list.contains(&quoted),
+            _ => return None,
+        };
+        Some(holds == is_asked)
+    }
+
+    /// Returns whether it compares with a constant for being the same.
+    pub(super) fn is_equality(&self) -> bool {
+        self.yes.contains(" == ") && !self.yes.contains('(')
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kyverno::pattern::leaf::Leaf;
 use crate::kyverno::pattern::leaf::text::{Alternatives, Atom, Comparison, Operator};
 
 /// What is written behind `(?s)` for a duration.
-const DURATION: &str = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$";
+pub(super) const DURATION: &str = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// Why a scalar has no equivalent.
 pub(super) type Said<T> = Result<T, String>;
@@ -44,6 +44,8 @@ pub(super) fn stand_in(leaf: &Leaf, shape: Shape, is_fitting: bool) -> Option<St
             Leaf::Text(text) => text.operands(),
             _ => Vec::new(),
         };
+        let bare = operands.iter().map(|operand| operand.replace(['*', '?'], ""));
+        let operands: Vec<String> = bare.chain(operands.iter().cloned()).collect();
         std::iter::once(String::new()).chain(operands).map(|text| (Value::from(text.as_str()), literal(&text)))
     };
     let candidates: Vec<(Value, String)> = match shape {
@@ -130,6 +132,13 @@ fn number_glob(comparison: &Comparison) -> Said<Formula> {
 }
 
 fn of_text(leaf: &Leaf, value: &str, shape: Shape) -> Formula {
+    // By hand it may be written as a number, which the API server makes a text of.
+    if let (Shape::Amount, Leaf::Some) = (shape, leaf) {
+        return Formula::True;
+    }
+    if shape == Shape::Amount && !matches!(leaf, Leaf::Text(_)) {
+        return of_text(leaf, &format!("string({value})"), Shape::Word);
+    }
     match leaf {
         Leaf::Null => Formula::compare(value, "==", "\"\""),
         Leaf::Bool(_) => Formula::False,
@@ -148,7 +157,6 @@ fn of_text(leaf: &Leaf, value: &str, shape: Shape) -> Formula {
             Formula::call(format!("{value}.matches({})", literal(NUMBER)))
                 .and(Formula::compare(&format!("double({value})"), "==", &format!("{wanted:?}")))
         }
-        Leaf::Some if shape == Shape::Amount => Formula::True,
         Leaf::Some => Formula::compare(value, "!=", "\"\""),
         Leaf::Text(text) => {
             if let Some(words) = text.words() {
@@ -336,8 +344,12 @@ impl Comparison {
     }
 
     fn of_text(&self, value: &str, shape: Shape) -> Formula {
-        if shape == Shape::Amount && self.quantity.is_some() {
-            return amounts(&format!("string({value})"), self);
+        if shape == Shape::Amount {
+            let text = format!("string({value})");
+            return match self.quantity {
+                Some(_) => amounts(&text, self),
+                None => self.of_text(&text, Shape::Word),
+            };
         }
         let otherwise = match self.operator {
             Operator::Equal => wildcards(&self.operand, value, shape),

@@ -3,7 +3,7 @@
 //! This follows the walk of a pattern over an object to the letter. A part of an object passes, fails, is skipped by a
 //! condition of its own, or because something below it was; each of these but failing is a formula here.
 
-use kubewright_value::{Step, Text};
+use kubewright_value::Step;
 
 use super::formula::Formula;
 use super::leaf;
@@ -397,9 +397,4 @@ fn bare(key: &str) -> &str {
         Some(inner) => inner,
         None => key,
     }
-}
-
-/// Returns the name of a condition that a pattern makes.
-pub(super) fn condition_name() -> Text {
-    Text::new_static("the-pattern-applies")
 }

@@ -73,10 +73,12 @@ pub(super) fn of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> Shape {
     let mut found: Option<&'static Shape> = None;
     for kind in kinds {
         let Some(shape) = of_kind(kind) else { return OBJECT };
-        if found.is_some_and(|found| !std::ptr::eq(found, shape) && *found != *shape) {
-            return OBJECT;
-        }
-        found = Some(shape);
+        found = match found {
+            Some(found) if *found == *shape => Some(found),
+            Some(found) if kinds::is_workload(found) && kinds::is_workload(shape) => Some(&kinds::WORKLOAD),
+            Some(_) => return OBJECT,
+            None => Some(shape),
+        };
     }
     found.copied().unwrap_or(OBJECT)
 }
@@ -94,7 +96,7 @@ fn of_kind(written: &str) -> Option<&'static Shape> {
 
 /// Any object.
 pub(super) const OBJECT: Shape = Shape::Map(&[
-    ("apiVersion", Shape::Word),
-    ("kind", Shape::Word),
+    ("apiVersion", Shape::Required(&Shape::Word)),
+    ("kind", Shape::Required(&Shape::Word)),
     ("metadata", Shape::Required(&kinds::METADATA)),
 ]);

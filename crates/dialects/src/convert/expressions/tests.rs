@@ -7,7 +7,9 @@ use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::{Pattern, Verdict};
 use crate::notes::Notes;
 
+mod conditions;
 mod random;
+mod rules;
 mod survey;
 
 pub(super) fn value(text: &str) -> Value {
@@ -32,7 +34,7 @@ pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&
 
 pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Program), String> {
     let placed = Placed { value: pattern.clone(), path: Vec::new() };
-    let checked = super::one_pattern(&placed, false, shape).map_err(|bad| bad.why)?;
+    let checked = super::one_pattern_in(&placed, false, "object", shape, &kubewright_lang::jmespath::Functions::kubernetes()).map_err(|bad| bad.why)?;
     let environment = Environment::kubernetes().variable("object");
     let applies = checked.skip.clone().not().simplified();
     let program = |formula: super::Formula| {

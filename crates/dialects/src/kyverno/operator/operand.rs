@@ -16,7 +16,7 @@ use crate::kyverno::mixed::{Mixed, Part, joined};
 
 /// One side of a condition.
 #[derive(Debug, Clone)]
-pub(in crate::kyverno) struct Operand {
+pub(crate) struct Operand {
     pub(super) shape: Shape,
 }
 
@@ -96,7 +96,7 @@ const PRINTED_DEPTH: usize = 32;
 
 impl Operand {
     /// Returns the operand that `value` is, reading everything in it that can be read.
-    pub(in crate::kyverno) fn compile(value: &Mixed) -> Self {
+    pub(crate) fn compile(value: &Mixed) -> Self {
         let mut operand = Self::of(value.clone());
         match &mut operand.shape {
             Shape::Text(words) => words.readings = Some(Box::new(words.read())),

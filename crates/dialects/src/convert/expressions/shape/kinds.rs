@@ -5,9 +5,11 @@ use super::Shape::{self, Amount, Any, Bool, Int, List, Map, MapOf, Port, Require
 /// Returns what objects of a built-in kind look like; nothing for kinds that are not listed here.
 pub(super) fn object(group: Option<&str>, kind: &str) -> Option<&'static Shape> {
     let (own, shape) = match kind {
-        "Pod" | "ReplicationController" => ("", &WORKLOAD),
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => ("apps", &WORKLOAD),
-        "Job" | "CronJob" => ("batch", &WORKLOAD),
+        "Pod" => ("", &POD),
+        "ReplicationController" => ("", &CONTROLLER),
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => ("apps", &CONTROLLER),
+        "Job" => ("batch", &CONTROLLER),
+        "CronJob" => ("batch", &CRON_JOB),
         "Service" => ("", &SERVICE),
         "Namespace" | "ServiceAccount" | "Node" => ("", &PLAIN),
         "ConfigMap" => ("", &CONFIG_MAP),
@@ -22,6 +24,11 @@ pub(super) fn object(group: Option<&str>, kind: &str) -> Option<&'static Shape> 
         _ => return None,
     };
     group.is_none_or(|group| group == own || (group == "*" && !own.is_empty())).then_some(shape)
+}
+
+/// Returns whether `shape` is that of Pods, or of what makes them.
+pub(super) fn is_workload(shape: &Shape) -> bool {
+    [POD, CONTROLLER, CRON_JOB, WORKLOAD].contains(shape)
 }
 
 pub(super) const METADATA: Shape = Map(&[
@@ -41,7 +48,12 @@ const TEXT_LIST: Shape = List(&Text);
 
 macro_rules! object {
     ($($field:expr),* $(,)?) => {
-        Map(&[("apiVersion", Word), ("kind", Word), ("metadata", Required(&METADATA)), $($field),*])
+        Map(&[
+            ("apiVersion", Required(&Word)),
+            ("kind", Required(&Word)),
+            ("metadata", Required(&METADATA)),
+            $($field),*
+        ])
     };
 }
 
@@ -54,10 +66,10 @@ const SECRET: Shape = object!(("type", Word), ("data", TEXTS), ("immutable", Boo
 const ROLE: Shape = object!((
     "rules",
     List(&Map(&[
-        ("apiGroups", WORD_LIST),
-        ("resources", WORD_LIST),
-        ("resourceNames", WORD_LIST),
-        ("verbs", WORD_LIST),
+        ("apiGroups", TEXT_LIST),
+        ("resources", TEXT_LIST),
+        ("resourceNames", TEXT_LIST),
+        ("verbs", TEXT_LIST),
         ("nonResourceURLs", TEXT_LIST),
     ]))
 ));
@@ -155,17 +167,39 @@ const AUTOSCALER: Shape = object!((
     ]))
 ));
 
-/// Pods and what makes them: no field of one is another thing in the other.
-const WORKLOAD: Shape = object!(("spec", Required(&WORKLOAD_SPEC)));
+macro_rules! controller_spec {
+    ($more:expr) => {
+        Map(&[
+            $more,
+            ("replicas", Int),
+            ("minReadySeconds", Int),
+            ("revisionHistoryLimit", Int),
+            ("paused", Bool),
+            ("strategy", Map(&[("type", Word)])),
+            ("activeDeadlineSeconds", Int),
+            ("backoffLimit", Int),
+            ("completions", Int),
+            ("parallelism", Int),
+            ("ttlSecondsAfterFinished", Int),
+            ("schedule", Text),
+            ("concurrencyPolicy", Word),
+            ("startingDeadlineSeconds", Int),
+            ("successfulJobsHistoryLimit", Int),
+            ("failedJobsHistoryLimit", Int),
+            ("suspend", Bool),
+            ("serviceName", Word),
+            ("volumeClaimTemplates", List(&Map(&[("metadata", METADATA), ("spec", CLAIM_SPEC)]))),
+        ])
+    };
+}
 
 macro_rules! pod_spec {
-    ($($more:expr),* $(,)?) => {
+    () => {
         Map(&[
-            $($more,)*
             ("activeDeadlineSeconds", Int),
+            ("containers", Required(&CONTAINERS)),
             ("affinity", Map(&[])),
             ("automountServiceAccountToken", Bool),
-            ("containers", CONTAINERS),
             ("initContainers", CONTAINERS),
             ("ephemeralContainers", CONTAINERS),
             ("dnsPolicy", Word),
@@ -215,26 +249,13 @@ macro_rules! pod_spec {
     };
 }
 
-const WORKLOAD_SPEC: Shape = pod_spec!(
-    ("replicas", Int),
-    ("minReadySeconds", Int),
-    ("revisionHistoryLimit", Int),
-    ("paused", Bool),
-    ("strategy", Map(&[("type", Word)])),
-    ("backoffLimit", Int),
-    ("completions", Int),
-    ("parallelism", Int),
-    ("ttlSecondsAfterFinished", Int),
-    ("schedule", Text),
-    ("concurrencyPolicy", Word),
-    ("startingDeadlineSeconds", Int),
-    ("successfulJobsHistoryLimit", Int),
-    ("failedJobsHistoryLimit", Int),
-    ("suspend", Bool),
-    ("serviceName", Word),
-    ("volumeClaimTemplates", List(&Map(&[("metadata", METADATA), ("spec", CLAIM_SPEC)]))),
-    ("template", Required(&TEMPLATE)),
-    (
+const POD: Shape = object!(("spec", Required(&POD_SPEC)));
+
+const CONTROLLER: Shape = object!(("spec", Required(&controller_spec!(("template", Required(&TEMPLATE))))));
+
+const CRON_JOB: Shape = object!((
+    "spec",
+    Required(&controller_spec!((
         "jobTemplate",
         Required(&Map(&[
             ("metadata", METADATA),
@@ -248,8 +269,29 @@ const WORKLOAD_SPEC: Shape = pod_spec!(
                 ])),
             ),
         ])),
-    ),
-);
+    )))
+));
+
+/// Pods and what makes them: no field of one is another thing in the other.
+pub(super) const WORKLOAD: Shape = object!((
+    "spec",
+    Required(&Map(&[
+        ("replicas", Int),
+        ("containers", CONTAINERS),
+        ("initContainers", CONTAINERS),
+        ("ephemeralContainers", CONTAINERS),
+        ("volumes", List(&VOLUME)),
+        ("serviceAccountName", Word),
+        (
+            "template",
+            Map(&[("metadata", METADATA), ("spec", POD_SPEC)]),
+        ),
+        (
+            "jobTemplate",
+            Map(&[("spec", Map(&[("template", Map(&[("metadata", METADATA), ("spec", POD_SPEC)]))]))]),
+        ),
+    ]))
+));
 
 const TEMPLATE: Shape = Map(&[("metadata", METADATA), ("spec", Required(&POD_SPEC))]);
 

@@ -1,0 +1,150 @@
+//! The expressions in `{{ }}` that are plain enough for CEL: a path, perhaps with what counts when nothing is there.
+
+use kubewright_value::{Value, json};
+
+/// `request.object.spec.containers[].image || 'none' | length(@)`
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reading {
+    pub(super) root: Root,
+    pub(super) steps: Vec<Step>,
+    /// What counts when the path leads to nothing, or to something empty.
+    pub(super) default: Option<Value>,
+    /// Whether it is the length that is wanted.
+    pub(super) is_length: bool,
+}
+
+/// What a path starts at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    Object,
+    OldObject,
+    Request,
+    Element,
+}
+
+/// What a path goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Key(String),
+    /// `[]`
+    Flatten,
+    /// `.[a, b]`
+    Several(Vec<String>),
+}
+
+/// Reads `text`; returns nothing for other expressions.
+pub(super) fn read(text: &str) -> Option<Reading> {
+    let mut cursor = Cursor { rest: text.trim() };
+    let mut steps = Vec::new();
+    steps.push(Step::Key(cursor.key()?));
+    while let Some(step) = cursor.step()? {
+        steps.push(step);
+    }
+    let mut reading = rooted(steps)?;
+    if cursor.takes("||") {
+        reading.default = Some(cursor.literal()?);
+    }
+    if cursor.takes("|") {
+        cursor.takes("length(@)").then_some(())?;
+        reading.is_length = true;
+    }
+    cursor.rest.is_empty().then_some(reading)
+}
+
+fn rooted(steps: Vec<Step>) -> Option<Reading> {
+    let key = |index: usize| match steps.get(index) {
+        Some(Step::Key(key)) => Some(key.as_str()),
+        _ => None,
+    };
+    let (root, used) = match (key(0)?, key(1)) {
+        ("request", Some("object")) => (Root::Object, 2),
+        ("request", Some("oldObject")) => (Root::OldObject, 2),
+        ("request", Some(_)) => (Root::Request, 1),
+        ("element", _) => (Root::Element, 1),
+        _ => return None,
+    };
+    let steps = steps.into_iter().skip(used).collect();
+    Some(Reading { root, steps, default: None, is_length: false })
+}
+
+struct Cursor<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Cursor<'t> {
+    /// Takes `token`, and blanks before it, if it is next.
+    fn takes(&mut self, token: &str) -> bool {
+        match self.rest.trim_start().strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes a name, with quotes or without.
+    fn key(&mut self) -> Option<String> {
+        self.rest = self.rest.trim_start();
+        if self.rest.starts_with('"') {
+            let end = self.quoted_end('"')?;
+            let (quoted, rest) = self.rest.split_at_checked(end)?;
+            self.rest = rest;
+            return json::parse(quoted).ok()?.as_str().map(str::to_owned);
+        }
+        let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
+        let end = self.rest.find(|c: char| !(is_first(c) || c.is_ascii_digit())).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        name.starts_with(is_first).then(|| name.to_owned())
+    }
+
+    /// Takes the next step; returns nothing inside when the path ends, and nothing when it is no path.
+    #[expect(clippy::option_option, reason = "the end of a path is not the same as something else")]
+    fn step(&mut self) -> Option<Option<Step>> {
+        if self.rest.starts_with("[]") {
+            self.rest = self.rest.get(2..)?;
+            return Some(Some(Step::Flatten));
+        }
+        let Some(rest) = self.rest.strip_prefix('.') else {
+            let ends = self.rest.trim_start();
+            return (ends.is_empty() || ends.starts_with('|')).then_some(None);
+        };
+        self.rest = rest;
+        if !self.takes("[") {
+            let key = self.key()?;
+            return (!self.rest.starts_with('(')).then_some(Some(Step::Key(key)));
+        }
+        let mut keys = vec![self.key()?];
+        while self.takes(",") {
+            keys.push(self.key()?);
+        }
+        self.takes("]").then_some(Some(Step::Several(keys)))
+    }
+
+    fn literal(&mut self) -> Option<Value> {
+        self.rest = self.rest.trim_start();
+        let quote = self.rest.chars().next().filter(|quote| matches!(quote, '\'' | '`'))?;
+        let end = self.quoted_end(quote)?;
+        let inner = self.rest.get(1..end.checked_sub(1)?)?;
+        self.rest = self.rest.get(end..)?;
+        match quote {
+            '\'' => (!inner.contains('\\')).then(|| Value::from(inner)),
+            _ => json::parse(inner).ok(),
+        }
+    }
+
+    /// Returns where the text behind a quoted text starts.
+    fn quoted_end(&self, quote: char) -> Option<usize> {
+        let mut is_escaped = false;
+        for (at, character) in self.rest.char_indices().skip(1) {
+            match character {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                _ if character == quote => return Some(at + character.len_utf8()),
+                _ => {}
+            }
+        }
+        None
+    }
+}

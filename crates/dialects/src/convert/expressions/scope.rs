@@ -1,0 +1,254 @@
+//! Where the paths of a rule lead to in CEL.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use kubewright_value::{Text, Value};
+
+use super::formula::Formula;
+use super::reading::{Reading, Root, Step};
+use super::shape::Shape;
+use super::text::{Field, element_name};
+
+/// What the names in expressions mean at one place of a rule.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    /// How the object is written, which is another one on deletions.
+    pub(super) object: String,
+    pub(super) shape: Shape,
+    /// The element of the loop.
+    pub(super) element: Option<(String, Shape)>,
+    /// The lists that were put together of others.
+    lists: Rc<RefCell<Vec<String>>>,
+}
+
+/// What a path leads to.
+#[derive(Debug, Clone)]
+pub(super) enum Found {
+    One(One),
+    Many(Many),
+}
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(super) struct One {
+    pub(super) value: String,
+    pub(super) shape: Shape,
+    /// Whether something is there, which may be null.
+    pub(super) there: Formula,
+    /// Whether an object on the way does not have the key; otherwise nothing is there because something is no object.
+    pub(super) missing: Formula,
+    /// The path with `.?`, where every step leads through objects.
+    pub(super) optional: Option<String>,
+}
+
+/// The elements of lists, and what is below each of them.
+#[derive(Debug, Clone)]
+pub(super) struct Many {
+    /// The lists, outermost first, each with what must hold before it can be read.
+    loops: Vec<(Formula, String, String)>,
+    pub(super) item: String,
+    pub(super) shape: Shape,
+    guard: Formula,
+}
+
+impl Many {
+    /// Returns whether `each` holds of every item.
+    pub(super) fn all(&self, each: Formula) -> Formula {
+        self.exists(each.not()).not()
+    }
+
+    /// Returns whether there is an item of which `each` holds.
+    pub(super) fn exists(&self, each: Formula) -> Formula {
+        let inner = self.guard.clone().and(each);
+        self.loops.iter().rev().fold(inner, |inner, (guard, list, name)| {
+            guard.clone().and(Formula::exists(list, name, inner))
+        })
+    }
+}
+
+impl From<One> for Many {
+    /// The elements of a list.
+    fn from(one: One) -> Self {
+        let item = element_name(one.last_key(), &[]);
+        let shape = one.shape.element();
+        let (guard, list) = match one.optional {
+            Some(optional) if optional.contains('?') => (Formula::True, format!("{optional}.orValue([])")),
+            _ => (one.there, one.value),
+        };
+        Self { loops: vec![(guard, list, item.clone())], item, shape, guard: Formula::True }
+    }
+}
+
+impl Scope {
+    /// Returns the scope outside of loops in which `object` is how the object is written.
+    pub(super) fn new(object: &str, shape: Shape) -> Self {
+        Self { object: object.to_owned(), shape, element: None, lists: Rc::default() }
+    }
+
+    /// Returns the scope in a loop over `elements`.
+    pub(super) fn with_element(&self, elements: &Many) -> Self {
+        Self { element: Some((elements.item.clone(), elements.shape)), ..self.clone() }
+    }
+
+    /// Returns the lists that were put together of others, each with a name for it.
+    pub(super) fn names(&self) -> Vec<(String, Text)> {
+        let lists = self.lists.borrow();
+        let name = |index: usize| match index {
+            0 => "containers".to_owned(),
+            more => format!("containers{}", more + 1),
+        };
+        lists.iter().enumerate().map(|(index, list)| (list.clone(), name(index).into())).collect()
+    }
+
+    /// Returns what `reading` leads to; nothing when that cannot be said in CEL.
+    pub(super) fn find(&self, reading: &Reading) -> Option<Found> {
+        let (text, shape) = match reading.root {
+            Root::Object => (self.object.clone(), self.shape),
+            Root::OldObject => ("oldObject".to_owned(), self.shape),
+            Root::Element => self.element.clone()?,
+            Root::Request => ("request".to_owned(), REQUEST),
+        };
+        // Without an old object everything in it is null.
+        let is_old = reading.root == Root::OldObject;
+        let mut one = One {
+            optional: (!is_old).then(|| text.clone()),
+            there: if is_old { Formula::compare("oldObject", "!=", "null") } else { Formula::True },
+            value: text,
+            shape,
+            missing: Formula::False,
+        };
+        let mut loops: Vec<(Formula, String, String)> = Vec::new();
+        let mut steps = reading.steps.iter().peekable();
+        let mut last_key = "";
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Key(key) => {
+                    one = one.below(key);
+                    last_key = key;
+                }
+                // Flattening a list of scalars changes nothing.
+                Step::Flatten if one.shape.is_list() && loops.is_empty() && steps.peek().is_none() => {
+                    one.missing = Formula::False;
+                }
+                Step::Flatten if one.shape.is_list() => {
+                    let mut taken: Vec<String> = loops.iter().map(|(_, _, name)| name.clone()).collect();
+                    taken.extend(self.element.iter().map(|(name, _)| name.clone()));
+                    let name = element_name(last_key, &taken);
+                    loops.push((one.there, one.value, name.clone()));
+                    one = One {
+                        optional: Some(name.clone()),
+                        value: name,
+                        shape: one.shape.element(),
+                        there: Formula::True,
+                        missing: Formula::False,
+                    };
+                }
+                Step::Several(keys) => {
+                    matches!(steps.next(), Some(Step::Flatten)).then_some(())?;
+                    one = one.several(keys)?;
+                    let mut lists = self.lists.borrow_mut();
+                    if !lists.contains(&one.value) {
+                        lists.push(one.value.clone());
+                    }
+                    drop(lists);
+                    last_key = "containers";
+                    if steps.peek().is_some() {
+                        let name = element_name(last_key, &[]);
+                        loops.push((one.there, one.value, name.clone()));
+                        one = One {
+                            optional: Some(name.clone()),
+                            value: name,
+                            shape: one.shape.element(),
+                            there: Formula::True,
+                            missing: Formula::False,
+                        };
+                    }
+                }
+                Step::Flatten => return None,
+            }
+        }
+        if loops.is_empty() {
+            return Some(Found::One(one));
+        }
+        Some(Found::Many(Many { loops, item: one.value, shape: one.shape, guard: one.there }))
+    }
+}
+
+impl One {
+    fn last_key(&self) -> &str {
+        let key = self.value.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let key = key.strip_suffix(".orValue([").unwrap_or(key);
+        if self.value.starts_with('(') { "containers" } else { key.rsplit('.').next().unwrap_or_default() }
+    }
+
+    fn below(self, key: &str) -> Self {
+        let field = Field { parent: &self.value, key };
+        let is_there = if self.shape.requires(key) { Formula::True } else { field.presence() };
+        let is_map = match self.shape {
+            shape if shape.is_map() => Formula::True,
+            Shape::Any => Formula::compare(&format!("type({})", self.value), "==", "map"),
+            _ => Formula::False,
+        };
+        let around = self.there.and(is_map.clone());
+        let optional = match (self.shape.is_map(), self.shape.requires(key)) {
+            (false, _) => None,
+            (true, true) => self.optional.as_deref().map(|parent| Field { parent, key }.value()),
+            (true, false) => self.optional.as_deref().map(|parent| Field { parent, key }.optional()),
+        };
+        Self {
+            value: field.value(),
+            shape: self.shape.field(key),
+            missing: self.missing.or(around.clone().and(is_there.clone().not())),
+            there: around.and(is_there),
+            optional,
+        }
+    }
+
+    /// Returns the lists under `keys` as one.
+    fn several(self, keys: &[String]) -> Option<Self> {
+        let mut lists = Vec::new();
+        let mut shape = None;
+        for key in keys {
+            let below = self.clone().below(key);
+            if !below.shape.is_list() || shape.is_some_and(|shape| shape != below.shape) {
+                return None;
+            }
+            shape = Some(below.shape);
+            lists.push(match self.shape.requires(key) {
+                true => below.value,
+                false => format!("{}.orValue([])", Field { parent: &self.value, key }.optional()),
+            });
+        }
+        Some(Self {
+            value: format!("({})", lists.join(" + ")),
+            shape: shape?,
+            there: self.there,
+            missing: self.missing,
+            optional: None,
+        })
+    }
+}
+
+/// What is known about a request.
+const REQUEST: Shape = Shape::Map(&[
+    ("operation", Shape::Required(&Shape::Word)),
+    ("name", Shape::Word),
+    ("namespace", Shape::Word),
+    ("userInfo", Shape::Required(&Shape::Map(&[("username", Shape::Text), ("groups", Shape::List(&Shape::Text))]))),
+]);
+
+/// Returns whether a path always leads to something that is not empty.
+pub(super) fn is_sure(reading: &Reading) -> bool {
+    reading.root == Root::Request && reading.steps == [Step::Key("operation".to_owned())]
+}
+
+/// Returns a constant as a literal, if it is a scalar.
+pub(super) fn constant(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(super::text::literal(text)),
+        Value::Bool(boolean) => Some(boolean.to_string()),
+        Value::Number(number) => number.as_i64().map(|number| number.to_string()),
+        _ => None,
+    }
+}
