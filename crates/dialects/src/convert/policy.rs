@@ -13,6 +13,7 @@ use super::{decision, expressions, listed, vap, vpol};
 use crate::Options;
 use crate::fields::child;
 use crate::kyverno::autogen::{self, Generated};
+use crate::kyverno::matching::kind::parts;
 use crate::kyverno::source::{self, Action, ActionOverride, Exception, Match, Method, Policy, Rule};
 use crate::workload::Workload;
 
@@ -410,48 +411,31 @@ impl Converter<'_> {
         }
         let expressions: Expressions = expressions::expressions(rule, &self.functions)?;
         let is_pattern = matches!(rule.validate.method, Method::Pattern(_) | Method::AnyPattern(_));
-        let mut checks = Checks {
+        let mut operations = vec![Operation::Create, Operation::Update];
+        if expressions.judges_deletions {
+            operations.push(Operation::Delete);
+            if !has_operations(&rule.matching) {
+                self.note(
+                    notes,
+                    rule,
+                    &rule.name.path,
+                    "deletions are judged too, as the source judges them; `operations` in its `match` would say \
+                     what is meant",
+                );
+            }
+        }
+        if is_about_connections(&rule.matching) {
+            operations.push(Operation::Connect);
+        }
+        Ok(Checks {
             variables: expressions.variables,
             conditions: expressions.conditions,
             validations: expressions.validations.iter().map(validation).collect(),
             audit_annotations: None,
             params: None,
-            operations: vec![Operation::Create, Operation::Update],
+            operations,
             reach: if is_pattern { Reach::Everything } else { Reach::Description },
-        };
-        if expressions.judges_deletions {
-            self.deletions(rule, &mut checks, notes)?;
-        }
-        Ok(checks)
-    }
-
-    /// Decides what becomes of deletions, at which conditions look at the object as it was.
-    fn deletions(&self, rule: &Rule, checks: &mut Checks, notes: &mut Vec<Note>) -> Made<()> {
-        let named = operations(&rule.matching);
-        if !named.contains(&Operation::Delete) {
-            return Ok(());
-        }
-        let is_only = named.iter().all(|operation| *operation == Operation::Delete);
-        if !checks.texts().any(rebase::reads_object) {
-            checks.operations = Operation::ALL.to_vec();
-        } else if is_only {
-            let old = checks.changed(&|text| rebase::of_old_object(text), &|text| rebase::of_old_object(text));
-            *checks = old.ok_or_else(|| Inexpressible {
-                why: "an expression whose paths cannot be rewritten for deletions".to_owned(),
-                path: rule.validate.path.clone(),
-            })?;
-            checks.operations = vec![Operation::Delete];
-        } else if has_operations(&rule.matching) {
-            return refuse("deletions and other operations in one rule that looks at the object", &rule.path);
-        } else {
-            self.note(
-                notes,
-                rule,
-                &rule.name.path,
-                "deletions are not judged any more; name `operations` to say what is meant",
-            );
-        }
-        Ok(())
+        })
     }
 }
 
@@ -504,16 +488,6 @@ impl Checks {
             ..self.clone()
         })
     }
-
-    /// Returns every expression.
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        let pairs = self.variables.iter().chain(&self.conditions).map(|(_, text)| text.as_str());
-        let inside = self
-            .validations
-            .iter()
-            .flat_map(|one| EXPRESSIONS.iter().filter_map(|key| one.get(key).and_then(Value::as_str)));
-        pairs.chain(inside)
-    }
 }
 
 fn in_object(object: &Value, change: &dyn Fn(&str) -> Option<String>) -> Option<Value> {
@@ -541,13 +515,13 @@ fn unique(conditions: &mut [(Text, String)]) {
     }
 }
 
-/// Returns the operations that a match names; all of them when it names none.
-fn operations(matching: &Match) -> Vec<Operation> {
-    let filters: Vec<_> = matching.flat.iter().chain(&matching.any).chain(&matching.all).collect();
-    let named = |operation: &Operation| {
-        filters.iter().any(|filter| filter.operations.is_empty() || filter.operations.contains(operation))
-    };
-    Operation::ALL.into_iter().filter(named).collect()
+/// Returns whether somebody may connect to what a match is about.
+fn is_about_connections(matching: &Match) -> bool {
+    let mut filters = matching.flat.iter().chain(&matching.any).chain(&matching.all);
+    filters.any(|filter| {
+        filter.operations.contains(&Operation::Connect)
+            || filter.kinds.iter().any(|kind| !matches!(parts(&kind.value), [.., ""]))
+    })
 }
 
 fn has_operations(matching: &Match) -> bool {

@@ -2,7 +2,11 @@
 //!
 //! Works on the text, so that what a person wrote stays as it was wherever it need not change.
 
+use super::expressions::TARGET;
 use crate::workload::Workload;
+
+/// The variable that stands for [`TARGET`] in expressions that we make.
+const ALIAS: &str = "variables.target";
 
 /// What of an object is in the template of its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,9 @@ const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
 /// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
 pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<String> {
+    if is_target(expression) {
+        return Some(expression.to_owned());
+    }
     let below: String = to.keys().iter().map(|key| format!(".{key}")).collect();
     let mut text = String::with_capacity(expression.len() + 32);
     let mut rest = 0;
@@ -34,8 +41,9 @@ pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<St
                 Step::End => true,
                 Step::Unknown => return None,
             },
-            (_, Step::Key(..) | Step::End) => false,
-            (_, Step::Unknown) => return None,
+            (_, Step::Key(..)) => false,
+            (_, Step::End) if is_compared_with_null(after) => false,
+            (_, Step::End | Step::Unknown) => return None,
         };
         if is_moved {
             text.push_str(&below);
@@ -69,22 +77,15 @@ fn moved(text: &str, from: &str, to: &str) -> String {
     moved
 }
 
-/// Returns `expression` about the object as it was.
-pub(super) fn of_old_object(expression: &str) -> Option<String> {
-    let mut text = String::with_capacity(expression.len() + 16);
-    let mut rest = 0;
-    for (start, root) in roots(expression).into_iter().filter(|(_, root)| *root == "object") {
-        text.push_str(expression.get(rest..start)?);
-        text.push_str("oldObject");
-        rest = start + root.len();
-    }
-    text.push_str(expression.get(rest..)?);
-    Some(text)
+/// Returns whether `expression` is the variable that [`ALIAS`] stands for.
+fn is_target(expression: &str) -> bool {
+    TARGET.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)
 }
 
-/// Returns whether `expression` reads the object.
-pub(super) fn reads_object(expression: &str) -> bool {
-    roots(expression).iter().any(|(_, root)| *root == "object")
+fn is_compared_with_null(after: &str) -> bool {
+    let after = after.trim_start();
+    let compared = after.strip_prefix("!=").or_else(|| after.strip_prefix("=="));
+    compared.is_some_and(|value| value.trim_start().starts_with("null"))
 }
 
 /// What follows a name.
@@ -123,6 +124,14 @@ fn roots(expression: &str) -> Vec<(usize, &str)> {
         let character = rest.chars().next().unwrap_or_default();
         let length = match character {
             '"' | '\'' => literal(rest, character),
+            '(' if rest.starts_with(TARGET) => {
+                found.push((at, TARGET));
+                TARGET.len()
+            }
+            'v' if starts_with_alias(rest) && !is_field(before) => {
+                found.push((at, ALIAS));
+                ALIAS.len()
+            }
             c if is_word(c) => {
                 let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
                 let word = rest.get(..length).unwrap_or_default();
@@ -139,6 +148,10 @@ fn roots(expression: &str) -> Vec<(usize, &str)> {
         at += length.max(1);
     }
     found
+}
+
+fn starts_with_alias(text: &str) -> bool {
+    text.strip_prefix(ALIAS).is_some_and(|rest| !rest.starts_with(is_word))
 }
 
 /// Returns whether the two signs before a name make it the name of a field.
@@ -186,6 +199,22 @@ mod tests {
         check("object.spec.containers.all(c, c.x)", "object.spec.template.spec.containers.all(c, c.x)");
         check("has(object.metadata.labels)", "has(object.spec.template.metadata.labels)");
         check("object.?spec.?a", "object.spec.template.?spec.?a");
+    }
+
+    #[test]
+    fn what_is_judged_on_deletions_too_moves_as_well() {
+        check("variables.target.spec.x", "variables.target.spec.template.spec.x");
+        check(
+            "has((object != null ? object : oldObject).spec.x)",
+            "has((object != null ? object : oldObject).spec.template.spec.x)",
+        );
+        check("object != null ? object : oldObject", "object != null ? object : oldObject");
+    }
+
+    #[test]
+    fn an_object_that_is_handed_on_as_a_whole_cannot_be_rewritten() {
+        assert_eq!(rebased("f(object)", Workload::Template, Reach::Description), None);
+        check("object == null || object.spec.x", "object == null || object.spec.template.spec.x");
     }
 
     #[test]
