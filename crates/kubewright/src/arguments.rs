@@ -342,9 +342,9 @@ pub(crate) enum Generated {
 /// Writes ValidatingAdmissionPolicies.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A rule in CEL is written where Kyverno itself would, whether or not it says `generate`; a rule with patterns or
-conditions is written where CEL can say exactly the same. Each is compared with its source on the tests of the policy
-(kyverno-test.yaml files in its folder and below) and left out when it differs.
+A rule in CEL is written where the controller in the cluster would write it, whether or not the rule says `generate`.
+A rule with patterns or conditions is written where CEL can say exactly the same. Each is compared with its source on
+the tests of the policy, which are kyverno-test.yaml files in its folder and below, and left out when it differs.
 
 Examples:
   kubewright generate vap policies/ --output-dir vap/
@@ -356,7 +356,7 @@ pub(crate) struct GenerateVap {
     #[command(flatten)]
     pub(crate) conversions: Conversions,
 
-    /// Write rules in CEL about Pods also for the controllers that make Pods, which Kyverno does not do
+    /// Write rules in CEL about Pods also for the controllers that make Pods, which the cluster would leave out
     #[arg(long)]
     pub(crate) autogen: bool,
 
@@ -368,8 +368,8 @@ pub(crate) struct GenerateVap {
 /// Writes policies in another form.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each policy is compared with its source on the tests of the source (kyverno-test.yaml files in its folder and below)
-and left out when it differs.
+Each policy is compared with its source on the tests of the source, which are kyverno-test.yaml files in its folder
+and below, and left out when it differs.
 
 Examples:
   kubewright convert policies/ --to validatingpolicy --output-dir converted/
@@ -389,7 +389,7 @@ pub(crate) struct Convert {
 /// What policies can become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
-    /// ValidatingPolicy of `policies.kyverno.io/v1`, NamespacedValidatingPolicy for a Policy.
+    /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
     Validatingpolicy,
 }
 

@@ -97,9 +97,10 @@ fn are_rules_apart(filters: &[&Filter]) -> bool {
             let shared = seen
                 .iter()
                 .filter(|(other, _)| (&other.group, &other.version) == (&resource.group, &resource.version));
-            if shared.into_iter().any(|(_, other)| {
-                names(other) != names(filter) || operations(other) != operations(filter)
-            }) {
+            if shared
+                .into_iter()
+                .any(|(_, other)| names(other) != names(filter) || operations(other) != operations(filter))
+            {
                 return false;
             }
             seen.push((resource, filter));

@@ -9,6 +9,7 @@ use kubewright_value::{Step, Text};
 
 use super::Inexpressible;
 use super::constraints::{Constraints, ResourceRule, selector};
+use super::expressions::TARGET;
 use super::resources::{self, Found, Resource, Scoped};
 use super::texts::{all, any, fits, is_one_of, literal};
 use crate::fields::child;
@@ -260,10 +261,10 @@ impl Writer<'_> {
         let mut push = |name: &'static str, term: String| terms.push((Text::new_static(name), term));
         let object = self.object();
         if let Some(name) = &entry.name {
-            push("name", is_one_of(&self.name(), [name.value.as_str()]));
+            push("name", is_one_of(Self::name(), [name.value.as_str()]));
         }
         if !entry.names.is_empty() {
-            push("names", is_one_of(&self.name(), entry.names.iter().map(|name| name.value.as_str())));
+            push("names", is_one_of(Self::name(), entry.names.iter().map(|name| name.value.as_str())));
         }
         if !entry.namespaces.is_empty() {
             push("namespaces", self.namespaces(entry));
@@ -296,14 +297,14 @@ impl Writer<'_> {
     /// Returns the object that is asked about, which is the old one where there is no other.
     fn object(&self) -> &'static str {
         match self.has_deletions {
-            true => "(request.operation == \"DELETE\" ? oldObject : object)",
+            true => TARGET,
             false => "object",
         }
     }
 
-    fn name(&self) -> String {
-        let object = self.object();
-        format!("(has({object}.metadata.name) ? {object}.metadata.name : {object}.metadata.generateName)")
+    /// Returns the name of the object; one that is still to be made is known by its beginning.
+    fn name() -> &'static str {
+        "(has(request.name) ? request.name : object.metadata.generateName)"
     }
 
     fn namespaces(&self, entry: &Filter) -> String {
@@ -313,7 +314,7 @@ impl Writer<'_> {
             test = all(vec!["has(request.namespace)".to_owned(), test]);
         }
         if self.scope.has_namespaces {
-            let named = is_one_of(&self.name(), names());
+            let named = is_one_of(Self::name(), names());
             test = format!("request.kind.kind == \"Namespace\" ? ({named}) : ({test})");
         }
         test
@@ -439,9 +440,7 @@ fn subjects(subjects: &[Subject], is_match: bool) -> String {
     }
     if !groups.is_empty() {
         let fits = is_one_of("group", groups);
-        tests.push(format!(
-            "has(request.userInfo.groups) && request.userInfo.groups.exists(group, {fits})"
-        ));
+        tests.push(format!("has(request.userInfo.groups) && request.userInfo.groups.exists(group, {fits})"));
     }
     let known = "has(request.userInfo.username)";
     match is_match {

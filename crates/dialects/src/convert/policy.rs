@@ -327,11 +327,8 @@ impl Converter<'_> {
         draft: &Draft,
     ) -> Made<Draft> {
         let rule = subject.rule;
-        let rewritten = Rule {
-            matching: generated.matching.clone(),
-            exclude: generated.exclude.clone(),
-            ..rule.clone()
-        };
+        let rewritten =
+            Rule { matching: generated.matching.clone(), exclude: generated.exclude.clone(), ..rule.clone() };
         let subject = Subject {
             rule: &rewritten,
             generated: Vec::new(),
@@ -340,9 +337,11 @@ impl Converter<'_> {
             is_for_controllers: true,
         };
         let constraints = self.constraints(&subject, false, &checks.operations)?;
-        let moved = checks.moved(generated.workload).ok_or_else(|| Inexpressible {
-            why: "an expression whose paths cannot be rewritten for controllers".to_owned(),
-            path: rule.validate.path.clone(),
+        let moved = checks.early_reach.and_then(|_| checks.moved(generated.workload)).ok_or_else(|| {
+            Inexpressible {
+                why: "an expression whose paths cannot be rewritten for controllers".to_owned(),
+                path: rule.validate.path.clone(),
+            }
         })?;
         Ok(Draft {
             variant: Some(generated.workload),
@@ -362,7 +361,8 @@ impl Converter<'_> {
             _ => self.expressions(rule, notes)?,
         };
         let gate = self.policy.settings.match_conditions.iter();
-        let gate = gate.map(|condition| (condition.name.value.clone(), condition.expression.value.to_string()));
+        let gate =
+            gate.map(|condition| (condition.name.value.clone(), condition.expression.value.to_string()));
         checks.conditions = gate.chain(checks.conditions).collect();
         unique(&mut checks.conditions);
         Ok(checks)
@@ -385,7 +385,10 @@ impl Converter<'_> {
         };
         let params = part("paramKind").zip(part("paramRef"));
         if params.is_some() && self.target == Target::ValidatingPolicy {
-            return refuse("`paramKind`: a ValidatingPolicy has no parameters", &child(&cel.path, "paramKind"));
+            return refuse(
+                "`paramKind`: a ValidatingPolicy has no parameters",
+                &child(&cel.path, "paramKind"),
+            );
         }
         let mut validations: Vec<Value> =
             part("expressions").and_then(|list| list.as_array().map(<[Value]>::to_vec)).unwrap_or_default();
@@ -402,6 +405,7 @@ impl Converter<'_> {
             params,
             operations: Operation::ALL.to_vec(),
             reach: Reach::Description,
+            early_reach: Some(Reach::Description),
         })
     }
 
@@ -410,7 +414,15 @@ impl Converter<'_> {
             return refuse("`celPreconditions` without `cel`", &child(&rule.path, "celPreconditions"));
         }
         let expressions: Expressions = expressions::expressions(rule, &self.functions)?;
-        let is_pattern = matches!(rule.validate.method, Method::Pattern(_) | Method::AnyPattern(_));
+        let reach = match &rule.validate.method {
+            Method::Pattern(_) | Method::AnyPattern(_) => Some(Reach::Everything),
+            Method::Deny(Some(conditions)) => rebase::reach_of(&conditions.value),
+            Method::Foreach(_) => {
+                let written = self.document.value.follow(&rule.validate.path);
+                written.map_or(Some(Reach::Description), rebase::reach_of)
+            }
+            _ => Some(Reach::Description),
+        };
         let mut operations = vec![Operation::Create, Operation::Update];
         if expressions.judges_deletions {
             operations.push(Operation::Delete);
@@ -434,7 +446,11 @@ impl Converter<'_> {
             audit_annotations: None,
             params: None,
             operations,
-            reach: if is_pattern { Reach::Everything } else { Reach::Description },
+            reach: reach.unwrap_or(Reach::Description),
+            early_reach: match &rule.preconditions {
+                Some(conditions) if reach.is_some() => rebase::reach_of(&conditions.value),
+                _ => reach,
+            },
         })
     }
 }
@@ -451,6 +467,8 @@ struct Checks {
     operations: Vec<Operation>,
     /// What of its paths is in the template of a controller.
     reach: Reach,
+    /// The same of its preconditions, where they agree.
+    early_reach: Option<Reach>,
 }
 
 /// The fields of validations and annotations that hold expressions.
@@ -459,10 +477,10 @@ const EXPRESSIONS: [&str; 3] = ["expression", "messageExpression", "valueExpress
 impl Checks {
     /// Returns what is checked of the objects that make Pods.
     fn moved(&self, to: Workload) -> Option<Self> {
-        self.changed(&|text| rebase::rebased(text, to, self.reach), &|text| {
-            // A condition may come from a pattern or from preconditions.
-            let moved = rebase::rebased(text, to, Reach::Description)?;
-            (rebase::rebased(text, to, self.reach)? == moved).then_some(moved)
+        let change = |text: &str| rebase::rebased(text, to, self.reach);
+        self.changed(&change, &|name, text| match name {
+            "preconditions" => rebase::rebased(text, to, self.early_reach?),
+            _ => change(text),
         })
     }
 
@@ -470,18 +488,20 @@ impl Checks {
     fn changed(
         &self,
         change: &dyn Fn(&str) -> Option<String>,
-        early: &dyn Fn(&str) -> Option<String>,
+        early: &dyn Fn(&str, &str) -> Option<String>,
     ) -> Option<Self> {
-        let pairs = |list: &[(Text, String)], change: &dyn Fn(&str) -> Option<String>| {
-            list.iter().map(|(name, text)| Some((name.clone(), change(text)?))).collect::<Option<Vec<_>>>()
+        let pairs = |list: &[(Text, String)], change: &dyn Fn(&str, &str) -> Option<String>| {
+            let one = |(name, text): &(Text, String)| Some((name.clone(), change(name, text)?));
+            list.iter().map(one).collect::<Option<Vec<_>>>()
         };
-        let objects = |list: &[Value]| list.iter().map(|one| in_object(one, change)).collect::<Option<Vec<_>>>();
+        let objects =
+            |list: &[Value]| list.iter().map(|one| in_object(one, change)).collect::<Option<Vec<_>>>();
         let annotations = match &self.audit_annotations {
             Some(list) => Some(objects(list.as_array().unwrap_or_default())?.into()),
             None => None,
         };
         Some(Self {
-            variables: pairs(&self.variables, change)?,
+            variables: pairs(&self.variables, &|_, text| change(text))?,
             conditions: pairs(&self.conditions, early)?,
             validations: objects(&self.validations)?,
             audit_annotations: annotations,
@@ -580,8 +600,9 @@ impl Draft {
 pub(super) fn texts(draft: &Draft) -> impl Iterator<Item = &str> {
     let conditions = draft.constraints.conditions.iter().map(|(_, text)| text.as_str());
     let annotations = draft.audit_annotations.iter().flat_map(|list| list.as_array().unwrap_or_default());
-    let objects = draft.conditions.iter().chain(&draft.variables).chain(&draft.validations).chain(annotations);
-    let inside = objects
-        .flat_map(|one| EXPRESSIONS.iter().filter_map(|key| one.get(key).and_then(Value::as_str)));
+    let objects =
+        draft.conditions.iter().chain(&draft.variables).chain(&draft.validations).chain(annotations);
+    let inside =
+        objects.flat_map(|one| EXPRESSIONS.iter().filter_map(|key| one.get(key).and_then(Value::as_str)));
     conditions.chain(inside)
 }

@@ -2,6 +2,8 @@
 //!
 //! Works on the text, so that what a person wrote stays as it was wherever it need not change.
 
+use kubewright_value::Value;
+
 use super::expressions::TARGET;
 use crate::workload::Workload;
 
@@ -15,6 +17,41 @@ pub(super) enum Reach {
     Everything,
     /// What describes the Pod; its name and namespace are the controller's.
     Description,
+    /// Nothing: its author has kept the paths from being rewritten.
+    Nothing,
+}
+
+/// How authors keep a path from being rewritten.
+const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
+
+/// Returns how far the variables in `value` reach, which are in JMESPath; nothing where they do not agree.
+pub(super) fn reach_of(value: &Value) -> Option<Reach> {
+    let mut found: Vec<bool> = Vec::new();
+    quoted(value, 0, &mut found);
+    let has_quotes = found.contains(&true);
+    match has_quotes && found.contains(&false) {
+        true => None,
+        false => Some(if has_quotes { Reach::Nothing } else { Reach::Description }),
+    }
+}
+
+/// Finds out of each variable in `value` whether its path is quoted.
+fn quoted(value: &Value, depth: usize, found: &mut Vec<bool>) {
+    const DEPTH: usize = 64;
+    match value {
+        Value::String(text) => {
+            let variables = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+            let objects = variables.filter(|variable| variable.contains("bject"));
+            found.extend(objects.map(|variable| QUOTED.iter().any(|quoted| variable.contains(quoted))));
+        }
+        Value::Array(items) if depth < DEPTH => {
+            items.iter().for_each(|item| quoted(item, depth + 1, found));
+        }
+        Value::Object(map) if depth < DEPTH => {
+            map.values().for_each(|value| quoted(value, depth + 1, found));
+        }
+        _ => {}
+    }
 }
 
 /// What is in the metadata of a template.
@@ -22,7 +59,7 @@ const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
 /// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
 pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<String> {
-    if is_target(expression) {
+    if reach == Reach::Nothing || is_target(expression) {
         return Some(expression.to_owned());
     }
     let below: String = to.keys().iter().map(|key| format!(".{key}")).collect();
@@ -226,6 +263,9 @@ mod tests {
 
     #[test]
     fn a_ternary_has_names_of_its_own_behind_the_question_mark() {
-        check("true ? object.spec : oldObject.spec", "true ? object.spec.template.spec : oldObject.spec.template.spec");
+        check(
+            "true ? object.spec : oldObject.spec",
+            "true ? object.spec.template.spec : oldObject.spec.template.spec",
+        );
     }
 }

@@ -81,7 +81,12 @@ const KINDS: &[(&str, &str, &[&str])] = &[
     (
         "authorization.k8s.io",
         "v1",
-        &["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"],
+        &[
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+        ],
     ),
     ("autoscaling", "v1", &["HorizontalPodAutoscaler"]),
     ("autoscaling", "v2", &["HorizontalPodAutoscaler"]),
@@ -96,7 +101,11 @@ const KINDS: &[(&str, &str, &[&str])] = &[
     ("policy", "v1", &["PodDisruptionBudget"]),
     ("rbac.authorization.k8s.io", "v1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
     ("scheduling.k8s.io", "v1", &["PriorityClass"]),
-    ("storage.k8s.io", "v1", &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"]),
+    (
+        "storage.k8s.io",
+        "v1",
+        &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"],
+    ),
 ];
 
 /// The parts that have a name of their own, by resource; `status` is one of most.

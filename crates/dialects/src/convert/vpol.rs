@@ -41,7 +41,9 @@ pub(super) fn written(origin: &Origin<'_>, rules: Vec<(Text, Vec<Draft>)>) -> Ve
 /// Returns whether it is left to the policy itself to judge controllers.
 pub(super) fn is_left_to_itself(drafts: &[Draft]) -> bool {
     let Some((first, others)) = drafts.split_first() else { return false };
-    covers_controllers(first) && !others.is_empty() && others.iter().all(|other| is_rewritten_to(first, other))
+    covers_controllers(first)
+        && !others.is_empty()
+        && others.iter().all(|other| is_rewritten_to(first, other))
 }
 
 /// A policy to be written.

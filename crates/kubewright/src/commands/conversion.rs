@@ -12,7 +12,7 @@ use kubewright_dialects::convert::{Conversion, Target, Written, convert};
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
-use crate::arguments::{Conversions, ConversionFormat, RuleOptions};
+use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};

@@ -16,8 +16,7 @@ use kubewright_engine::{
 use kubewright_value::{Document, Text, Value};
 
 use super::Converted;
-use crate::commands::test::kyverno::{self, Cases, Manner};
-use crate::commands::test::library::Library;
+use crate::commands::test::{Cases, Library, Manner, is_meant, with_cases};
 use crate::given::is_rule;
 use crate::load::{self, Input};
 use crate::workers;
@@ -124,9 +123,9 @@ impl Prover<'_> {
         };
         let documents = load::documents(std::slice::from_ref(input), &mut Vec::new());
         let mut findings = Vec::new();
-        for document in documents.iter().filter(|document| kyverno::is_meant(document)) {
+        for document in documents.iter().filter(|document| is_meant(document)) {
             let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
-            let found = kyverno::with_cases(document, &manner, is_wanted, |cases| {
+            let found = with_cases(document, &manner, is_wanted, |cases| {
                 cases.policies.iter().filter_map(|policy| self.compare(policy, cases, input)).collect()
             });
             findings.extend::<Vec<Finding>>(found.unwrap_or_default());
@@ -154,7 +153,8 @@ impl Prover<'_> {
             for request in &requests {
                 let before = source.decide(request, cases.world, &Settings::default());
                 let before = Said::of(&before, is_about);
-                let world = Renamed { world: cases.world, policy: &one.conversion.policy, rules: &written.rules };
+                let world =
+                    Renamed { world: cases.world, policy: &one.conversion.policy, rules: &written.rules };
                 let after = Said::of(&engine.decide(request, &world, &Settings::default()), |_| true);
                 if !before.is_same(&after) {
                     let difference = format!(

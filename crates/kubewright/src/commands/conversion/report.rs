@@ -9,7 +9,6 @@ use kubewright_value::{Location, Map, Text, Value, json};
 use super::Converted;
 use crate::arguments::{ConversionFormat, Conversions};
 use crate::output::{ColorChoice, json_place, standard_output, tell};
-use crate::words::plural;
 
 /// How many names a line lists.
 const LISTED: usize = 8;
@@ -43,11 +42,16 @@ fn lines(converted: &[Converted], color: ColorChoice) {
         for (at, difference) in &one.proof.differences {
             let rules = rules(one, *at);
             let file = &one.document.source.name;
-            tell(format_args!("{} {file}: {rules} of `{policy}` is not written: it {difference}", paint.red("differs")));
+            tell(format_args!(
+                "{} {file}: {rules} of `{policy}` is not written: it {difference}",
+                paint.red("differs")
+            ));
         }
     }
     let mut notes: BTreeMap<&str, Vec<&Note>> = BTreeMap::new();
-    for note in converted.iter().filter(|one| one.given_out().count() > 0).flat_map(|one| &one.conversion.notes) {
+    for note in
+        converted.iter().filter(|one| one.given_out().count() > 0).flat_map(|one| &one.conversion.notes)
+    {
         notes.entry(&note.what).or_default().push(note);
     }
     for (what, about) in notes {
@@ -60,11 +64,17 @@ fn lines(converted: &[Converted], color: ColorChoice) {
         }
         tell(format_args!("{} {what}: {}", paint.bold("note"), some(&places)));
     }
-    let unproven: Vec<&Text> = converted.iter().filter(|one| is_unproven(one)).map(|one| &one.conversion.policy).collect();
+    let unproven: Vec<&Text> =
+        converted.iter().filter(|one| is_unproven(one)).map(|one| &one.conversion.policy).collect();
     if !unproven.is_empty() {
         let names: Vec<String> = unproven.iter().map(|name| format!("`{name}`")).collect();
-        let without = if unproven.len() == 1 { "has no test that judges it" } else { "have no test that judges them" };
-        tell(format_args!("{} {} {without}: not compared with the source", paint.yellow("unproven"), some(&names)));
+        let without =
+            if unproven.len() == 1 { "has no test that judges it" } else { "have no test that judges them" };
+        tell(format_args!(
+            "{} {} {without}: not compared with the source",
+            paint.yellow("unproven"),
+            some(&names)
+        ));
     }
 }
 
@@ -128,10 +138,13 @@ impl Summary {
             for refused in &one.conversion.refused {
                 *reasons.entry(general(&refused.why)).or_default() += 1;
             }
-            for (at, written) in one.conversion.written.iter().enumerate().filter(|(at, _)| one.proof.is_refused(*at)) {
+            for (at, written) in
+                one.conversion.written.iter().enumerate().filter(|(at, _)| one.proof.is_refused(*at))
+            {
                 let is_different = one.proof.differences.iter().any(|(differing, _)| *differing == at);
                 summary.differing += if is_different { written.rules.len() } else { 0 };
-                let reason = if is_different { "differs from the source on a test" } else { "no test judges it" };
+                let reason =
+                    if is_different { "differs from the source on a test" } else { "no test judges it" };
                 *reasons.entry(reason.to_owned()).or_default() += written.rules.len();
             }
         }
@@ -148,13 +161,18 @@ impl Count {
     }
 }
 
-/// Returns a reason without what is only in one policy.
+/// Returns a reason without what is only in one policy: what it quotes, unless these are words of every policy.
 fn general(why: &str) -> String {
-    let is_word = |text: &str| text.len() <= 24 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.: -".contains(c));
-    let parts = why.split('`').enumerate();
-    let parts: Vec<&str> =
-        parts.map(|(place, part)| if place % 2 == 1 && !is_word(part) { "…" } else { part }).collect();
-    parts.join("`")
+    let is_word = |text: &str| {
+        text.len() <= 24 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.: -/".contains(c))
+    };
+    // An expression that is quoted may have the same quotes in it.
+    let (Some(first), Some(last)) = (why.find('`'), why.rfind('`')) else { return why.to_owned() };
+    if why.split('`').skip(1).step_by(2).all(is_word) {
+        return why.to_owned();
+    }
+    let (before, after) = (why.get(..first).unwrap_or_default(), why.get(last + 1..).unwrap_or_default());
+    format!("{before}`…`{after}")
 }
 
 fn table(converted: &[Converted]) -> io::Result<()> {
@@ -176,8 +194,6 @@ fn table(converted: &[Converted]) -> io::Result<()> {
     for (reason, count) in &summary.reasons {
         writeln!(out, "{count:>5}  {reason}")?;
     }
-    let left: usize = summary.reasons.iter().map(|(_, count)| count).sum();
-    writeln!(out, "{left:>5}  {}", plural(left, "rule").split_once(' ').map_or("rules", |(_, word)| word).to_owned() + " left out")?;
     out.flush()
 }
 
