@@ -116,3 +116,6 @@ pub(crate) struct Inexpressible {
     /// Where that stands in the document.
     pub(crate) path: Vec<Step>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,8 @@ fn are_exclusions_kept(filters: &[&Filter]) -> bool {
         !filter.kinds.is_empty()
             && !filter.kinds.iter().any(|kind| resources::is_any_version(&kind.value))
             && filter.namespaces.is_empty()
+            && filter.selector.is_none()
+            && filter.namespace_selector.is_none()
             && (filter.name.is_none() || filter.names.is_empty())
     };
     filters.iter().all(is_kept) && are_rules_apart(filters)

@@ -140,10 +140,10 @@ impl Writer<'_> {
         for (entry, terms) in entries.iter().zip(terms) {
             let mut tests = self.about(entry)?;
             tests.extend(terms.into_iter().map(|(_, term)| term));
-            alternatives.push(all(tests));
+            alternatives.push(all(&tests));
         }
         merge(&mut made.rules);
-        made.conditions.push((Text::new_static("match"), any(alternatives)));
+        made.conditions.push((Text::new_static("match"), any(&alternatives)));
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Writer<'_> {
             } else {
                 let tests = self.about(entry)?;
                 let name = format!("match-{}", place + 1);
-                made.conditions.extend((!tests.is_empty()).then(|| (name.into(), all(tests))));
+                made.conditions.extend((!tests.is_empty()).then(|| (name.into(), all(&tests))));
             }
             let terms = self.terms(entry, true)?;
             let numbered = |(name, term): (Text, String)| (format!("{name}-{}", place + 1).into(), term);
@@ -180,7 +180,7 @@ impl Writer<'_> {
         }
         let tests = if is_any { tests } else { vec![tests.concat()] };
         for (place, test) in tests.into_iter().filter(|test| !test.is_empty()).enumerate() {
-            made.conditions.push((format!("exclude-{}", place + 1).into(), format!("!({})", all(test))));
+            made.conditions.push((format!("exclude-{}", place + 1).into(), format!("!({})", all(&test))));
         }
         Ok(())
     }
@@ -245,7 +245,10 @@ impl Writer<'_> {
                 false if are_plain => {
                     tests.push(is_one_of("request.kind.kind", kinds.iter().map(|(name, _)| *name)));
                 }
-                false => tests.push(any(kinds.into_iter().map(|(_, tests)| all(tests)).collect())),
+                false => {
+                    let kinds: Vec<String> = kinds.iter().map(|(_, tests)| all(tests)).collect();
+                    tests.push(any(&kinds));
+                },
             }
         }
         if !entry.operations.is_empty() {
@@ -311,7 +314,7 @@ impl Writer<'_> {
         let names = || entry.namespaces.iter().map(|name| name.value.as_str());
         let mut test = is_one_of("request.namespace", names());
         if self.scope.has_cluster {
-            test = all(vec!["has(request.namespace)".to_owned(), test]);
+            test = all(&["has(request.namespace)".to_owned(), test]);
         }
         if self.scope.has_namespaces {
             let named = is_one_of(Self::name(), names());
@@ -403,22 +406,22 @@ fn labels(map: &str, selector: &Selector) -> Made<String> {
             LabelOperator::DoesNotExist => format!("!({has})"),
         });
     }
-    Ok(if tests.is_empty() { "true".to_owned() } else { all(tests) })
+    Ok(if tests.is_empty() { "true".to_owned() } else { all(&tests) })
 }
 
 fn guarded(map: &str, tests: Vec<String>) -> String {
     let guard = format!("has({map})");
-    all(std::iter::once(guard).chain(tests).collect())
+    all(&std::iter::once(guard).chain(tests).collect::<Vec<_>>())
 }
 
 /// Returns whether one entry of `map` fits `key` and `value`.
 fn pair(map: &str, key: &str, value: &str) -> String {
     if has_wildcard(key) {
-        let tests = all(vec![fits("key", key), fits(&format!("{map}[key]"), value)]);
+        let tests = all(&[fits("key", key), fits(&format!("{map}[key]"), value)]);
         return format!("{map}.exists(key, {tests})");
     }
     let quoted = literal(key);
-    all(vec![format!("{quoted} in {map}"), fits(&format!("{map}[{quoted}]"), value)])
+    all(&[format!("{quoted} in {map}"), fits(&format!("{map}[{quoted}]"), value)])
 }
 
 /// Returns whether one of `subjects` asks. While nobody knows who asks, a `match` does not ask, and nobody is excluded.
@@ -444,8 +447,8 @@ fn subjects(subjects: &[Subject], is_match: bool) -> String {
     }
     let known = "has(request.userInfo.username)";
     match is_match {
-        true => format!("!{known} || {}", any(tests)),
-        false => all(vec![known.to_owned(), any(tests)]),
+        true => format!("!{known} || {}", any(&tests)),
+        false => all(&[known.to_owned(), any(&tests)]),
     }
 }
 

@@ -214,10 +214,8 @@ impl Converter<'_> {
         operations: &[Operation],
     ) -> Made<Constraints> {
         let rule = subject.rule;
-        if is_native {
-            if let Some(constraints) = listed::constraints(rule, &subject.exceptions) {
-                return Ok(constraints);
-            }
+        if is_native && let Some(constraints) = listed::constraints(rule, &subject.exceptions) {
+            return Ok(constraints);
         }
         let is_vap = matches!(self.target, Target::ValidatingAdmissionPolicy { .. });
         let mut made = matching::constraints(&Matching {

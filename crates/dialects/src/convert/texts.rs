@@ -35,7 +35,7 @@ pub(super) fn is_one_of<'t>(subject: &str, patterns: impl IntoIterator<Item = &'
         }
     }
     tests.extend(wild.iter().map(|pattern| fits(subject, pattern)));
-    any(tests)
+    any(&tests)
 }
 
 /// Returns whether the text that `subject` stands for fits `pattern`.
@@ -55,17 +55,17 @@ pub(super) fn fits(subject: &str, pattern: &str) -> String {
 }
 
 /// Returns the tests, one of which must hold.
-pub(super) fn any(tests: Vec<String>) -> String {
+pub(super) fn any(tests: &[String]) -> String {
     joined(tests, "||")
 }
 
 /// Returns the tests, all of which must hold.
-pub(super) fn all(tests: Vec<String>) -> String {
+pub(super) fn all(tests: &[String]) -> String {
     joined(tests, "&&")
 }
 
-fn joined(tests: Vec<String>, operator: &str) -> String {
-    if let [one] = tests.as_slice() {
+fn joined(tests: &[String], operator: &str) -> String {
+    if let [one] = tests {
         return one.clone();
     }
     let other = if operator == "||" { "&&" } else { "||" };
