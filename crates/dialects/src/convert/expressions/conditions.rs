@@ -175,12 +175,14 @@ fn length(found: Found, default: Option<&Value>) -> Option<Found> {
         None => Some(Found::One(One {
             value: format!("size({})", one.value),
             shape: Shape::Int,
+            // What is not there has no length, which is an error.
+            missing: one.there.clone().not(),
             optional: None,
             ..one
         })),
         Some(Value::Array(items)) if items.is_empty() => {
             let list = match &one.optional {
-                Some(optional) if optional.contains('?') => format!("{optional}.orValue([])"),
+                Some(optional) if super::scope::is_optional(&optional) => format!("{optional}.orValue([])"),
                 _ if one.there == Formula::True => one.value.clone(),
                 _ => return None,
             };
@@ -225,7 +227,7 @@ fn one_compared(operator: Operator, one: &One, key: &Variable, value: &Value) ->
         (is_text, &one.optional, default, scope::constant(default))
         && of_default == of_empty()
     {
-        let text = if optional.contains('?') { format!("{optional}.orValue({literal})") } else { optional.clone() };
+        let text = if super::scope::is_optional(&optional) { format!("{optional}.orValue({literal})") } else { optional.clone() };
         let formula = holds(&text)?;
         if matches!(formula, Formula::Atom(_)) {
             return Ok(Conditions { hold: formula, error: Formula::False });

@@ -21,7 +21,10 @@ pub(super) fn fits(leaf: &Leaf, value: &str, shape: Shape) -> Said<Formula> {
     Ok(match shape {
         Shape::Map(_) | Shape::MapOf(_) | Shape::List(_) | Shape::Required(_) => Formula::False,
         Shape::Bool => of_bool(leaf, value),
-        Shape::Int => of_int(leaf, value)?,
+        Shape::Int => match leaf {
+            Leaf::Float(wanted) if wanted.fract() != 0.0 => Formula::False,
+            leaf => of_int(leaf, value)?,
+        },
         Shape::Word | Shape::Text | Shape::Amount => of_text(leaf, value, shape),
         Shape::Port => guarded("int", value, of_int(leaf, value)?).or(guarded(
             "string",

@@ -37,7 +37,7 @@ fn variable(text: &str, scope: &Scope) -> Option<String> {
         None => None,
     };
     let value = match (literal_default, one.optional) {
-        (Some(default), Some(optional)) if optional.contains('?') => format!("{optional}.orValue({default})"),
+        (Some(default), Some(optional)) if super::scope::is_optional(&optional) => format!("{optional}.orValue({default})"),
         _ if one.there == Formula::True || reading.default.is_none() => one.value,
         _ => return None,
     };

@@ -44,6 +44,7 @@ fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
             _ => Formula::False,
         },
         Shape::Int => match number(value) {
+            Some(wanted) if wanted.contains(['.', 'e']) => Formula::False,
             Some(wanted) => Formula::compare(key, "==", &wanted),
             None => Formula::False,
         },
@@ -61,7 +62,10 @@ fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
             let text = text_equals(key, Shape::Any, value)?;
             let text = if is_plain(&text) { text } else { guarded("string", key, text) };
             let bool = equals(key, Shape::Bool, value)?;
-            let number = equals(key, Shape::Int, value)?;
+            let number = match number(value) {
+                Some(wanted) => Formula::compare(key, "==", &wanted),
+                None => Formula::False,
+            };
             if shape.is_any() && matches!(value, Value::Array(_) | Value::Object(_)) {
                 return Err("a condition compares whole lists or objects".to_owned());
             }
@@ -165,10 +169,10 @@ fn membership(operator: Operator, key: &str, shape: Shape, value: &Value) -> Sai
     if shape.is_map() {
         return Ok(Formula::False);
     }
-    let Some(items) = looked_through(value)? else { return Ok(Formula::False) };
     if matches!(shape, Shape::Any | Shape::Port) {
         return Err("a condition looks for a value of unknown type in a list".to_owned());
     }
+    let Some(items) = looked_through(value)? else { return Ok(Formula::False) };
     let is_in = one_of(key, shape, &items, is_positive)?;
     Ok(if is_positive { is_in } else { is_in.not() })
 }

@@ -73,7 +73,7 @@ impl From<One> for Many {
         let item = element_name(one.last_key(), &[]);
         let shape = one.shape.element();
         let (guard, list) = match one.optional {
-            Some(optional) if optional.contains('?') => (Formula::True, format!("{optional}.orValue([])")),
+            Some(optional) if is_optional(&optional) => (Formula::True, format!("{optional}.orValue([])")),
             _ => (one.there, one.value),
         };
         Self { loops: vec![(guard, list, item.clone())], item, shape, guard: Formula::True }
@@ -251,4 +251,9 @@ pub(super) fn constant(value: &Value) -> Option<String> {
         Value::Number(number) => number.as_i64().map(|number| number.to_string()),
         _ => None,
     }
+}
+
+/// Returns whether a path leads to an optional.
+pub(super) fn is_optional(path: &str) -> bool {
+    path.contains(".?") || path.contains("[?")
 }
