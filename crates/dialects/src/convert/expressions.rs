@@ -24,7 +24,7 @@ use super::{Expressions, Inexpressible, Validation};
 use crate::fields::{Placed, child};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
-use crate::kyverno::source::{Filter, Method, Rule};
+use crate::kyverno::source::{ContextSource, Filter, Method, Rule};
 use crate::kyverno::template::Template;
 use formula::Formula;
 use scope::Scope;
@@ -39,8 +39,7 @@ const TARGET: &str = "(object != null ? object : oldObject)";
 /// When there is no CEL that decides the same for every object.
 pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressions, Inexpressible> {
     if let Some(first) = rule.context.first() {
-        let why = "the rule looks things up in its `context`".into();
-        return Err(Inexpressible { why, path: first.path.clone() });
+        return Err(Inexpressible { why: looked_up(&first.from), path: first.path.clone() });
     }
     let kinds = filters(rule).flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str());
     let mut scope = Scope::new("object", shape::of_kinds(kinds));
@@ -51,6 +50,18 @@ pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressi
         made.is_for_deletions = true;
     }
     Ok(made.written(rule, &scope, functions))
+}
+
+/// Returns why what a rule looks up cannot be read in CEL.
+fn looked_up(source: &ContextSource) -> String {
+    match source {
+        ContextSource::Variable { .. } => "the rule makes variables in its `context`",
+        ContextSource::ConfigMap { .. } => "the rule reads a ConfigMap",
+        ContextSource::ApiCall { .. } => "the rule asks the API server or a service",
+        ContextSource::ImageRegistry { .. } => "the rule asks a registry about an image",
+        ContextSource::GlobalReference { .. } => "the rule reads an entry that the whole cluster shares",
+    }
+    .to_owned()
 }
 
 fn filters(rule: &Rule) -> impl Iterator<Item = &Filter> {

@@ -8,7 +8,7 @@ use kubewright_value::{Step, Value};
 
 use super::formula::Formula;
 use super::operators;
-use super::reading;
+use super::reading::{self, Asked};
 use super::scope::{self, Found, Many, One, Scope};
 use super::shape::Shape;
 use crate::convert::Inexpressible;
@@ -153,11 +153,11 @@ impl Reader<'_> {
         let Some(found) = self.scope.find(&reading) else {
             return because(format!("`{{{{ {text} }}}}` leads through lists or values of unknown type"));
         };
-        let (found, default) = match reading.is_length {
-            false => (found, reading.default.clone()),
-            true => match length(found, reading.default.as_ref()) {
+        let (found, default) = match &reading.asked {
+            None => (found, reading.default.clone()),
+            Some(asked) => match answered(found, asked, reading.default.as_ref()) {
                 Some(found) => (found, None),
-                None => return because(format!("`{{{{ {text} }}}}` counts something of unknown type")),
+                None => return because(format!("`{{{{ {text} }}}}` asks something about a value of unknown type")),
             },
         };
         let is_sure = scope::is_sure(&reading);
@@ -165,37 +165,48 @@ impl Reader<'_> {
     }
 }
 
-/// Returns how many elements a list has. Where there is none, or it is empty, the default counts.
-fn length(found: Found, default: Option<&Value>) -> Option<Found> {
-    let Found::One(one) = found else { return None };
-    if !one.shape.is_list() {
-        return None;
-    }
-    match default {
-        None => Some(Found::One(One {
-            value: format!("size({})", one.value),
-            shape: Shape::Int,
-            // What is not there has no length, which is an error.
-            missing: one.there.clone().not(),
-            optional: None,
-            ..one
-        })),
-        Some(Value::Array(items)) if items.is_empty() => {
-            let list = match &one.optional {
-                Some(optional) if super::scope::is_optional(&optional) => format!("{optional}.orValue([])"),
-                _ if one.there == Formula::True => one.value.clone(),
-                _ => return None,
-            };
-            Some(Found::One(One {
-                value: format!("size({list})"),
-                shape: Shape::Int,
-                there: Formula::True,
-                missing: Formula::False,
-                optional: None,
-            }))
+/// Returns the answer to what is asked about a value. Where nothing is there and no default counts, it is an error.
+fn answered(found: Found, asked: &Asked, default: Option<&Value>) -> Option<Found> {
+    let one = match found {
+        Found::One(one) => one,
+        Found::Many(many) => many.counted().filter(|_| *asked == Asked::Length)?,
+    };
+    let of_default = match (asked, default) {
+        (_, None) => None,
+        (Asked::Length, Some(Value::Array(items))) if items.is_empty() => Some("[]".to_owned()),
+        (Asked::Length, Some(Value::String(text))) if text.is_empty() => Some("[]".to_owned()),
+        (Asked::Matches(_), Some(Value::String(text))) => Some(super::text::literal(text)),
+        _ => return None,
+    };
+    let is_list = one.shape.is_list();
+    let (value, there) = match of_default {
+        None => (one.value.clone(), one.there.clone()),
+        Some(_) if is_list && one.there == Formula::True => (one.value.clone(), Formula::True),
+        Some(default) if is_list => {
+            let optional = one.optional.as_deref().filter(|optional| scope::is_optional(optional))?;
+            (format!("{optional}.orValue({default})"), Formula::True)
         }
-        Some(_) => None,
-    }
+        Some(default) if matches!(one.shape, Shape::Word | Shape::Text) => {
+            let is_full = truth(&one).ok()?.written().replace('\n', " ");
+            (format!("({is_full} ? {} : {default})", one.value), Formula::True)
+        }
+        Some(_) => return None,
+    };
+    let (value, shape) = match (asked, one.shape) {
+        (Asked::Length, Shape::List(_)) => (format!("size({value})"), Shape::Int),
+        (Asked::Contains(text), Shape::List(Shape::Word | Shape::Text)) => {
+            (format!("({} in {value})", super::text::literal(text)), Shape::Bool)
+        }
+        (Asked::Contains(text), Shape::Word | Shape::Text) => {
+            (format!("{value}.contains({})", super::text::literal(text)), Shape::Bool)
+        }
+        (Asked::Matches(expression), Shape::Word | Shape::Text) => {
+            (format!("{value}.matches({})", super::text::literal(expression)), Shape::Bool)
+        }
+        _ => return None,
+    };
+    let missing = there.clone().not();
+    Some(Found::One(One { value, shape, there, missing, optional: None }))
 }
 
 /// A value of the request against a constant.

@@ -29,7 +29,7 @@ pub(super) fn of(rule: &Rule, scope: &Scope, functions: &Functions) -> (Option<S
 }
 
 fn variable(text: &str, scope: &Scope) -> Option<String> {
-    let reading = reading::read(text)?;
+    let reading = reading::read(text).filter(|reading| reading.asked.is_none())?;
     let Some(Found::One(one)) = scope.find(&reading) else { return None };
     let literal_default = match &reading.default {
         Some(Value::String(default)) => Some(literal(default)),

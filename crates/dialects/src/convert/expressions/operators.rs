@@ -40,6 +40,10 @@ pub(super) fn holds(operator: Operator, key: &str, shape: Shape, value: &Value) 
 fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
     Ok(match shape {
         Shape::Bool => match value {
+            Value::Bool(wanted) if key.ends_with(')') => {
+                let call = Formula::call(key);
+                if *wanted { call } else { call.not() }
+            }
             Value::Bool(wanted) => Formula::compare(key, "==", &wanted.to_string()),
             _ => Formula::False,
         },

@@ -58,6 +58,17 @@ impl Many {
         self.exists(each.not()).not()
     }
 
+    /// Returns the list of the items, for being counted, where they are below the elements of one list.
+    pub(super) fn counted(&self) -> Option<One> {
+        let [(guard, list, name)] = self.loops.as_slice() else { return None };
+        let value = match &self.guard {
+            Formula::True => list.clone(),
+            guard => format!("{list}.filter({name}, {})", guard.written().replace('\n', " ")),
+        };
+        let shape = Shape::List(&Shape::Any);
+        Some(One { value, shape, there: guard.clone(), missing: Formula::False, optional: None })
+    }
+
     /// Returns whether there is an item of which `each` holds.
     pub(super) fn exists(&self, each: Formula) -> Formula {
         let inner = self.guard.clone().and(each);

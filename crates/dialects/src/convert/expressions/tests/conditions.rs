@@ -36,6 +36,15 @@ const OPERATORS: &[&str] = &[
 ];
 
 fn key(dice: &mut Dice) -> String {
+    if dice.is(15) {
+        let path = *dice.one(&KEYS[..10]);
+        let default = *dice.one(&["", " || 'x'", " || ''"]);
+        return match dice.below(3) {
+            0 => format!("{{{{ contains({path}, 'x') }}}}"),
+            1 => format!("{{{{ regex_match('^x.*$', {path}) }}}}"),
+            _ => format!("{{{{ regex_match('^[xy]+$', '{{{{ {path}{default} }}}}') }}}}"),
+        };
+    }
     let default = *dice.one(&["", "", " || ''", " || 'x'", " || `[]`", " || `5`", " || 'CREATE'"]);
     let length = if dice.is(10) { " | length(@)" } else { "" };
     format!("{{{{ {}{default}{length} }}}}", dice.one(KEYS))
