@@ -68,10 +68,12 @@ fn element(
         Method::Pattern(_) | Method::AnyPattern(_) if !is_scoped => {
             return Err(because("a loop compares the whole object with a pattern"));
         }
-        Method::Pattern(pattern) => one_pattern_in(pattern, false, &elements.item, elements.shape, functions)?,
+        Method::Pattern(pattern) => {
+            one_pattern_in(pattern, false, &elements.item, elements.shape, functions)?
+        }
         Method::AnyPattern(patterns) => patterns_in(patterns, &elements.item, elements.shape, functions)?,
         Method::Foreach(_) => return Err(because("a loop stands in a loop")),
         _ => return Err(because("a loop checks something that CEL cannot")),
     };
-    Ok(Checked { skip: skip.clone().or(checked.skip), pass: checked.pass })
+    Ok(Checked { skip: skip.or(checked.skip), pass: checked.pass })
 }

@@ -37,13 +37,17 @@ fn variable(text: &str, scope: &Scope) -> Option<String> {
         None => None,
     };
     let value = match (literal_default, one.optional) {
-        (Some(default), Some(optional)) if super::scope::is_optional(&optional) => format!("{optional}.orValue({default})"),
+        (Some(default), Some(optional)) if super::scope::is_optional(&optional) => {
+            format!("{optional}.orValue({default})")
+        }
         _ if one.there == Formula::True || reading.default.is_none() => one.value,
         _ => return None,
     };
     match one.shape {
         Shape::Word | Shape::Text => Some(value),
-        Shape::Bool | Shape::Int | Shape::Amount | Shape::Port | Shape::Any => Some(format!("string({value})")),
+        Shape::Bool | Shape::Int | Shape::Amount | Shape::Port | Shape::Any => {
+            Some(format!("string({value})"))
+        }
         _ => None,
     }
 }

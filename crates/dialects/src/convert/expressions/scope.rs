@@ -72,9 +72,10 @@ impl Many {
     /// Returns whether there is an item of which `each` holds.
     pub(super) fn exists(&self, each: Formula) -> Formula {
         let inner = self.guard.clone().and(each);
-        self.loops.iter().rev().fold(inner, |inner, (guard, list, name)| {
-            guard.clone().and(Formula::exists(list, name, inner))
-        })
+        self.loops
+            .iter()
+            .rev()
+            .fold(inner, |inner, (guard, list, name)| guard.clone().and(Formula::exists(list, name, inner)))
     }
 }
 
@@ -201,7 +202,7 @@ impl One {
             Shape::Any => Formula::compare(&format!("type({})", self.value), "==", "map"),
             _ => Formula::False,
         };
-        let around = self.there.and(is_map.clone());
+        let around = self.there.and(is_map);
         let optional = match (self.shape.is_map(), self.shape.requires(key)) {
             (false, _) => None,
             (true, true) => self.optional.as_deref().map(|parent| Field { parent, key }.value()),
@@ -246,7 +247,10 @@ const REQUEST: Shape = Shape::Map(&[
     ("operation", Shape::Required(&Shape::Word)),
     ("name", Shape::Word),
     ("namespace", Shape::Word),
-    ("userInfo", Shape::Required(&Shape::Map(&[("username", Shape::Text), ("groups", Shape::List(&Shape::Text))]))),
+    (
+        "userInfo",
+        Shape::Required(&Shape::Map(&[("username", Shape::Text), ("groups", Shape::List(&Shape::Text))])),
+    ),
 ]);
 
 /// Returns whether a path always leads to something that is not empty.
