@@ -99,6 +99,9 @@ pub(crate) struct Expressions {
     pub(crate) validations: Vec<Validation>,
     /// Whether deletions are judged too; patterns say nothing about them.
     pub(crate) judges_deletions: bool,
+    /// Whether the object was as bad before an update, which is then let through where the rule is enforced; nothing
+    /// where the rule does not allow existing violations, or this cannot be said.
+    pub(crate) was_violated: Option<String>,
 }
 
 /// An expression that must hold, and what is said when it does not.

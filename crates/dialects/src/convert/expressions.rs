@@ -24,7 +24,7 @@ use super::{Expressions, Inexpressible, Validation};
 use crate::fields::{Placed, child};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
-use crate::kyverno::source::{Filter, Method, Rule};
+use crate::kyverno::source::{ContextSource, Filter, Method, Rule};
 use crate::kyverno::template::Template;
 use formula::Formula;
 use scope::Scope;
@@ -39,8 +39,7 @@ pub(super) const TARGET: &str = "(object != null ? object : oldObject)";
 /// When there is no CEL that decides the same for every object.
 pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressions, Inexpressible> {
     if let Some(first) = rule.context.first() {
-        let why = "the rule looks things up in its `context`".into();
-        return Err(Inexpressible { why, path: first.path.clone() });
+        return Err(Inexpressible { why: looked_up(&first.from), path: first.path.clone() });
     }
     let kinds = filters(rule).flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str());
     let mut scope = Scope::new("object", shape::of_kinds(kinds));
@@ -50,7 +49,30 @@ pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressi
         made = decided(rule, &scope, functions)?;
         made.is_for_deletions = true;
     }
-    Ok(made.written(rule, &scope, functions))
+    let mut written = made.written(rule, &scope, functions);
+    if rule.validate.allows_existing_violations {
+        written.was_violated = was_violated(rule, scope.shape, functions);
+    }
+    Ok(written)
+}
+
+/// Returns whether the rule is violated by the object as it was, when that was created.
+fn was_violated(rule: &Rule, shape: Shape, functions: &Functions) -> Option<String> {
+    let made = decided(rule, &Scope::new("oldObject", shape), functions).ok()?;
+    let applies = Formula::all_of(made.conditions.into_iter().map(|(_, condition)| condition));
+    Some(applies.and(made.pass.not()).on("CREATE").simplified().written())
+}
+
+/// Returns why what a rule looks up cannot be read in CEL.
+fn looked_up(source: &ContextSource) -> String {
+    match source {
+        ContextSource::Variable { .. } => "the rule makes variables in its `context`",
+        ContextSource::ConfigMap { .. } => "the rule reads a ConfigMap",
+        ContextSource::ApiCall { .. } => "the rule asks the API server or a service",
+        ContextSource::ImageRegistry { .. } => "the rule asks a registry about an image",
+        ContextSource::GlobalReference { .. } => "the rule reads an entry that the whole cluster shares",
+    }
+    .to_owned()
 }
 
 fn filters(rule: &Rule) -> impl Iterator<Item = &Filter> {
@@ -112,9 +134,8 @@ fn decided(rule: &Rule, scope: &Scope, functions: &Functions) -> Result<Decided,
 impl Decided {
     /// Returns whether the rule also says something about objects that are deleted.
     fn judges_deletions(&self, rule: &Rule) -> bool {
-        let is_asked = |filter: &Filter| {
-            filter.operations.is_empty() || filter.operations.contains(&Operation::Delete)
-        };
+        let is_asked =
+            |filter: &Filter| filter.operations.is_empty() || filter.operations.contains(&Operation::Delete);
         matches!(rule.validate.method, Method::Deny(_))
             && filters(rule).any(is_asked)
             && !self.conditions.iter().any(|(_, condition)| condition.clone().on("DELETE") == Formula::False)
@@ -133,7 +154,8 @@ impl Decided {
         texts.extend(message_expression);
         for (inline, name) in scope.names() {
             if named(&mut texts, &inline, &name) {
-                let inner = inline.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(&inline);
+                let inner =
+                    inline.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(&inline);
                 made.variables.push((name, inner.to_owned()));
             }
         }
@@ -181,9 +203,8 @@ fn one_pattern_in(
     };
     let mixed = Mixed::Own(constant.clone());
     let compiled = if is_entry { Pattern::compile_entry(&mixed) } else { Pattern::compile(&mixed) };
-    let outcome = pattern::translate(&compiled.node, value, shape).map_err(|inexpressible| Inexpressible {
-        path: [pattern.path.as_slice(), &inexpressible.path].concat(),
-        ..inexpressible
+    let outcome = pattern::translate(&compiled.node, value, shape).map_err(|inexpressible| {
+        Inexpressible { path: [pattern.path.as_slice(), &inexpressible.path].concat(), ..inexpressible }
     })?;
     let skip = outcome.skip().simplified();
     let (pass, okay) = (outcome.pass.simplified(), outcome.okay.simplified());

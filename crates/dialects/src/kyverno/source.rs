@@ -186,8 +186,8 @@ pub(crate) struct Cel {
 #[derive(Debug, Clone)]
 pub(crate) struct PodSecurity {
     pub(crate) path: Vec<Step>,
-    pub(crate) level: Level,
-    pub(crate) version: Version,
+    pub(super) level: Level,
+    pub(super) version: Version,
     /// As it is written; may be empty.
     pub(crate) version_text: Text,
     pub(crate) exclude: Vec<Exclusion>,
@@ -197,7 +197,7 @@ pub(crate) struct PodSecurity {
 #[derive(Debug, Clone)]
 pub(crate) struct Exclusion {
     pub(crate) path: Vec<Step>,
-    pub(crate) control: Control,
+    pub(super) control: Control,
     /// Wildcards.
     pub(crate) images: Vec<Text>,
     pub(crate) restricted_field: Option<Placed<Text>>,

@@ -107,11 +107,11 @@ impl Template {
             Node::Constant(Value::String(text)) => Some(vec![(text.as_str(), false)]),
             Node::Whole(variable) => Some(vec![(variable.text().as_str(), true)]),
             Node::Text(pieces) => {
-                let piece = |piece| match piece {
-                    &Piece::Text(ref text) => (text.as_str(), false),
+                let all = pieces.iter().map(|piece| match piece {
+                    Piece::Text(text) => (text.as_str(), false),
                     Piece::Variable(variable) => (variable.text().as_str(), true),
-                };
-                Some(pieces.iter().map(piece).collect())
+                });
+                Some(all.collect())
             }
             Node::Constant(_) | Node::List(_) | Node::Map(_) | Node::Broken(_) => None,
         }

@@ -6,9 +6,9 @@
 use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Step, Value};
 
-use super::formula::Formula;
+use super::formula::{Formula, LARGEST};
 use super::operators;
-use super::reading;
+use super::reading::{self, Asked};
 use super::scope::{self, Found, Many, One, Scope};
 use super::shape::Shape;
 use crate::convert::Inexpressible;
@@ -27,11 +27,17 @@ pub(super) struct Conditions {
 type Made<T> = Result<T, Inexpressible>;
 
 /// Returns what `conditions` mean in `scope`.
-pub(super) fn translate(conditions: &Placed<Value>, scope: &Scope, functions: &Functions) -> Made<Conditions> {
+pub(super) fn translate(
+    conditions: &Placed<Value>,
+    scope: &Scope,
+    functions: &Functions,
+) -> Made<Conditions> {
     let reader = Reader { scope, functions };
     let mut all = Conditions::always(true);
     match &conditions.value {
-        Value::Array(items) if items.iter().any(|item| item.get("any").is_some() || item.get("all").is_some()) => {
+        Value::Array(items)
+            if items.iter().any(|item| item.get("any").is_some() || item.get("all").is_some()) =>
+        {
             for (index, item) in items.iter().enumerate() {
                 let group = reader.group(item, &child(&conditions.path, index))?;
                 all = all.and(group);
@@ -40,6 +46,10 @@ pub(super) fn translate(conditions: &Placed<Value>, scope: &Scope, functions: &F
         Value::Array(items) => all = reader.all(items, &conditions.path)?,
         group @ Value::Object(_) => all = reader.group(group, &conditions.path)?,
         _ => {}
+    }
+    if all.hold.size() > LARGEST || all.error.size() > LARGEST {
+        let why = "the conditions make an expression that is too long".to_owned();
+        return Err(Inexpressible { why, path: conditions.path.clone() });
     }
     Ok(all)
 }
@@ -51,10 +61,7 @@ impl Conditions {
 
     /// Returns both, the other only where this holds.
     fn and(self, other: Self) -> Self {
-        Self {
-            error: self.error.or(self.hold.clone().and(other.error)),
-            hold: self.hold.and(other.hold),
-        }
+        Self { error: self.error.or(self.hold.clone().and(other.error)), hold: self.hold.and(other.hold) }
     }
 
     /// Returns one of both, the other only where this does not hold.
@@ -64,10 +71,13 @@ impl Conditions {
             Formula::False => self.hold.or(other.hold),
             error => self.hold.or(error.clone().not().and(other.hold)),
         };
-        Self { hold, error: self.error.or(match other.error {
-            Formula::False => Formula::False,
-            error => no.and(error),
-        }) }
+        Self {
+            hold,
+            error: self.error.or(match other.error {
+                Formula::False => Formula::False,
+                error => no.and(error),
+            }),
+        }
     }
 }
 
@@ -131,9 +141,7 @@ impl Reader<'_> {
             }
             (Side::Found(key), Side::Constant(value)) => compared(operator, &key, &value).map_err(because),
             (Side::Constant(key), Side::Found(value)) => contained(operator, &key, &value).map_err(because),
-            (Side::Found(_), Side::Found(_)) => {
-                Err(because("a condition compares two values of the request".to_owned()))
-            }
+            (Side::Found(key), Side::Found(value)) => both_found(operator, &key, &value).map_err(because),
         }
     }
 
@@ -153,11 +161,15 @@ impl Reader<'_> {
         let Some(found) = self.scope.find(&reading) else {
             return because(format!("`{{{{ {text} }}}}` leads through lists or values of unknown type"));
         };
-        let (found, default) = match reading.is_length {
-            false => (found, reading.default.clone()),
-            true => match length(found, reading.default.as_ref()) {
+        let (found, default) = match &reading.asked {
+            None => (found, reading.default.clone()),
+            Some(asked) => match answered(found, asked, reading.default.as_ref()) {
                 Some(found) => (found, None),
-                None => return because(format!("`{{{{ {text} }}}}` counts something of unknown type")),
+                None => {
+                    return because(format!(
+                        "`{{{{ {text} }}}}` asks something about a value of unknown type"
+                    ));
+                }
             },
         };
         let is_sure = scope::is_sure(&reading);
@@ -165,35 +177,48 @@ impl Reader<'_> {
     }
 }
 
-/// Returns how many elements a list has. Where there is none, or it is empty, the default counts.
-fn length(found: Found, default: Option<&Value>) -> Option<Found> {
-    let Found::One(one) = found else { return None };
-    if !one.shape.is_list() {
-        return None;
-    }
-    match default {
-        None => Some(Found::One(One {
-            value: format!("size({})", one.value),
-            shape: Shape::Int,
-            optional: None,
-            ..one
-        })),
-        Some(Value::Array(items)) if items.is_empty() => {
-            let list = match &one.optional {
-                Some(optional) if optional.contains('?') => format!("{optional}.orValue([])"),
-                _ if one.there == Formula::True => one.value.clone(),
-                _ => return None,
-            };
-            Some(Found::One(One {
-                value: format!("size({list})"),
-                shape: Shape::Int,
-                there: Formula::True,
-                missing: Formula::False,
-                optional: None,
-            }))
+/// Returns the answer to what is asked about a value. Where nothing is there and no default counts, it is an error.
+fn answered(found: Found, asked: &Asked, default: Option<&Value>) -> Option<Found> {
+    let one = match found {
+        Found::One(one) => one,
+        Found::Many(many) => many.counted().filter(|_| *asked == Asked::Length)?,
+    };
+    let of_default = match (asked, default) {
+        (_, None) => None,
+        (Asked::Length, Some(Value::Array(items))) if items.is_empty() => Some("[]".to_owned()),
+        (Asked::Length, Some(Value::String(text))) if text.is_empty() => Some("[]".to_owned()),
+        (Asked::Matches(_), Some(Value::String(text))) => Some(super::text::literal(text)),
+        _ => return None,
+    };
+    let is_list = one.shape.is_list();
+    let (value, there) = match of_default {
+        None => (one.value.clone(), one.there.clone()),
+        Some(_) if is_list && one.there == Formula::True => (one.value.clone(), Formula::True),
+        Some(default) if is_list => {
+            let optional = one.optional.as_deref().filter(|optional| scope::is_optional(optional))?;
+            (format!("{optional}.orValue({default})"), Formula::True)
         }
-        Some(_) => None,
-    }
+        Some(default) if matches!(one.shape, Shape::Word | Shape::Text) => {
+            let is_full = truth(&one).ok()?.written().replace('\n', " ");
+            (format!("({is_full} ? {} : {default})", one.value), Formula::True)
+        }
+        Some(_) => return None,
+    };
+    let (value, shape) = match (asked, one.shape) {
+        (Asked::Length, Shape::List(_)) => (format!("size({value})"), Shape::Int),
+        (Asked::Contains(text), Shape::List(Shape::Word | Shape::Text)) => {
+            (format!("({} in {value})", super::text::literal(text)), Shape::Bool)
+        }
+        (Asked::Contains(text), Shape::Word | Shape::Text) => {
+            (format!("{value}.contains({})", super::text::literal(text)), Shape::Bool)
+        }
+        (Asked::Matches(expression), Shape::Word | Shape::Text) => {
+            (format!("{value}.matches({})", super::text::literal(expression)), Shape::Bool)
+        }
+        _ => return None,
+    };
+    let missing = there.clone().not();
+    Some(Found::One(One { value, shape, there, missing, optional: None }))
 }
 
 /// A value of the request against a constant.
@@ -225,7 +250,11 @@ fn one_compared(operator: Operator, one: &One, key: &Variable, value: &Value) ->
         (is_text, &one.optional, default, scope::constant(default))
         && of_default == of_empty()
     {
-        let text = if optional.contains('?') { format!("{optional}.orValue({literal})") } else { optional.clone() };
+        let text = if scope::is_optional(optional) {
+            format!("{optional}.orValue({literal})")
+        } else {
+            optional.clone()
+        };
         let formula = holds(&text)?;
         if matches!(formula, Formula::Atom(_)) {
             return Ok(Conditions { hold: formula, error: Formula::False });
@@ -290,6 +319,34 @@ fn many_compared(
         false => hold,
     };
     Ok(Conditions { hold, error: Formula::False })
+}
+
+/// Two values of the request, of which neither has wildcards.
+fn both_found(operator: Operator, key: &Variable, value: &Variable) -> Result<Conditions, String> {
+    let refused = || "a condition compares two values of the request".to_owned();
+    let is_equality = match operator {
+        Operator::Equals => true,
+        Operator::NotEquals => false,
+        _ => return Err(refused()),
+    };
+    let (Found::One(left), Found::One(right)) = (&key.found, &value.found) else { return Err(refused()) };
+    if key.default.is_some() || value.default.is_some() {
+        return Err(refused());
+    }
+    let same = match (left.shape, right.shape) {
+        (Shape::Word, Shape::Word) | (Shape::Text, Shape::Text) => {
+            operators::same_texts(&left.value, &right.value)
+        }
+        (Shape::Bool, Shape::Bool) | (Shape::Int, Shape::Int) => {
+            Formula::compare(&left.value, "==", &right.value)
+        }
+        _ => return Err(refused()),
+    };
+    // Without a value on the right nothing is the same, and without a key nothing is another.
+    let same = right.there.clone().and(same);
+    let hold = left.there.clone().and(if is_equality { same } else { same.not() });
+    let error = left.missing.clone().or(right.missing.clone());
+    Ok(Conditions { hold: error.clone().not().and(hold), error })
 }
 
 /// A constant in a list of the request.

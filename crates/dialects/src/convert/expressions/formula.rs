@@ -31,6 +31,9 @@ pub(super) struct Over {
     pub(super) each: Box<Formula>,
 }
 
+/// How many questions an expression may ask.
+pub(super) const LARGEST: usize = 2000;
+
 /// How wide a line may be.
 const WIDTH: usize = 100;
 
@@ -120,6 +123,15 @@ impl Formula {
             Self::False => Self::False,
             Self::True => Self::compare(&format!("size({list})"), "!=", "0"),
             each => Self::Exists(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
+        }
+    }
+
+    /// Returns how many questions are asked in it.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::True | Self::False | Self::Atom(_) => 1,
+            Self::And(terms) | Self::Or(terms) => terms.iter().map(Self::size).sum(),
+            Self::All(over) | Self::Exists(over) => 1 + over.each.size(),
         }
     }
 

@@ -21,7 +21,10 @@ pub(super) fn fits(leaf: &Leaf, value: &str, shape: Shape) -> Said<Formula> {
     Ok(match shape {
         Shape::Map(_) | Shape::MapOf(_) | Shape::List(_) | Shape::Required(_) => Formula::False,
         Shape::Bool => of_bool(leaf, value),
-        Shape::Int => of_int(leaf, value)?,
+        Shape::Int => match leaf {
+            Leaf::Float(wanted) if wanted.fract() != 0.0 => Formula::False,
+            leaf => of_int(leaf, value)?,
+        },
         Shape::Word | Shape::Text | Shape::Amount => of_text(leaf, value, shape),
         Shape::Port => guarded("int", value, of_int(leaf, value)?).or(guarded(
             "string",
@@ -46,7 +49,9 @@ pub(super) fn stand_in(leaf: &Leaf, shape: Shape, is_fitting: bool) -> Option<St
         };
         let bare = operands.iter().map(|operand| operand.replace(['*', '?'], ""));
         let operands: Vec<String> = bare.chain(operands.iter().cloned()).collect();
-        std::iter::once(String::new()).chain(operands).map(|text| (Value::from(text.as_str()), literal(&text)))
+        std::iter::once(String::new())
+            .chain(operands)
+            .map(|text| (Value::from(text.as_str()), literal(&text)))
     };
     let candidates: Vec<(Value, String)> = match shape {
         Shape::Bool => vec![(Value::from(false), "false".to_owned()), (Value::from(true), "true".to_owned())],
@@ -154,8 +159,11 @@ fn of_text(leaf: &Leaf, value: &str, shape: Shape) -> Formula {
         }
         Leaf::Float(wanted) => {
             const NUMBER: &str = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,2})?$";
-            Formula::call(format!("{value}.matches({})", literal(NUMBER)))
-                .and(Formula::compare(&format!("double({value})"), "==", &format!("{wanted:?}")))
+            Formula::call(format!("{value}.matches({})", literal(NUMBER))).and(Formula::compare(
+                &format!("double({value})"),
+                "==",
+                &format!("{wanted:?}"),
+            ))
         }
         Leaf::Some => Formula::compare(value, "!=", "\"\""),
         Leaf::Text(text) => {
@@ -322,9 +330,9 @@ impl Alternatives {
     /// Returns the whole text, which fits itself, if its parts do not say so already and it could be there.
     fn missed_whole(&self, shape: Shape) -> Option<&str> {
         let is_possible = match shape {
-            Shape::Word | Shape::Port => self.whole.bytes().all(|byte| {
-                byte.is_ascii_alphanumeric() || b"-_./:@".contains(&byte)
-            }),
+            Shape::Word | Shape::Port => {
+                self.whole.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:@".contains(&byte))
+            }
             Shape::Amount => false,
             _ => true,
         };

@@ -6,7 +6,7 @@ use super::conditions;
 use super::formula::Formula;
 use super::reading;
 use super::scope::{Found, Many, Scope};
-use super::{Checked, one_pattern_in, patterns_in};
+use super::{Checked, looked_up, one_pattern_in, patterns_in};
 use crate::convert::Inexpressible;
 use crate::kyverno::source::{Foreach, Method};
 
@@ -21,7 +21,7 @@ pub(super) fn translate(
     for one in loops {
         let because = |why: &str| Inexpressible { why: why.to_owned(), path: one.list.path.clone() };
         if let Some(first) = one.context.first() {
-            return Err(Inexpressible { why: "a loop looks things up in its `context`".into(), path: first.path.clone() });
+            return Err(Inexpressible { why: looked_up(&first.from), path: first.path.clone() });
         }
         let elements = elements(one, scope).map_err(|why| because(&why))?;
         let inner = scope.with_element(&elements);
@@ -36,7 +36,7 @@ pub(super) fn translate(
 fn elements(one: &Foreach, scope: &Scope) -> Result<Many, String> {
     let list = &one.list.value;
     let reading = reading::read(list)
-        .filter(|reading| reading.default.is_none() && !reading.is_length)
+        .filter(|reading| reading.default.is_none() && reading.asked.is_none())
         .ok_or_else(|| format!("the list `{list}` of a loop is more than a path in the object"))?;
     match scope.find(&reading) {
         Some(Found::Many(many)) => Ok(many),
@@ -68,10 +68,12 @@ fn element(
         Method::Pattern(_) | Method::AnyPattern(_) if !is_scoped => {
             return Err(because("a loop compares the whole object with a pattern"));
         }
-        Method::Pattern(pattern) => one_pattern_in(pattern, false, &elements.item, elements.shape, functions)?,
+        Method::Pattern(pattern) => {
+            one_pattern_in(pattern, false, &elements.item, elements.shape, functions)?
+        }
         Method::AnyPattern(patterns) => patterns_in(patterns, &elements.item, elements.shape, functions)?,
         Method::Foreach(_) => return Err(because("a loop stands in a loop")),
         _ => return Err(because("a loop checks something that CEL cannot")),
     };
-    Ok(Checked { skip: skip.clone().or(checked.skip), pass: checked.pass })
+    Ok(Checked { skip: skip.or(checked.skip), pass: checked.pass })
 }

@@ -29,7 +29,7 @@ pub(super) fn of(rule: &Rule, scope: &Scope, functions: &Functions) -> (Option<S
 }
 
 fn variable(text: &str, scope: &Scope) -> Option<String> {
-    let reading = reading::read(text)?;
+    let reading = reading::read(text).filter(|reading| reading.asked.is_none())?;
     let Some(Found::One(one)) = scope.find(&reading) else { return None };
     let literal_default = match &reading.default {
         Some(Value::String(default)) => Some(literal(default)),
@@ -37,13 +37,17 @@ fn variable(text: &str, scope: &Scope) -> Option<String> {
         None => None,
     };
     let value = match (literal_default, one.optional) {
-        (Some(default), Some(optional)) if optional.contains('?') => format!("{optional}.orValue({default})"),
+        (Some(default), Some(optional)) if super::scope::is_optional(&optional) => {
+            format!("{optional}.orValue({default})")
+        }
         _ if one.there == Formula::True || reading.default.is_none() => one.value,
         _ => return None,
     };
     match one.shape {
         Shape::Word | Shape::Text => Some(value),
-        Shape::Bool | Shape::Int | Shape::Amount | Shape::Port | Shape::Any => Some(format!("string({value})")),
+        Shape::Bool | Shape::Int | Shape::Amount | Shape::Port | Shape::Any => {
+            Some(format!("string({value})"))
+        }
         _ => None,
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn holds(operator: Operator, key: &str, shape: Shape, value: &Value) 
         }
         Operator::Compare(order) => compare(order, key, shape, value),
         Operator::In => Err("the operator `In` is deprecated; write `AllIn` or `AnyIn`".to_owned()),
-        Operator::NotIn => Err("the operator `NotIn` is deprecated; write `AllNotIn` or `AnyNotIn`".to_owned()),
+        Operator::NotIn => {
+            Err("the operator `NotIn` is deprecated; write `AllNotIn` or `AnyNotIn`".to_owned())
+        }
         Operator::CompareDuration(_) => {
             Err("the operators for durations are deprecated; write `GreaterThan` or `LessThan`".to_owned())
         }
@@ -40,10 +42,15 @@ pub(super) fn holds(operator: Operator, key: &str, shape: Shape, value: &Value) 
 fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
     Ok(match shape {
         Shape::Bool => match value {
+            Value::Bool(wanted) if key.ends_with(')') => {
+                let call = Formula::call(key);
+                if *wanted { call } else { call.not() }
+            }
             Value::Bool(wanted) => Formula::compare(key, "==", &wanted.to_string()),
             _ => Formula::False,
         },
         Shape::Int => match number(value) {
+            Some(wanted) if wanted.contains(['.', 'e']) => Formula::False,
             Some(wanted) => Formula::compare(key, "==", &wanted),
             None => Formula::False,
         },
@@ -61,7 +68,10 @@ fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
             let text = text_equals(key, Shape::Any, value)?;
             let text = if is_plain(&text) { text } else { guarded("string", key, text) };
             let bool = equals(key, Shape::Bool, value)?;
-            let number = equals(key, Shape::Int, value)?;
+            let number = match number(value) {
+                Some(wanted) => Formula::compare(key, "==", &wanted),
+                None => Formula::False,
+            };
             if shape.is_any() && matches!(value, Value::Array(_) | Value::Object(_)) {
                 return Err("a condition compares whole lists or objects".to_owned());
             }
@@ -101,9 +111,11 @@ fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
             };
             return Ok(match shape {
                 Shape::Amount => Formula::False,
-                _ => is_duration(key)
-                    .and(Formula::compare(key, "!=", "\"0\""))
-                    .and(durations(key, "==", &format!("{seconds}s"))),
+                _ => is_duration(key).and(Formula::compare(key, "!=", "\"0\"")).and(durations(
+                    key,
+                    "==",
+                    &format!("{seconds}s"),
+                )),
             });
         }
         _ => return Ok(Formula::False),
@@ -117,8 +129,11 @@ fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
         return Err(format!("a condition compares with the duration `{text}`"));
     }
     let as_quantity = match is_quantity {
-        true => Formula::call(format!("isQuantity({key})"))
-            .and(Formula::compare(&format!("quantity({key})"), "==", &quantity(text))),
+        true => Formula::call(format!("isQuantity({key})")).and(Formula::compare(
+            &format!("quantity({key})"),
+            "==",
+            &quantity(text),
+        )),
         false => Formula::False,
     };
     if duration.is_some() {
@@ -135,6 +150,19 @@ fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
         true => Formula::call(format!("isQuantity({key})")).not().and(fits),
         false => fits,
     })
+}
+
+/// Returns whether two texts are the same, as durations if both are some, else as quantities.
+pub(super) fn same_texts(key: &str, value: &str) -> Formula {
+    let call = |function: &str, text: &str| format!("{function}({text})");
+    let compared = |function: &str| Formula::compare(&call(function, key), "==", &call(function, value));
+    let not_zero = |text: &str| Formula::compare(text, "!=", "\"0\"");
+    let durations =
+        [is_duration(key), not_zero(key), is_duration(value), not_zero(value), compared("duration")];
+    let quantities = ["isQuantity", "isQuantity"].iter().zip([key, value]);
+    let quantities = quantities.map(|(function, text)| Formula::call(call(function, text)));
+    let quantities = Formula::all_of(quantities.chain([compared("quantity")]));
+    Formula::any_of([Formula::compare(key, "==", value), Formula::all_of(durations), quantities])
 }
 
 fn is_duration(key: &str) -> Formula {
@@ -165,16 +193,21 @@ fn membership(operator: Operator, key: &str, shape: Shape, value: &Value) -> Sai
     if shape.is_map() {
         return Ok(Formula::False);
     }
-    let Some(items) = looked_through(value)? else { return Ok(Formula::False) };
     if matches!(shape, Shape::Any | Shape::Port) {
         return Err("a condition looks for a value of unknown type in a list".to_owned());
     }
+    let Some(items) = looked_through(value)? else { return Ok(Formula::False) };
     let is_in = one_of(key, shape, &items, is_positive)?;
     Ok(if is_positive { is_in } else { is_in.not() })
 }
 
 /// Returns whether `item`, one of a list, is in `value`; nothing when nothing can be looked for in it.
-pub(super) fn item_is_in(operator: Operator, item: &str, shape: Shape, value: &Value) -> Said<Option<Formula>> {
+pub(super) fn item_is_in(
+    operator: Operator,
+    item: &str,
+    shape: Shape,
+    value: &Value,
+) -> Said<Option<Formula>> {
     let items = match value {
         Value::Number(_) | Value::Bool(_) if matches!(operator, Operator::AnyIn | Operator::AnyNotIn) => {
             Some(vec![(printed(value), false)])
@@ -192,7 +225,8 @@ fn looked_through(value: &Value) -> Said<Option<Vec<(String, bool)>>> {
             Some(items.iter().map(|item| (printed(item), item.as_str().is_some())).collect())
         }
         Value::String(text) => {
-            let is_range = text.bytes().any(|byte| byte == b'-') && text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
+            let is_range = text.bytes().any(|byte| byte == b'-')
+                && text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
             if is_range {
                 return Err(format!("a condition looks for a value in `{text}`, which may be a range"));
             }
@@ -228,7 +262,8 @@ fn one_of(key: &str, shape: Shape, items: &[(String, bool)], is_positive: bool) 
         _ => return Err("a condition looks for a value of unknown type in a list".to_owned()),
     };
     let is_wild = |(text, may_be): &(String, bool)| *may_be && text.contains(['*', '?']);
-    let words: Vec<String> = items.iter().filter(|item| !is_wild(item)).map(|(text, _)| literal(text)).collect();
+    let words: Vec<String> =
+        items.iter().filter(|item| !is_wild(item)).map(|(text, _)| literal(text)).collect();
     let globs = items.iter().filter(|item| is_wild(item)).map(|(glob, _)| wildcards(glob, &text, shape));
     let among = match words.as_slice() {
         [] => Formula::False,
@@ -263,11 +298,9 @@ fn compare(order: Order, key: &str, shape: Shape, value: &Value) -> Said<Formula
             (None, None) => Formula::False,
         },
         Shape::Amount => match value {
-            Value::String(text) if Quantity::parse(text).is_ok() => Formula::compare(
-                &format!("quantity(string({key})).compareTo({})", quantity(text)),
-                sign,
-                "0",
-            ),
+            Value::String(text) if Quantity::parse(text).is_ok() => {
+                Formula::compare(&format!("quantity(string({key})).compareTo({})", quantity(text)), sign, "0")
+            }
             _ => return Err("a condition compares a quantity with something else".to_owned()),
         },
         Shape::Word | Shape::Text => texts(key, sign, value, duration.is_some(), seconds)?,
@@ -306,9 +339,11 @@ fn texts(
             let Some(seconds) = wanted.as_i64() else {
                 return Err("a condition compares texts with a number that is not whole".to_owned());
             };
-            let as_duration = is_duration(key)
-                .and(Formula::compare(key, "!=", "\"0\""))
-                .and(durations(key, sign, &format!("{seconds}s")));
+            let as_duration = is_duration(key).and(Formula::compare(key, "!=", "\"0\"")).and(durations(
+                key,
+                sign,
+                &format!("{seconds}s"),
+            ));
             let as_number =
                 is_number().and(Formula::compare(&format!("double({key})"), sign, &format!("{seconds}.0")));
             as_duration.or(as_number)

@@ -5,7 +5,7 @@
 
 use kubewright_value::Step;
 
-use super::formula::Formula;
+use super::formula::{Formula, LARGEST};
 use super::leaf;
 use super::shape::Shape;
 use super::text::{Field, element_name};
@@ -86,6 +86,15 @@ impl Translator {
         if self.at.len() > DEPTH {
             return self.because("the pattern is nested too deep");
         }
+        let outcome = self.outcome(node, value, shape)?;
+        let Outcome { pass, own, below, okay } = &outcome;
+        if [pass, own, below, okay].iter().any(|formula| formula.size() > LARGEST) {
+            return self.because("the pattern makes an expression that is too long");
+        }
+        Ok(outcome)
+    }
+
+    fn outcome(&mut self, node: &Node, value: &str, shape: Shape) -> Made<Outcome> {
         match node {
             Node::Leaf(leaf) => self.leaf(leaf, value, shape).map(Outcome::decided),
             Node::Shared(node) => self.node(node, value, shape),
@@ -165,7 +174,11 @@ impl Translator {
                 let size = format!("size({value})");
                 let is_empty = Formula::compare(&size, "==", "0");
                 Outcome {
-                    pass: okay.clone().and(is_empty.clone().or(Formula::exists(value, &name, one.pass.clone()))),
+                    pass: okay.clone().and(is_empty.clone().or(Formula::exists(
+                        value,
+                        &name,
+                        one.pass.clone(),
+                    ))),
                     own: Formula::False,
                     below: is_empty.not().and(Formula::all(value, &name, one.skip())),
                     okay,
@@ -234,7 +247,8 @@ impl Translator {
         let (value, is_there) = (field.value(), field.presence());
         let Some(anchor) = entry.anchor else {
             if entry.wants_any {
-                let is_null = if shape.is_any() { Formula::compare(&value, "==", "null") } else { Formula::False };
+                let is_null =
+                    if shape.is_any() { Formula::compare(&value, "==", "null") } else { Formula::False };
                 return Ok(Outcome::decided(is_there.and(is_null.not())));
             }
             if around.requires(&entry.key) {
@@ -251,7 +265,9 @@ impl Translator {
         };
         Ok(match anchor {
             Anchor::Negation => Outcome::decided(is_there.not()),
-            Anchor::Existence => Outcome::decided(self.exists(&entry.value, &value, shape)?).unless(&is_there),
+            Anchor::Existence => {
+                Outcome::decided(self.exists(&entry.value, &value, shape)?).unless(&is_there)
+            }
             Anchor::Equality => match self.chained(&entry.value, &field.optional(), shape, true)? {
                 Some(formula) => Outcome::decided(formula),
                 None => self.node(&entry.value, &value, shape)?.unless(&is_there),

@@ -9,8 +9,19 @@ pub(super) struct Reading {
     pub(super) steps: Vec<Step>,
     /// What counts when the path leads to nothing, or to something empty.
     pub(super) default: Option<Value>,
-    /// Whether it is the length that is wanted.
-    pub(super) is_length: bool,
+    /// What is asked about the value, if it is not the value itself that is wanted.
+    pub(super) asked: Option<Asked>,
+}
+
+/// What is asked about a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Asked {
+    /// `| length(@)`
+    Length,
+    /// `contains(…, 'text')`
+    Contains(String),
+    /// `regex_match('expression', …)`
+    Matches(String),
 }
 
 /// What a path starts at.
@@ -34,6 +45,31 @@ pub(super) enum Step {
 
 /// Reads `text`; returns nothing for other expressions.
 pub(super) fn read(text: &str) -> Option<Reading> {
+    let text = text.trim();
+    if let Some(arguments) = call(text, "contains") {
+        let (path, wanted) = arguments.rsplit_once(',')?;
+        let mut cursor = Cursor { rest: wanted };
+        let wanted = cursor.literal()?.as_str()?.to_owned();
+        let reading = path_of(path).filter(|_| cursor.rest.trim().is_empty())?;
+        return Some(Reading { asked: Some(Asked::Contains(wanted)), ..reading });
+    }
+    if let Some(arguments) = call(text, "regex_match") {
+        let mut cursor = Cursor { rest: arguments };
+        let expression = cursor.raw_literal()?;
+        cursor.takes(",").then_some(())?;
+        let path = cursor.rest.trim();
+        let quoted = path.strip_prefix("'{{").and_then(|path| path.strip_suffix("}}'"));
+        return Some(Reading { asked: Some(Asked::Matches(expression)), ..path_of(quoted.unwrap_or(path))? });
+    }
+    path_of(text)
+}
+
+/// Returns the arguments, if `text` is a call of `function`.
+fn call<'t>(text: &'t str, function: &str) -> Option<&'t str> {
+    text.strip_prefix(function)?.strip_prefix('(')?.strip_suffix(')')
+}
+
+fn path_of(text: &str) -> Option<Reading> {
     let mut cursor = Cursor { rest: text.trim() };
     let mut steps = Vec::new();
     steps.push(Step::Key(cursor.key()?));
@@ -46,7 +82,7 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     }
     if cursor.takes("|") {
         cursor.takes("length(@)").then_some(())?;
-        reading.is_length = true;
+        reading.asked = Some(Asked::Length);
     }
     cursor.rest.is_empty().then_some(reading)
 }
@@ -64,7 +100,7 @@ fn rooted(steps: Vec<Step>) -> Option<Reading> {
         _ => return None,
     };
     let steps = steps.into_iter().skip(used).collect();
-    Some(Reading { root, steps, default: None, is_length: false })
+    Some(Reading { root, steps, default: None, asked: None })
 }
 
 struct Cursor<'t> {
@@ -120,6 +156,13 @@ impl<'t> Cursor<'t> {
             keys.push(self.key()?);
         }
         self.takes("]").then_some(Some(Step::Several(keys)))
+    }
+
+    /// Takes a text in which a backslash stands for itself.
+    fn raw_literal(&mut self) -> Option<String> {
+        let (text, rest) = self.rest.trim_start().strip_prefix('\'')?.split_once('\'')?;
+        self.rest = rest;
+        (!text.ends_with('\\') && !text.contains("{{")).then(|| text.to_owned())
     }
 
     fn literal(&mut self) -> Option<Value> {

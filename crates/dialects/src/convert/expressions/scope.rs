@@ -58,12 +58,24 @@ impl Many {
         self.exists(each.not()).not()
     }
 
+    /// Returns the list of the items, for being counted, where they are below the elements of one list.
+    pub(super) fn counted(&self) -> Option<One> {
+        let [(guard, list, name)] = self.loops.as_slice() else { return None };
+        let value = match &self.guard {
+            Formula::True => list.clone(),
+            guard => format!("{list}.filter({name}, {})", guard.written().replace('\n', " ")),
+        };
+        let shape = Shape::List(&Shape::Any);
+        Some(One { value, shape, there: guard.clone(), missing: Formula::False, optional: None })
+    }
+
     /// Returns whether there is an item of which `each` holds.
     pub(super) fn exists(&self, each: Formula) -> Formula {
         let inner = self.guard.clone().and(each);
-        self.loops.iter().rev().fold(inner, |inner, (guard, list, name)| {
-            guard.clone().and(Formula::exists(list, name, inner))
-        })
+        self.loops
+            .iter()
+            .rev()
+            .fold(inner, |inner, (guard, list, name)| guard.clone().and(Formula::exists(list, name, inner)))
     }
 }
 
@@ -73,7 +85,7 @@ impl From<One> for Many {
         let item = element_name(one.last_key(), &[]);
         let shape = one.shape.element();
         let (guard, list) = match one.optional {
-            Some(optional) if optional.contains('?') => (Formula::True, format!("{optional}.orValue([])")),
+            Some(optional) if is_optional(&optional) => (Formula::True, format!("{optional}.orValue([])")),
             _ => (one.there, one.value),
         };
         Self { loops: vec![(guard, list, item.clone())], item, shape, guard: Formula::True }
@@ -190,7 +202,7 @@ impl One {
             Shape::Any => Formula::compare(&format!("type({})", self.value), "==", "map"),
             _ => Formula::False,
         };
-        let around = self.there.and(is_map.clone());
+        let around = self.there.and(is_map);
         let optional = match (self.shape.is_map(), self.shape.requires(key)) {
             (false, _) => None,
             (true, true) => self.optional.as_deref().map(|parent| Field { parent, key }.value()),
@@ -235,7 +247,10 @@ const REQUEST: Shape = Shape::Map(&[
     ("operation", Shape::Required(&Shape::Word)),
     ("name", Shape::Word),
     ("namespace", Shape::Word),
-    ("userInfo", Shape::Required(&Shape::Map(&[("username", Shape::Text), ("groups", Shape::List(&Shape::Text))]))),
+    (
+        "userInfo",
+        Shape::Required(&Shape::Map(&[("username", Shape::Text), ("groups", Shape::List(&Shape::Text))])),
+    ),
 ]);
 
 /// Returns whether a path always leads to something that is not empty.
@@ -251,4 +266,9 @@ pub(super) fn constant(value: &Value) -> Option<String> {
         Value::Number(number) => number.as_i64().map(|number| number.to_string()),
         _ => None,
     }
+}
+
+/// Returns whether a path leads to an optional.
+pub(super) fn is_optional(path: &str) -> bool {
+    path.contains(".?") || path.contains("[?")
 }

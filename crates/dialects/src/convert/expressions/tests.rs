@@ -18,7 +18,9 @@ pub(super) fn value(text: &str) -> Value {
 
 /// Returns what CEL says of `object`.
 pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&'static str, String> {
-    let holds = |program: &Program| match program.evaluate(&Bindings::new().with("object", object), &mut Cost::new(10_000_000)) {
+    let holds = |program: &Program| match program
+        .evaluate(&Bindings::new().with("object", object), &mut Cost::new(10_000_000))
+    {
         Ok(Val::Bool(holds)) => Ok(holds),
         Ok(other) => Err(format!("{other:?}")),
         Err(error) => Err(error.to_string()),
@@ -34,7 +36,14 @@ pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&
 
 pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Program), String> {
     let placed = Placed { value: pattern.clone(), path: Vec::new() };
-    let checked = super::one_pattern_in(&placed, false, "object", shape, &kubewright_lang::jmespath::Functions::kubernetes()).map_err(|bad| bad.why)?;
+    let checked = super::one_pattern_in(
+        &placed,
+        false,
+        "object",
+        shape,
+        &kubewright_lang::jmespath::Functions::kubernetes(),
+    )
+    .map_err(|bad| bad.why)?;
     let environment = Environment::kubernetes().variable("object");
     let applies = checked.skip.clone().not().simplified();
     let program = |formula: super::Formula| {

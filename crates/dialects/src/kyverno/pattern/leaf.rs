@@ -26,7 +26,7 @@ pub(crate) enum Leaf {
 }
 
 impl Leaf {
-    pub(crate) fn text(written: &Written<'_>) -> Self {
+    pub(super) fn text(written: &Written<'_>) -> Self {
         if written.is_own("?*") { Self::Some } else { Self::Text(Alternatives::parse(written)) }
     }
 

@@ -107,7 +107,7 @@ impl Role {
 
 impl Anchor {
     /// Reads a key; returns the anchor and the key in its brackets. `+( )` is for other rules and no anchor here.
-    pub(crate) fn parse<'t>(key: &Written<'t>) -> Option<(Self, Written<'t>)> {
+    pub(super) fn parse<'t>(key: &Written<'t>) -> Option<(Self, Written<'t>)> {
         const FORMS: [(&str, Anchor); 5] = [
             ("(", Anchor::Condition),
             ("=(", Anchor::Equality),

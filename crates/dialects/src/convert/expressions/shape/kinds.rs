@@ -38,7 +38,10 @@ pub(super) const METADATA: Shape = Map(&[
     ("labels", WORDS),
     ("annotations", TEXTS),
     ("finalizers", WORD_LIST),
-    ("ownerReferences", List(&Map(&[("apiVersion", Word), ("kind", Word), ("name", Word), ("controller", Bool)]))),
+    (
+        "ownerReferences",
+        List(&Map(&[("apiVersion", Word), ("kind", Word), ("name", Word), ("controller", Bool)])),
+    ),
 ]);
 
 const WORDS: Shape = MapOf(&Word);
@@ -136,7 +139,10 @@ const INGRESS: Shape = object!((
                 ("host", Word),
                 (
                     "http",
-                    Map(&[("paths", List(&Map(&[("path", Text), ("pathType", Word), ("backend", BACKEND)])))]),
+                    Map(&[(
+                        "paths",
+                        List(&Map(&[("path", Text), ("pathType", Word), ("backend", BACKEND)]))
+                    )]),
                 ),
             ])),
         ),
@@ -282,10 +288,7 @@ pub(super) const WORKLOAD: Shape = object!((
         ("ephemeralContainers", CONTAINERS),
         ("volumes", List(&VOLUME)),
         ("serviceAccountName", Word),
-        (
-            "template",
-            Map(&[("metadata", METADATA), ("spec", POD_SPEC)]),
-        ),
+        ("template", Map(&[("metadata", METADATA), ("spec", POD_SPEC)]),),
         (
             "jobTemplate",
             Map(&[("spec", Map(&[("template", Map(&[("metadata", METADATA), ("spec", POD_SPEC)]))]))]),

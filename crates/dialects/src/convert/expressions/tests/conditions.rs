@@ -31,11 +31,28 @@ const KEYS: &[&str] = &[
     "request.namespace",
 ];
 const OPERATORS: &[&str] = &[
-    "Equals", "NotEquals", "AnyIn", "AllIn", "AnyNotIn", "AllNotIn", "GreaterThan", "GreaterThanOrEquals",
-    "LessThan", "LessThanOrEquals",
+    "Equals",
+    "NotEquals",
+    "AnyIn",
+    "AllIn",
+    "AnyNotIn",
+    "AllNotIn",
+    "GreaterThan",
+    "GreaterThanOrEquals",
+    "LessThan",
+    "LessThanOrEquals",
 ];
 
 fn key(dice: &mut Dice) -> String {
+    if dice.is(15) {
+        let path = *dice.one(&KEYS[..10]);
+        let default = *dice.one(&["", " || 'x'", " || ''"]);
+        return match dice.below(3) {
+            0 => format!("{{{{ contains({path}, 'x') }}}}"),
+            1 => format!("{{{{ regex_match('^x.*$', {path}) }}}}"),
+            _ => format!("{{{{ regex_match('^[xy]+$', '{{{{ {path}{default} }}}}') }}}}"),
+        };
+    }
     let default = *dice.one(&["", "", " || ''", " || 'x'", " || `[]`", " || `5`", " || 'CREATE'"]);
     let length = if dice.is(10) { " | length(@)" } else { "" };
     format!("{{{{ {}{default}{length} }}}}", dice.one(KEYS))
@@ -59,6 +76,9 @@ fn condition(dice: &mut Dice) -> Value {
     let (mut key, mut value) = (Value::from(key(dice).as_str()), constant(dice));
     if dice.is(10) {
         std::mem::swap(&mut key, &mut value);
+    }
+    if dice.is(8) {
+        value = Value::from(self::key(dice).as_str());
     }
     Map::from([("key", key), ("operator", Value::from(*dice.one(OPERATORS))), ("value", value)]).into()
 }
@@ -94,7 +114,10 @@ fn conditions_say_the_same_as_the_engine() {
             rule.insert("preconditions".into(), conditions(&mut dice));
         }
         let deny = Map::from([("conditions", conditions(&mut dice))]);
-        rule.insert("validate".into(), Map::from([("message", Value::from("m")), ("deny", deny.into())]).into());
+        rule.insert(
+            "validate".into(),
+            Map::from([("message", Value::from("m")), ("deny", deny.into())]).into(),
+        );
         let policy = format!(
             "{{\"apiVersion\": \"kyverno.io/v1\", \"kind\": \"ClusterPolicy\", \"metadata\": {{\"name\": \"p\"}}, \
              \"spec\": {{\"background\": false, \"rules\": [{}]}}}}",
@@ -123,7 +146,14 @@ fn conditions_say_the_same_as_the_engine() {
                     1 => Value::from(Map::new()),
                     _ => constant(&mut dice),
                 };
-                object.as_object_mut().unwrap().get_mut("spec").unwrap().as_object_mut().unwrap().insert("odd".into(), odd);
+                object
+                    .as_object_mut()
+                    .unwrap()
+                    .get_mut("spec")
+                    .unwrap()
+                    .as_object_mut()
+                    .unwrap()
+                    .insert("odd".into(), odd);
             }
             let map = object.as_object_mut().unwrap();
             map.insert("kind".into(), "Pod".into());
@@ -141,7 +171,12 @@ fn conditions_say_the_same_as_the_engine() {
             }
             *counts.entry(want.to_owned()).or_default() += 1;
             let got = by_expressions(&made, &request);
-            assert_eq!(got.as_deref(), Ok(want), "\n{policy}\n{operation:?} {}\n{made:#?}", json::to_string(&object));
+            assert_eq!(
+                got.as_deref(),
+                Ok(want),
+                "\n{policy}\n{operation:?} {}\n{made:#?}",
+                json::to_string(&object)
+            );
         }
     }
     println!("{counts:#?}");

@@ -26,15 +26,61 @@ impl Dice {
 const KEYS: &[&str] = &["a", "b", "c"];
 const ANCHORS: &[&str] = &["", "", "", "(", "=(", "X(", "^(", "<("];
 const TEXTS: &[&str] = &[
-    "x", "y", "x*", "*x", "*x*", "?*", "*", "?", "x?y", "!x", "!x*", "x | y", "x|!y", "!x & !y", "5", ">5", "<5", ">=5",
-    "<=5", "!5", "1-10", "1!-10", "1h", ">1h", "<=90m", "5m", ">5m", "500m", "<1Gi", ">=1Mi", "1Mi-1Gi", "", "true",
-    "!true", "t*", "0", "!0", "0.5", ">0.5", "x & y | z", "<0", "a\"b", "x*y", "1h-2h", "-1", "> 5", "10m!-2h", "!?*",
-    "!*", "5.0",
+    "x",
+    "y",
+    "x*",
+    "*x",
+    "*x*",
+    "?*",
+    "*",
+    "?",
+    "x?y",
+    "!x",
+    "!x*",
+    "x | y",
+    "x|!y",
+    "!x & !y",
+    "5",
+    ">5",
+    "<5",
+    ">=5",
+    "<=5",
+    "!5",
+    "1-10",
+    "1!-10",
+    "1h",
+    ">1h",
+    "<=90m",
+    "5m",
+    ">5m",
+    "500m",
+    "<1Gi",
+    ">=1Mi",
+    "1Mi-1Gi",
+    "",
+    "true",
+    "!true",
+    "t*",
+    "0",
+    "!0",
+    "0.5",
+    ">0.5",
+    "x & y | z",
+    "<0",
+    "a\"b",
+    "x*y",
+    "1h-2h",
+    "-1",
+    "> 5",
+    "10m!-2h",
+    "!?*",
+    "!*",
+    "5.0",
 ];
 pub(super) const VALUES: &[&str] = &[
-    "x", "y", "z", "xy", "yx", "xzy", "5", "6", "4", "5.0", "05", "+5", "1h", "60m", "90m", "5m", "6m", "1Gi", "2Mi", "",
-    "0", "true", "false", "500m", "x | y", "x|!y", "1-10", "a\"b", "-1", ">5", "*", "0.5", "1e3", "5e0", "1h30m", "0s",
-    "+1.5h", "100", "10", "?*", "nan", "x\ny",
+    "x", "y", "z", "xy", "yx", "xzy", "5", "6", "4", "5.0", "05", "+5", "1h", "60m", "90m", "5m", "6m",
+    "1Gi", "2Mi", "", "0", "true", "false", "500m", "x | y", "x|!y", "1-10", "a\"b", "-1", ">5", "*", "0.5",
+    "1e3", "5e0", "1h30m", "0s", "+1.5h", "100", "10", "?*", "nan", "x\ny",
 ];
 
 fn leaf(dice: &mut Dice) -> Value {
@@ -84,7 +130,7 @@ fn scalar(dice: &mut Dice) -> Value {
 }
 
 /// Returns something that may fit `pattern`.
-fn object(dice: &mut Dice, pattern: &Value, depth: usize) -> Value {
+fn object(dice: &mut Dice, pattern: &Value) -> Value {
     if dice.is(6) {
         return match dice.below(3) {
             0 => Value::array(vec![scalar(dice)]),
@@ -98,14 +144,14 @@ fn object(dice: &mut Dice, pattern: &Value, depth: usize) -> Value {
             for (key, below) in entries.iter() {
                 if dice.is(80) {
                     let bare = key.trim_start_matches(['<', '=', 'X', '^', '(']).trim_end_matches(')');
-                    map.insert(bare.into(), object(dice, below, depth));
+                    map.insert(bare.into(), object(dice, below));
                 }
             }
             map.into()
         }
         Value::Array(items) => {
             let Some(first) = items.first() else { return Value::array(vec![]) };
-            Value::array((0..dice.below(3)).map(|_| object(dice, first, depth)).collect())
+            Value::array((0..dice.below(3)).map(|_| object(dice, first)).collect())
         }
         _ if dice.is(10) => Value::array((0..dice.below(3)).map(|_| scalar(dice)).collect()),
         Value::String(text) if dice.is(20) => Value::from(text.as_str()),
@@ -132,7 +178,7 @@ fn translations_say_the_same_as_patterns() {
         };
         for _ in 0..20 {
             let object = loop {
-                let object = object(&mut dice, &pattern, 3);
+                let object = object(&mut dice, &pattern);
                 if object.as_object().is_some() {
                     break object;
                 }
@@ -215,7 +261,8 @@ pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Valu
         Value::Object(map) => map.iter().find(|(raw, _)| bare(raw) == key).map(|(_, value)| value),
         _ => None,
     };
-    let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:@".contains(&byte));
+    let is_word =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:@".contains(&byte));
     match (shape, pattern) {
         (Shape::Bool, Value::Bool(_)) | (Shape::Int, Value::Number(Number::Int(_))) if dice.is(60) => {
             return pattern.clone();
@@ -265,7 +312,9 @@ pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Valu
                 break Value::from(*text);
             }
         },
-        Shape::Amount => Value::from(*dice.one(&["0", "1", "5", "500m", "5m", "1Gi", "2Mi", "0.5", "1e3", "100"])),
+        Shape::Amount => {
+            Value::from(*dice.one(&["0", "1", "5", "500m", "5m", "1Gi", "2Mi", "0.5", "1e3", "100"]))
+        }
         Shape::Port if dice.is(50) => Value::from(*dice.one(&[0_i64, 1, 5, 80])),
         Shape::Port => Value::from(*dice.one(&["50%", "http", "0%", "5", "a-b"])),
         Shape::Text => Value::from(*dice.one(VALUES)),
@@ -279,7 +328,8 @@ fn translations_for_known_kinds_say_the_same_as_patterns() {
     let seed: u64 = option_env!("SEED").and_then(|n| n.parse().ok()).unwrap_or(7);
     let mut dice = Dice(seed);
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
-    let kinds = ["Pod", "Deployment", "CronJob", "Service", "Ingress", "ConfigMap", "PersistentVolumeClaim", "Role"];
+    let kinds =
+        ["Pod", "Deployment", "CronJob", "Service", "Ingress", "ConfigMap", "PersistentVolumeClaim", "Role"];
     for _ in 0..rounds {
         let kind = *dice.one(&kinds);
         let shape = shape::of_kinds([kind, "Pod"].into_iter().take(if dice.is(5) { 2 } else { 1 }));
@@ -288,7 +338,8 @@ fn translations_for_known_kinds_say_the_same_as_patterns() {
         let (pass, skip) = match compiled(&pattern, shape) {
             Ok(programs) => programs,
             Err(why) => {
-                let is_known = ["the pattern", "a global", "a key"].iter().any(|start| why.starts_with(start));
+                let is_known =
+                    ["the pattern", "a global", "a key"].iter().any(|start| why.starts_with(start));
                 assert!(is_known, "{}: {why}", kubewright_value::json::to_string(&pattern));
                 *counts.entry("refused").or_default() += 1;
                 continue;

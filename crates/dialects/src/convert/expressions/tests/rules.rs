@@ -8,7 +8,7 @@ use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Operation, Request, S
 use kubewright_lang::cel::{Bindings, Cost, Environment, Program, Val};
 use kubewright_value::{Document, Map, Source, Value, yaml};
 
-use crate::convert::Expressions;
+use crate::convert::{Expressions, Validation};
 use crate::kyverno::Kyverno;
 
 /// Returns what the rule `name` says of the request; nothing when it is not about it.
@@ -29,7 +29,7 @@ pub(super) fn by_expressions(made: &Expressions, request: &Request) -> Result<&'
     let mut environment =
         Environment::kubernetes().variable("object").variable("oldObject").variable("request");
     for (name, _) in &made.variables {
-        environment = environment.variable(&format!("variables.{name}"));
+        environment = environment.variable(format!("variables.{name}"));
     }
     let is_deletion = request.operation == Operation::Delete;
     let object = if is_deletion { Value::Null } else { request.object.clone() };
@@ -44,7 +44,8 @@ pub(super) fn by_expressions(made: &Expressions, request: &Request) -> Result<&'
         for (name, value) in variables {
             bindings.bind(name, Val::borrowed(value));
         }
-        let made = program.evaluate(&bindings, &mut Cost::new(10_000_000)).map_err(|error| error.to_string())?;
+        let made =
+            program.evaluate(&bindings, &mut Cost::new(10_000_000)).map_err(|error| error.to_string())?;
         made.to_value().map_err(|error| format!("{error:?}"))
     };
     for (name, text) in &made.conditions {
@@ -100,7 +101,8 @@ impl Agreement {
                 if operation != Operation::Create {
                     request.old_object = object.clone();
                 }
-                request.user = Map::from([("username", Value::from("u")), ("groups", Value::array(vec![]))]).into();
+                request.user =
+                    Map::from([("username", Value::from("u")), ("groups", Value::array(vec![]))]).into();
                 let Some(want) = by_engine(&engine, rule, &request) else { continue };
                 if operation == Operation::Delete && !made.judges_deletions {
                     if want != "skip" {
@@ -111,7 +113,19 @@ impl Agreement {
                 }
                 match by_expressions(made, &request) {
                     Ok(got) if got == want => *self.same.entry(want).or_default() += 1,
-                    Ok("fail") if operation == Operation::Update && want == "skip" => {}
+                    // The object was as bad before.
+                    Ok("fail") if operation == Operation::Update && want == "skip" => {
+                        let before = made.was_violated.clone().map(|expression| Validation {
+                            expression,
+                            ..Validation::default()
+                        });
+                        let before = Expressions {
+                            validations: before.into_iter().collect(),
+                            ..Expressions::default()
+                        };
+                        assert_eq!(by_expressions(&before, &request).as_deref(), Ok("pass"), "{before:#?}");
+                        *self.same.entry("was violated").or_default() += 1;
+                    }
                     Ok(got) => {
                         self.different += 1;
                         println!(

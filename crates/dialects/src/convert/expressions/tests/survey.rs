@@ -30,7 +30,11 @@ fn survey() {
     files(Path::new(root), &mut all);
     let mut table: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut reasons: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
-    let environment = Environment::kubernetes().variable("object").variable("request").variable("oldObject").variable("variables");
+    let environment = Environment::kubernetes()
+        .variable("object")
+        .variable("request")
+        .variable("oldObject")
+        .variable("variables");
     let functions = Functions::kubernetes();
     let mut agreement = super::rules::Agreement::default();
     let mut seen = std::collections::HashSet::new();
@@ -60,13 +64,21 @@ fn survey() {
                     Ok(made) => {
                         counts.0 += 1;
                         if option_env!("SHOW").is_some() {
-                            println!("--- {} / {}", path.strip_prefix(root).unwrap().display(), rule.name.value);
+                            println!(
+                                "--- {} / {}",
+                                path.strip_prefix(root).unwrap().display(),
+                                rule.name.value
+                            );
                             for (name, text) in &made.conditions {
                                 println!("? {name}: {text}");
                             }
                         }
                         agreement.check(&path, &document, rule.name.value.as_str(), &made);
-                        let texts = made.conditions.iter().map(|(_, text)| text).chain(made.validations.iter().map(|v| &v.expression));
+                        let texts = made
+                            .conditions
+                            .iter()
+                            .map(|(_, text)| text)
+                            .chain(made.validations.iter().map(|v| &v.expression));
                         for text in texts {
                             if let Err(errors) = Program::compile(text, &environment) {
                                 println!("BAD {}\n{text}\n{errors:?}", path.display());
@@ -82,14 +94,18 @@ fn survey() {
                         }
                     }
                     Err(bad) => {
-                        let name = format!("{}/{}", path.strip_prefix(root).unwrap().display(), rule.name.value);
+                        let name =
+                            format!("{}/{}", path.strip_prefix(root).unwrap().display(), rule.name.value);
                         reasons.entry((bad.why, method)).or_default().push(name);
                     }
                 }
             }
         }
     }
-    println!("AGREE {:?}, {} errors, {} different\n{table:#?}", agreement.same, agreement.errors, agreement.different);
+    println!(
+        "AGREE {:?}, {} errors, {} different\n{table:#?}",
+        agreement.same, agreement.errors, agreement.different
+    );
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     for ((why, method), names) in reasons {

@@ -60,7 +60,7 @@ const OPERATORS: [(&str, Operator); 5] = [
 ];
 
 impl Alternatives {
-    pub(crate) fn parse(written: &Written<'_>) -> Self {
+    pub(in crate::kyverno::pattern) fn parse(written: &Written<'_>) -> Self {
         let atoms = |part: Written<'_>| part.split('&').into_iter().map(atom).collect();
         Self {
             whole: Text::new(written.text()),
@@ -72,11 +72,7 @@ impl Alternatives {
         &self.whole
     }
 
-    pub(crate) fn fit(
-        &self,
-        value: &Value,
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
+    pub(crate) fn fit(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         if value.as_str() == Some(&self.whole) {
             return Ok(true);
         }
