@@ -143,7 +143,10 @@ impl Converter<'_> {
             return Err(reason);
         }
         let action = self.action(rule)?;
-        let checks = self.checks(rule, notes)?;
+        let mut checks = self.checks(rule, notes)?;
+        if action == Action::Enforce && rule.validate.allows_existing_violations {
+            self.forgive(rule, &mut checks, notes);
+        }
         let constraints = self.constraints(subject, is_native, &checks.operations)?;
         self.tell_guesses(rule, notes);
         let draft = Draft {
@@ -205,6 +208,35 @@ impl Converter<'_> {
             }
         }
         Ok(own)
+    }
+
+    /// Lets updates of objects through that were as bad before, as the source does.
+    fn forgive(&self, rule: &Rule, checks: &mut Checks, notes: &mut Vec<Note>) {
+        let filters = || rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
+        // The object as it was is taken for one that nobody in particular creates.
+        let forgives_some = filters().any(|filter| {
+            let is_about =
+                |operation| filter.operations.is_empty() || filter.operations.contains(&operation);
+            filter.subjects.is_empty() && is_about(Operation::Create) && is_about(Operation::Update)
+        });
+        if !forgives_some {
+            return;
+        }
+        let is_told_by_match = filters().any(|filter| {
+            filter.selector.is_some() || !filter.annotations.is_empty() || !filter.subjects.is_empty()
+        });
+        match checks.was_violated.take().filter(|_| !is_told_by_match) {
+            Some(was_violated) => {
+                let also = format!("(request.operation == \"UPDATE\" && ({was_violated}))");
+                checks.validations = checks.validations.iter().map(|one| or_also(one, &also)).collect();
+            }
+            None => self.note(
+                notes,
+                rule,
+                &rule.name.path,
+                "an update of an object that violated the rule before is refused from now on",
+            ),
+        }
     }
 
     fn constraints(
@@ -395,7 +427,7 @@ impl Converter<'_> {
             let message = message.filter(|message| !message.contains("{{") && !message.is_empty());
             validations = validations.into_iter().map(|one| with_message(one, message)).collect();
         }
-        Ok(Checks {
+        let mut checks = Checks {
             variables: pairs(&cel.variables),
             conditions: pairs(&rule.cel_preconditions),
             validations,
@@ -404,7 +436,13 @@ impl Converter<'_> {
             operations: Operation::ALL.to_vec(),
             reach: Reach::Description,
             early_reach: Some(Reach::Description),
-        })
+            was_violated: None,
+        };
+        // What Kyverno writes itself forgives nothing.
+        if self.target == Target::ValidatingPolicy {
+            checks.was_violated = checks.violated_before();
+        }
+        Ok(checks)
     }
 
     fn expressions(&self, rule: &Rule, notes: &mut Vec<Note>) -> Made<Checks> {
@@ -444,6 +482,7 @@ impl Converter<'_> {
             audit_annotations: None,
             params: None,
             operations,
+            was_violated: expressions.was_violated,
             reach: reach.unwrap_or(Reach::Description),
             early_reach: match &rule.preconditions {
                 Some(conditions) if reach.is_some() => rebase::reach_of(&conditions.value),
@@ -467,6 +506,8 @@ struct Checks {
     reach: Reach,
     /// The same of its preconditions, where they agree.
     early_reach: Option<Reach>,
+    /// Whether the object was as bad before an update, where that can be said.
+    was_violated: Option<String>,
 }
 
 /// The fields of validations and annotations that hold expressions.
@@ -480,6 +521,16 @@ impl Checks {
             "preconditions" => rebase::rebased(text, to, self.early_reach?),
             _ => change(text),
         })
+    }
+
+    /// Returns whether the object as it was violates what is checked, where its expressions look at the object alone.
+    fn violated_before(&self) -> Option<String> {
+        let written = self.validations.iter().map(|one| one.get("expression").and_then(Value::as_str));
+        let of_old = |text: &str| rebase::of_old_object(text).map(|text| format!("({text})"));
+        let held: Option<Vec<String>> = written.map(|text| of_old(text?)).collect();
+        let asked: Option<Vec<String>> = self.conditions.iter().map(|(_, text)| of_old(text)).collect();
+        let violated = format!("!({})", held?.join(" && "));
+        Some(asked?.into_iter().chain([violated]).collect::<Vec<_>>().join(" && "))
     }
 
     /// Returns the same with every expression changed, and those that are asked before others by `early`.
@@ -506,6 +557,19 @@ impl Checks {
             ..self.clone()
         })
     }
+}
+
+/// Returns a validation that also holds where `also` does.
+fn or_also(validation: &Value, also: &str) -> Value {
+    let Some(text) = validation.get("expression").and_then(Value::as_str) else { return validation.clone() };
+    let Some(map) = validation.as_object() else { return validation.clone() };
+    let mut map = map.clone();
+    let text = match text.contains("&&") || text.contains('?') {
+        true => format!("({text}) ||\n{also}"),
+        false => format!("{text} ||\n{also}"),
+    };
+    map.insert("expression".into(), text.into());
+    map.into()
 }
 
 fn in_object(object: &Value, change: &dyn Fn(&str) -> Option<String>) -> Option<Value> {

@@ -114,6 +114,25 @@ fn moved(text: &str, from: &str, to: &str) -> String {
     moved
 }
 
+/// Returns `expression` about the object as it was; nothing where it looks at anything else than the object.
+pub(super) fn of_old_object(expression: &str) -> Option<String> {
+    let mut text = String::with_capacity(expression.len() + 16);
+    let mut rest = 0;
+    for (start, root) in roots(expression) {
+        if root != "object" {
+            return None;
+        }
+        text.push_str(expression.get(rest..start)?);
+        text.push_str("oldObject");
+        rest = start + root.len();
+    }
+    text.push_str(expression.get(rest..)?);
+    let looks_elsewhere = ["request", "variables", "params", "namespaceObject", "authorizer"]
+        .iter()
+        .any(|name| expression.contains(name));
+    (!looks_elsewhere).then_some(text)
+}
+
 /// Returns whether `expression` is the variable that [`ALIAS`] stands for.
 fn is_target(expression: &str) -> bool {
     TARGET.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    Answer, Decision, Dialect, Engine, Outcome, Query, Request, RuleId, Settings, Status, World,
+    Answer, Decision, Dialect, Engine, Operation, Outcome, Query, Request, RuleId, Settings, Status, World,
 };
 use kubewright_value::{Document, Text, Value};
 
@@ -156,7 +156,11 @@ impl Prover<'_> {
                 let world =
                     Renamed { world: cases.world, policy: &one.conversion.policy, rules: &written.rules };
                 let after = Said::of(&engine.decide(request, &world, &Settings::default()), |_| true);
-                if !before.is_same(&after) {
+                // What was as bad before is skipped there and let through here.
+                let is_forgiven = request.operation == Operation::Update
+                    && before.status == Some(Status::Skip)
+                    && after.status == Some(Status::Pass);
+                if !is_forgiven && !before.is_same(&after) {
                     let difference = format!(
                         "differs from the source on {}: {} {}: the source says {}, the converted one {}",
                         test.name(),
