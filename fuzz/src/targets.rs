@@ -2,12 +2,14 @@
 
 mod cel_eval;
 mod cel_parse;
+mod cel_policy;
 mod goregex;
 mod gotemplate;
 mod jmespath;
 mod json;
 mod jsonpath;
 mod kyverno;
+mod manifests;
 mod modrule;
 mod patch;
 mod yaml;
@@ -34,9 +36,11 @@ pub(crate) const TARGETS: &[Target] = &[
     jmespath::TARGET,
     cel_parse::TARGET,
     cel_eval::TARGET,
+    cel_policy::TARGET,
     gotemplate::TARGET,
     goregex::TARGET,
     patch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
+    manifests::TARGET,
 ];

@@ -103,6 +103,14 @@ impl<'d> Reader<'d> {
         found.value.as_bool()
     }
 
+    pub(crate) fn integer(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<i64>> {
+        let found = self.any(fields, key)?;
+        if found.value.as_i64().is_none() {
+            self.wrong_type(&found, key, Kind::Number, "use a whole number".to_owned());
+        }
+        found.value.as_i64().map(|value| Placed { value, path: found.path })
+    }
+
     pub(crate) fn array(&mut self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d [Value]>> {
         let found = self.any(fields, key)?;
         match found.value.as_array() {

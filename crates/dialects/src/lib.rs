@@ -17,6 +17,7 @@ mod selector;
 mod trace;
 mod workload;
 
+pub use kyverno::signing;
 pub use load::{Loaded, codes, load};
 
 use kubewright_engine::{Diagnostic, Dialect, RuleId};

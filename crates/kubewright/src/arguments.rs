@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Try an expression on an object
     Eval(Eval),
+    /// Sign manifests, for rules that check signatures
+    Sign(Sign),
     /// See it work on built-in examples; needs no file
     Demo(Demo),
     /// Print a completion script for a shell
@@ -434,6 +436,7 @@ Examples:
   echo '{\"kind\": \"Pod\"}' | kubewright eval gotemplate '{{ .Target.kind | lower }}' -f -
   echo '{\"image\": \"nginx\"}' | kubewright eval jmespath 'image_normalize(image)' -f -
   echo '{\"n\": [1, 2]}' | kubewright eval cel 'object.n.all(x, x > 0)' -f - --cost
+  echo '{\"image\": \"nginx\"}' | kubewright eval cel 'image(object.image).registry()' -f - --policy
   kubewright eval jmespath --list-functions")]
 pub(crate) struct Eval {
     /// The language of the expression
@@ -470,6 +473,10 @@ pub(crate) struct Eval {
     #[arg(long)]
     pub(crate) cost: bool,
 
+    /// Let a CEL expression call the functions of policies too, such as `image` and `json.unmarshal`
+    #[arg(long)]
+    pub(crate) policy: bool,
+
     /// List the functions that a JMESPath or CEL expression can call
     #[arg(long, conflicts_with_all = ["expression", "file"])]
     pub(crate) list_functions: bool,
@@ -486,6 +493,40 @@ pub(crate) enum Language {
     Jmespath,
     /// Makes values from an object, which is called `object`.
     Cel,
+}
+
+/// Signs manifests, for rules that check signatures.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A signature is of the whole object. It stands in annotations, with the text that was signed, in the form
+that `validate.manifests` rules and `kubectl sigstore` check. Signing a second time with another
+key adds a signature. Comments of the file are not kept.
+
+Examples:
+  openssl ecparam -name prime256v1 -genkey -noout -out key.pem
+  openssl ec -in key.pem -pubout -out key.pub
+  kubewright sign service.yaml --key key.pem -o service.signed.yaml
+  kustomize build | kubewright sign - --key key.pem | kubectl apply -f -")]
+pub(crate) struct Sign {
+    /// A file with one or several objects; `-` is standard input
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: String,
+
+    /// An ECDSA P-256 private key in PEM
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) key: String,
+
+    /// Where to write the signed manifest [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What the annotations start with
+    #[arg(long, value_name = "DOMAIN", default_value = kubewright_dialects::signing::DEFAULT_DOMAIN)]
+    pub(crate) annotation_domain: String,
+
+    /// Take away the signatures that are there
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// Shows the built-in examples at work.

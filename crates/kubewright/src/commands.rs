@@ -10,6 +10,7 @@ mod explain;
 mod generate;
 mod lint;
 mod man;
+mod sign;
 mod test;
 mod trace;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Lint(arguments) => lint::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments, color),
+        Command::Sign(arguments) => sign::run(&arguments, color),
         Command::Test(arguments) => test::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

@@ -259,6 +259,12 @@ fn cel_can_be_tried_and_says_what_it_costs() {
     check("-unknown", "object.spec.containers.all(c, cc.image != \"\")");
     check("-type", "object.kind + 1u == object.kind && 1 + \"a\" == 2");
     check_with("eval-cel-functions", "eval cel --list-functions", "");
+    check_with("eval-cel-policy-functions", "eval cel --policy --list-functions", "");
+    let images = "object.spec.containers.map(c, image(c.image).registry())";
+    check_with("eval-cel-policy", &format!("eval cel '{images}' -f - --policy"), object);
+    let output =
+        kubewright("eval cel 'time.now() > timestamp(0) && random().size() == 8' -f - --policy", object);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "true\n");
     check_with("eval-cel-variable", "eval cel 'given.kind + object.kind' -f - --var given", object);
 }
 

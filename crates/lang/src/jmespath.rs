@@ -11,7 +11,7 @@
 mod ast;
 mod eval;
 mod function;
-mod kubernetes;
+pub(crate) mod kubernetes;
 mod lex;
 mod parser;
 mod rewrite;

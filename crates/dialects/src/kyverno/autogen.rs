@@ -160,10 +160,8 @@ fn off_for(rule: &Rule) -> Option<Off> {
 }
 
 fn is_rewritten(rule: &Rule) -> bool {
-    let has_way = !matches!(
-        rule.validate.method,
-        Method::Unsupported { field: "validate.manifests" | "manifests", .. }
-    );
+    // What was signed is the whole object.
+    let has_way = !matches!(rule.validate.method, Method::Manifests(_));
     let is_about_pods =
         entries(&rule.matching).flat_map(|filter| &filter.kinds).any(|kind| is_pod(&kind.value));
     has_way && is_about_pods && !rule.name.value.starts_with("autogen-") && off_for(rule).is_none()

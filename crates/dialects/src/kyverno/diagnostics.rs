@@ -63,4 +63,9 @@ codes! {
     CONTROL_ABOVE_LEVEL "KW-K062" Error "an excluded control that the level does not check";
     UNKNOWN_RESTRICTED_FIELD "KW-K063" Warning "an excluded field that no check reports";
     UNKNOWN_VERSION "KW-K064" Warning "a version of the Pod Security Standards that Kyverno does not take";
+    NO_SIGNER "KW-K080" Error "a rule about signatures does not say who must have signed";
+    BAD_PUBLIC_KEY "KW-K081" Error "a public key cannot be read";
+    SIGNATURE_COUNT "KW-K082" Error "`count` asks for more signatures than there are signers";
+    OUT_OF_REACH "KW-K083" Warning "a signature that cannot be checked offline";
+    IGNORED_FIELDS "KW-K084" Error "an ignored field that fits nothing, or everything";
 }

@@ -14,6 +14,7 @@ use kubewright_value::{Document, Step, Text, Value};
 use super::cel::{self, CelCheck};
 use super::conditions::Conditions;
 use super::context::{Context, Entry, Unresolved, overlaid};
+use super::manifests::Manifests;
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
 use super::pod_security::{Exclusion, Profile};
@@ -58,6 +59,7 @@ pub(super) enum Check {
     Foreach(Vec<Loop>),
     Cel(CelCheck),
     PodSecurity(Arc<Profile>),
+    Manifests(Arc<Manifests>),
     /// What cannot run, and why.
     Impossible(Text),
 }
@@ -231,6 +233,10 @@ impl Judge {
             Check::Cel(cel) if exceptions.is_empty() => {
                 Ran::Checked(cel.check(&self.message.passed, object, evaluation, notes))
             }
+            // What was signed badly before is not forgiven: nobody vouches for it.
+            Check::Manifests(manifests) if exceptions.is_empty() => {
+                return Ran::Checked(manifests.check(object, evaluation, notes));
+            }
             _ => self.unless_excepted(object, &exceptions, &mut context, notes),
         };
         match ran {
@@ -285,6 +291,7 @@ impl Judge {
             Check::Cel(_) => Verdict::Error(EvalError::new("CEL in a loop")),
             // Stands only where exceptions are asked first.
             Check::PodSecurity(_) => Verdict::Nothing("Pod Security is checked on whole objects".into()),
+            Check::Manifests(_) => Verdict::Error(EvalError::new("manifests in a loop")),
             Check::Impossible(reason) => Verdict::Error(EvalError::new(reason.as_str())),
         }
     }
@@ -393,6 +400,7 @@ impl Body {
             }
             Check::Cel(cel) => into.extend(cel.branches()),
             Check::PodSecurity(profile) => into.extend(profile.branches()),
+            Check::Manifests(manifests) => into.extend(manifests.branches()),
             Check::Deny(None) | Check::Impossible(_) => {}
         }
     }

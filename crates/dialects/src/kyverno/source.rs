@@ -6,6 +6,7 @@ mod cel;
 mod context;
 mod exception;
 mod filter;
+pub(super) mod manifests;
 mod pod_security;
 mod policy;
 mod rule;
@@ -164,7 +165,8 @@ pub(crate) enum Method {
     Foreach(Vec<Foreach>),
     Cel(Box<Cel>),
     PodSecurity(PodSecurity),
-    /// What is not supported yet, in the author's words: `validate.manifests`, `mutate` and so on.
+    Manifests(Box<manifests::Manifests>),
+    /// What is not supported yet, in the author's words: `mutate` and so on.
     Unsupported {
         field: &'static str,
     },

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
     if arguments.list_functions {
         return match arguments.language {
             Language::Jmespath => jmespath::list_functions(),
-            Language::Cel => cel::list_functions(),
+            Language::Cel => cel::list_functions(arguments),
             _ => Err(Failure::usage("only the functions of `jmespath` and `cel` can be listed")),
         };
     }

@@ -5,6 +5,7 @@ use kubewright_value::Value;
 use super::error::Failure;
 use super::function::Host;
 use super::val::Val;
+use crate::gotemplate::Inputs;
 
 /// The values of variables.
 #[derive(Default, Clone)]
@@ -12,6 +13,7 @@ pub struct Bindings<'a> {
     values: Vec<(&'a str, Val<'a>)>,
     variables: Option<&'a dyn Variables<'a>>,
     host: Option<&'a dyn Host>,
+    inputs: Inputs,
 }
 
 /// Variables that are only computed when an expression reads them.
@@ -63,6 +65,12 @@ impl<'a> Bindings<'a> {
         Self { host: Some(host), ..self }
     }
 
+    /// Sets what no function can know by itself: the present moment, and a seed for what is made up by chance.
+    #[must_use]
+    pub fn with_inputs(self, inputs: Inputs) -> Self {
+        Self { inputs, ..self }
+    }
+
     #[inline]
     pub(super) fn find(&self, name: &str) -> Result<Option<Val<'a>>, Failure> {
         if let Some((_, value)) = self.values.iter().find(|(known, _)| *known == name) {
@@ -73,5 +81,9 @@ impl<'a> Bindings<'a> {
 
     pub(super) fn host(&self) -> Option<&'a dyn Host> {
         self.host
+    }
+
+    pub(super) fn inputs(&self) -> Inputs {
+        self.inputs
     }
 }

@@ -37,6 +37,11 @@ impl Cost {
         self.used
     }
 
+    /// Returns how much work besides costs is left.
+    pub(super) fn work_left(&self) -> u64 {
+        self.work
+    }
+
     /// Returns the limit.
     #[must_use]
     pub fn limit(&self) -> u64 {

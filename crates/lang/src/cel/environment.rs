@@ -8,7 +8,7 @@ use kubewright_value::Text;
 use super::function::Functions;
 use super::library::Library;
 use super::standard;
-use super::val::Kind;
+use super::val::{Kind, Val};
 
 /// What is known about the type of an expression before it is evaluated.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +63,8 @@ struct Parts {
     functions: Functions,
     macros: Macros,
     variables: HashMap<Text, Type>,
+    constants: HashMap<Text, Val<'static>>,
+    objects: HashMap<&'static str, Fields>,
     types: HashMap<Text, Text>,
     structures: Vec<Text>,
     container: Text,
@@ -71,6 +73,9 @@ struct Parts {
     has_plain_or_value: bool,
     is_forgiving: bool,
 }
+
+/// The fields of a type, and of which type they are.
+pub type Fields = &'static [(&'static str, Kind)];
 
 /// Which macros exist, besides those of the standard.
 #[derive(Debug, Clone, Copy, Default)]
@@ -116,6 +121,8 @@ impl Environment {
             functions,
             macros: Macros::default(),
             variables: HashMap::new(),
+            constants: HashMap::new(),
+            objects: HashMap::new(),
             types: types.collect(),
             structures: Vec::new(),
             container: Text::default(),
@@ -152,6 +159,22 @@ impl Environment {
     #[must_use]
     pub fn variable_of(mut self, name: impl Into<Text>, kind: Type) -> Self {
         Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
+        self
+    }
+
+    /// Adds a name for a value that is always the same, such as the object whose methods a library has.
+    #[must_use]
+    pub fn constant(mut self, name: impl Into<Text>, value: Val<'static>) -> Self {
+        Arc::make_mut(&mut self.parts).constants.insert(name.into(), value);
+        self
+    }
+
+    /// Says which fields values of a library's type have; other types of libraries have none.
+    #[must_use]
+    pub fn object(mut self, name: &'static str, fields: Fields) -> Self {
+        let parts = Arc::make_mut(&mut self.parts);
+        parts.objects.insert(name, fields);
+        parts.types.insert(Text::new_static(name), Text::new_static(name));
         self
     }
 
@@ -217,6 +240,24 @@ impl Environment {
 
     pub(super) fn variable_type(&self, name: &str) -> Option<&Type> {
         self.parts.variables.get(name)
+    }
+
+    pub(super) fn constant_named(&self, name: &str) -> Option<&Val<'static>> {
+        self.parts.constants.get(name)
+    }
+
+    pub(super) fn has_field(&self, object: &str, field: &str) -> bool {
+        self.fields(object).any(|(name, _)| *name == field)
+    }
+
+    /// Returns of which type a field is.
+    pub(super) fn field_type(&self, object: &str, field: &str) -> Type {
+        let found = self.fields(object).find(|(name, _)| *name == field);
+        found.map_or(Type::ANY, |(_, kind)| Type::of(*kind))
+    }
+
+    fn fields(&self, object: &str) -> impl Iterator<Item = &'static (&'static str, Kind)> {
+        self.parts.objects.get(object).copied().unwrap_or_default().iter()
     }
 
     pub(super) fn type_named(&self, name: &str) -> Option<&Text> {

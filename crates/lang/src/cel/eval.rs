@@ -7,20 +7,25 @@ mod fold;
 mod operators;
 mod path;
 
-use kubewright_value::Text;
+use std::sync::{Arc, LazyLock};
+
+use kubewright_value::{Text, Value};
 
 use super::bindings::Bindings;
 use super::cost::Cost;
 use super::error::{EvalErrorKind, Failure};
 use super::function::{Call, Patterns};
 use super::plan::{Bind, Calling, Part, Plan};
-use super::val::{Entries, MapVal, Val};
+use super::val::{Entries, List, MapVal, Val};
 
 /// What making a list costs.
 const LIST_COST: u64 = 10;
 
 /// What making a map costs.
 const MAP_COST: u64 = 30;
+
+/// The list of nothing, which is the same wherever it is made.
+static NO_ITEMS: LazyLock<Arc<Vec<Value>>> = LazyLock::new(Arc::default);
 
 /// How many variables of macros need no heap.
 const FEW: usize = 4;
@@ -114,15 +119,8 @@ impl<'r, 'a> Run<'r, 'a> {
                 Val::Optional(None) => self.optional(&parts.1, *at),
                 some => Ok(some),
             },
-            Plan::OptionalOrValue(parts, at) => match self.optional(&parts.0, *at)? {
-                Val::Optional(Some(value)) => Ok((*value).clone()),
-                _ => self.eval(&parts.1),
-            },
-            Plan::PlainOrValue(parts) => match self.eval(&parts.0)? {
-                Val::Optional(Some(value)) => Ok((*value).clone()),
-                Val::Optional(None) => self.eval(&parts.1),
-                plain => Ok(plain),
-            },
+            Plan::OptionalOrValue(parts, at) => self.or_value(parts, Some(*at)),
+            Plan::PlainOrValue(parts) => self.or_value(parts, None),
             Plan::Fail(failure) => Err(failure.clone()),
         }
     }
@@ -197,6 +195,10 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn list(&mut self, parts: &'a [Part]) -> Outcome<'a> {
+        if parts.is_empty() {
+            self.cost.charge(LIST_COST)?;
+            return Ok(Val::List(List::Borrowed(&NO_ITEMS)));
+        }
         let mut items = Vec::with_capacity(parts.len());
         for part in parts {
             if let Some(value) = self.part(part)? {
@@ -232,9 +234,34 @@ impl<'r, 'a> Run<'r, 'a> {
     fn optional(&mut self, plan: &'a Plan, at: u32) -> Outcome<'a> {
         match self.eval(plan)? {
             value @ Val::Optional(_) => Ok(value),
-            other => {
-                Err(no_overload(&format!("an optional is needed, found `{}`", other.type_name())).at(at))
+            other => Err(no_optional(&other).at(at)),
+        }
+    }
+
+    /// Evaluates `a.?b.orValue(c)`, where `a.?b` must be an optional if there is a place for the error. Most of them are
+    /// about a path, of which no optional need be made.
+    fn or_value(&mut self, parts: &'a (Plan, Plan), at: Option<u32>) -> Outcome<'a> {
+        let found = match &parts.0 {
+            Plan::Path(path) if !matches!(path.root, Plan::Conditional(..)) => {
+                self.cost.charge(1)?;
+                match self.found(path)? {
+                    (Some(value), true) => {
+                        self.cost.charge(u64::from(at.is_none()))?;
+                        return Ok(value);
+                    }
+                    (Some(value), false) => value,
+                    (None, _) => Val::Optional(None),
+                }
             }
+            other => self.eval(other)?,
+        };
+        // Where a plain value may be asked too it is a function, and costs as one.
+        self.cost.charge(u64::from(at.is_none()))?;
+        match (found, at) {
+            (Val::Optional(Some(value)), _) => Ok((*value).clone()),
+            (Val::Optional(None), _) => self.eval(&parts.1),
+            (plain, None) => Ok(plain),
+            (other, Some(at)) => Err(no_optional(&other).at(at)),
         }
     }
 
@@ -281,8 +308,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn apply(&mut self, calling: &'a Calling, arguments: &[Val<'a>]) -> Outcome<'a> {
-        let accepts =
-            |overload: &&std::sync::Arc<super::Overload>| overload.accepts(arguments.iter().map(Val::kind));
+        let accepts = |overload: &&Arc<super::Overload>| overload.accepts(arguments.iter().map(Val::kind));
         let Some(overload) = calling.overloads.iter().find(accepts) else {
             let found: Vec<&str> = arguments.iter().map(Val::type_name).collect();
             let message = format!("`{}` does not take `{}`", calling.name, found.join(", "));
@@ -298,6 +324,7 @@ impl<'r, 'a> Run<'r, 'a> {
             regex: calling.regex.as_deref(),
             patterns: &self.patterns,
             host: self.bindings.host(),
+            inputs: self.bindings.inputs(),
         };
         let is_known = calling.overloads.len() == 1;
         overload.call(arguments, &mut call, is_known).map_err(|failure| failure.at(calling.at))
@@ -322,6 +349,10 @@ fn constant<'a>(value: &'a Val<'static>) -> Val<'a> {
 
 fn no_overload(why: &str) -> Failure {
     Failure::type_error(format!("no such overload: {why}"))
+}
+
+fn no_optional(found: &Val<'_>) -> Failure {
+    no_overload(&format!("an optional is needed, found `{}`", found.type_name()))
 }
 
 fn no_condition(found: &Val<'_>) -> Failure {

@@ -12,6 +12,7 @@ use super::cost::{Cost, Exceeded};
 use super::error::{EvalErrorKind, Failure};
 use super::val::{Kind, Val};
 use crate::goregex::{self, Regex};
+use crate::gotemplate::Inputs;
 
 /// How large a pattern that is made while a rule runs may become.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -38,6 +39,7 @@ pub struct Overload {
     is_cost_certain: bool,
     pattern: Option<usize>,
     items: Option<&'static [Kind]>,
+    values: Option<Kind>,
     help: &'static str,
 }
 
@@ -56,6 +58,7 @@ impl Overload {
             is_cost_certain: true,
             pattern: None,
             items: None,
+            values: None,
             help: "",
         }
     }
@@ -88,6 +91,12 @@ impl Overload {
     #[must_use]
     pub fn items(self, items: &'static [Kind]) -> Self {
         Self { items: Some(items), ..self }
+    }
+
+    /// Says of which type the values of the map are that comes last.
+    #[must_use]
+    pub fn values(self, values: Kind) -> Self {
+        Self { values: Some(values), ..self }
     }
 
     /// Says that the last parameter may be given any number of times, at least once.
@@ -148,6 +157,11 @@ impl Overload {
         item == Kind::Any || self.items.is_none_or(|items| items.contains(&item))
     }
 
+    /// Returns whether a map of such values can be given last.
+    pub(super) fn accepts_values(&self, value: Kind) -> bool {
+        value == Kind::Any || self.values.is_none_or(|values| values == value)
+    }
+
     /// Returns whether the result is of the type of the items of the list that comes first.
     pub(super) fn gives_item(&self) -> bool {
         self.items.is_some() && self.result == Kind::Any
@@ -188,6 +202,7 @@ pub struct Call<'r, 'a> {
     pub(super) regex: Option<&'r Regex>,
     pub(super) patterns: &'r Patterns,
     pub(super) host: Option<&'a dyn Host>,
+    pub(super) inputs: Inputs,
 }
 
 impl<'r, 'a> Call<'r, 'a> {
@@ -206,6 +221,12 @@ impl<'r, 'a> Call<'r, 'a> {
     #[must_use]
     pub fn host(&self) -> Option<&'a dyn Host> {
         self.host
+    }
+
+    /// Returns the present moment and the seed, as far as the caller gave them.
+    #[must_use]
+    pub fn inputs(&self) -> Inputs {
+        self.inputs
     }
 
     /// Counts `count` items made.

@@ -9,6 +9,7 @@ mod lists;
 mod math;
 mod network;
 mod optionals;
+pub mod policy;
 mod regexes;
 mod sets;
 mod strings;
@@ -27,7 +28,9 @@ pub use sets::SETS;
 pub use strings::{STRINGS, STRINGS_2};
 
 use super::environment::Macros;
+use super::error::Failure;
 use super::function::Functions;
+use super::val::Val;
 
 /// Functions, macros and types that belong together.
 pub struct Library {
@@ -44,3 +47,13 @@ pub struct Library {
 /// The libraries of the language's own project.
 pub const EXTENSIONS: [&Library; 10] =
     [&BINDINGS, &TWO_VARIABLES, &ENCODERS, &LISTS, &MATH, &NETWORK, &OPTIONALS, &REGEX, &SETS, &STRINGS];
+
+/// Returns the text at `index`.
+fn text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v str, Failure> {
+    arguments.get(index).and_then(Val::as_str).ok_or_else(Failure::mismatch)
+}
+
+/// Returns the value of a library at `index`.
+fn opaque<'v, T: 'static>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v T, Failure> {
+    arguments.get(index).and_then(Val::as_opaque).ok_or_else(Failure::mismatch)
+}

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 pub use collection::{Entries, List, MapVal};
 pub(super) use convert::exact_integer;
-use kubewright_value::Text;
 use kubewright_value::duration::Duration;
+use kubewright_value::{Text, Value};
 
 use super::time::Timestamp;
 
@@ -69,9 +69,24 @@ pub trait Opaque: fmt::Debug + Send + Sync {
         1
     }
 
+    /// Returns the value of a field, which is zero or empty where it is not set; nothing when there is no such field.
+    fn field(&self, _: &str) -> Option<Val<'static>> {
+        None
+    }
+
+    /// Returns whether nothing in it is set.
+    fn is_zero(&self) -> bool {
+        false
+    }
+
     /// Returns what `string()` makes of it, if that is allowed.
     fn to_text(&self) -> Option<String> {
         None
+    }
+
+    /// Returns what stands for it in JSON, if anything can.
+    fn to_json(&self) -> Option<Value> {
+        self.to_text().map(Value::from)
     }
 }
 
@@ -273,7 +288,8 @@ impl<'a> Val<'a> {
             Self::Map(map) => map.is_empty(),
             Self::Timestamp(time) => *time == Timestamp::ZERO,
             Self::Duration(duration) => duration.nanoseconds() == 0,
-            Self::Type(_) | Self::Opaque(_) | Self::Optional(Some(_)) => false,
+            Self::Opaque(value) => value.is_zero(),
+            Self::Type(_) | Self::Optional(Some(_)) => false,
         }
     }
 }

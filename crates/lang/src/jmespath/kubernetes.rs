@@ -25,6 +25,11 @@ mod types;
 mod urls;
 mod x509;
 
+// Other languages have these too.
+pub(crate) use md5::digest as md5;
+pub(crate) use random::made_up;
+pub(crate) use x509::{FACTOR as CERTIFICATE_FACTOR, decode as certificate};
+
 /// All of them. Those that the specification has too are to be used instead of its.
 pub(super) const TABLES: &[&[Builtin]] = &[
     arithmetic::TABLE,

@@ -14,6 +14,7 @@ use crate::kyverno::context::Entry;
 use crate::kyverno::diagnostics as code;
 use crate::kyverno::evaluate::patterns::{AnyPattern, OnePattern, Source, compile_pattern};
 use crate::kyverno::evaluate::{Body, Check, Loop, Rooted};
+use crate::kyverno::manifests::Manifests;
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
 use crate::kyverno::pod_security::Profile;
@@ -40,6 +41,7 @@ pub(super) enum CheckParts {
     Foreach(Vec<LoopParts>),
     Cel(cel::Parts),
     PodSecurity(Arc<Profile>),
+    Manifests(Arc<Manifests>),
     Impossible(Text),
 }
 
@@ -127,6 +129,7 @@ impl Compiler<'_> {
             // Of a whole rule only, which has the preconditions that belong to it.
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
+            Method::Manifests(manifests) => CheckParts::Manifests(Manifests::compile(manifests).into()),
             Method::Unsupported { field, .. } => {
                 CheckParts::Impossible(format!("not supported yet: {field}").into())
             }
@@ -220,6 +223,7 @@ impl BodyParts {
                 CheckParts::Cel(parts) => Check::Cel(parts.build(workload)),
                 // It finds out itself where the object describes a Pod.
                 CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
+                CheckParts::Manifests(manifests) => Check::Manifests(Arc::clone(manifests)),
                 CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
             },
         }

@@ -110,6 +110,7 @@ impl<'p> Found<'p> {
             CheckParts::Deny(None)
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)
+            | CheckParts::Manifests(_)
             | CheckParts::Impossible(_) => {}
         }
     }

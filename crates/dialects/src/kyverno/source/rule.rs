@@ -4,7 +4,9 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
-use super::{Foreach, Match, Method, Rule, Validate, cel, context, filter, owned, pod_security, policy};
+use super::{
+    Foreach, Match, Method, Rule, Validate, cel, context, filter, manifests, owned, pod_security, policy,
+};
 use crate::cel::source::named;
 use crate::fields::{Fields, Placed, Reader, child};
 
@@ -127,24 +129,16 @@ impl Validate {
     }
 }
 
-/// A way to check: its key, and what it is called when it stands where it is looked for.
-type Way = (&'static str, &'static str);
+/// A way to check: its key.
+type Way = &'static str;
 
-const WAYS: [Way; 7] = [
-    ("pattern", "validate.pattern"),
-    ("anyPattern", "validate.anyPattern"),
-    ("deny", "validate.deny"),
-    ("foreach", "validate.foreach"),
-    ("cel", "validate.cel"),
-    ("podSecurity", "validate.podSecurity"),
-    ("manifests", "validate.manifests"),
-];
+const WAYS: [Way; 7] = ["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
 /// The ways to check that may also stand beside `validate`, which then has only the message.
-const BESIDE: [Way; 3] = [("cel", "cel"), ("podSecurity", "podSecurity"), ("manifests", "manifests")];
+const BESIDE: [Way; 3] = ["cel", "podSecurity", "manifests"];
 
 fn given_methods(reader: &Reader<'_>, fields: &Fields<'_>, ways: &[Way]) -> Vec<Way> {
-    ways.iter().copied().filter(|(key, _)| reader.any(fields, key).is_some()).collect()
+    ways.iter().copied().filter(|key| reader.any(fields, key).is_some()).collect()
 }
 
 /// Reads `validate`, with the ways to check that stand `beside` it.
@@ -178,16 +172,16 @@ fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[Way]) -> Optio
     let message = match ways {
         [way] => return Some(*way),
         [] => "there is nothing to check".to_owned(),
-        [(first, _), (second, _), ..] => format!("there are both `{first}` and `{second}`"),
+        [first, second, ..] => format!("there are both `{first}` and `{second}`"),
     };
     let location = reader.document.locate_key(&fields.path);
-    let known = WAYS.map(|(key, _)| format!("`{key}`")).join(", ");
+    let known = WAYS.map(|key| format!("`{key}`")).join(", ");
     let help = format!("give exactly one of {known}; several checks are several rules");
     reader.report(Diagnostic::new(&code::METHOD, message, location).help(help));
     None
 }
 
-fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) -> Option<Method> {
+fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: Way) -> Option<Method> {
     match key {
         "pattern" => reader.any(fields, key).map(owned).map(Method::Pattern),
         "anyPattern" => {
@@ -205,7 +199,10 @@ fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, (key, name): Way) ->
         }
         "cel" => reader.object(fields, key).map(|fields| Method::Cel(Box::new(cel::cel(reader, &fields)))),
         "podSecurity" => pod_security::read(reader, fields, key).map(Method::PodSecurity),
-        _ => Some(unsupported(reader, name, &child(&fields.path, key))),
+        "manifests" => {
+            manifests::read(reader, fields, key).map(|manifests| Method::Manifests(Box::new(manifests)))
+        }
+        _ => None,
     }
 }
 

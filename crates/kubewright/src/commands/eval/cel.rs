@@ -1,4 +1,5 @@
 //! `eval cel`: an expression with all libraries, those of Kubernetes first; the file is `object`.
+//! There is no world here: functions that ask it something fail.
 
 use std::io::Write as _;
 
@@ -15,8 +16,9 @@ use crate::output::{standard_output, tell};
 pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure> {
     let text = arguments.expression.as_str();
     let variables = variables(&arguments.variables)?;
-    let environment =
-        variables.iter().fold(environment().variable("object"), |all, (name, _)| all.variable(*name));
+    let environment = variables
+        .iter()
+        .fold(environment(arguments).variable("object"), |all, (name, _)| all.variable(*name));
     let program = Program::compile(text, &environment).map_err(|errors| {
         let mut errors = errors.into_iter();
         match errors.next() {
@@ -24,7 +26,7 @@ pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure>
             None => Failure::usage("the expression cannot be read"),
         }
     })?;
-    let mut bindings = Bindings::new().with("object", object);
+    let mut bindings = Bindings::new().with("object", object).with_inputs(super::inputs(&[]));
     for (name, value) in &variables {
         bindings = bindings.with(name, value);
     }
@@ -38,9 +40,9 @@ pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure>
 }
 
 /// Writes each function, how it is called and what it does.
-pub(super) fn list_functions() -> Result<Exit, Failure> {
+pub(super) fn list_functions(arguments: &Eval) -> Result<Exit, Failure> {
     let mut out = standard_output();
-    let environment = environment();
+    let environment = environment(arguments);
     for overload in environment.functions().iter() {
         writeln!(out, "{:<60} {}", overload.signature(), overload.help_line())?;
     }
@@ -49,7 +51,10 @@ pub(super) fn list_functions() -> Result<Exit, Failure> {
 }
 
 /// Returns what admission policies can use, and what other users of the language have besides.
-fn environment() -> Environment {
+fn environment(arguments: &Eval) -> Environment {
+    if arguments.policy {
+        return Environment::policy();
+    }
     let more = [&library::BINDINGS, &library::ENCODERS, &library::MATH, &library::REGEX];
     more.iter().fold(Environment::kubernetes(), |environment, library| environment.with(library))
 }

@@ -9,12 +9,17 @@ use crate::cel::val::{List, MapVal, Val};
 
 impl<'a> Run<'_, 'a> {
     pub(super) fn path(&mut self, path: &'a Path) -> Outcome<'a> {
-        let root = self.root(&path.root)?;
-        match self.follow(root, &path.steps)? {
+        match self.found(path)? {
             (Some(value), false) => Ok(value),
             (Some(value), true) => Ok(Val::some(value)),
             (None, _) => Ok(Val::Optional(None)),
         }
+    }
+
+    /// Returns what is at the end of `path`, and whether it is an optional's.
+    pub(super) fn found(&mut self, path: &'a Path) -> Result<(Option<Val<'a>>, bool), Failure> {
+        let root = self.root(&path.root)?;
+        self.follow(root, &path.steps)
     }
 
     pub(super) fn has(&mut self, path: &'a Path) -> Result<bool, Failure> {
@@ -32,7 +37,10 @@ impl<'a> Run<'_, 'a> {
             Val::Map(MapVal::Borrowed(map)) => Ok(map.contains_key(name)),
             Val::Map(map) => Ok(map.field(name).is_some()),
             other if is_plain(&other) => Ok(false),
-            other => Err(no_field(&other, name).at(last.at)),
+            other => match object_field(&other, name) {
+                Some(value) => Ok(!value.is_zero()),
+                None => Err(no_field(&other, name).at(last.at)),
+            },
         }
     }
 
@@ -85,6 +93,10 @@ impl<'a> Run<'_, 'a> {
             is_optional |= step.is_optional;
             let found = match &step.what {
                 StepKind::Field(_) if is_optional && self.is_forgiving && is_plain(&value) => Ok(None),
+                // What is not set in an object is absent, and otherwise zero or empty.
+                StepKind::Field(name) if step.is_optional && matches!(value, Val::Opaque(_)) => {
+                    self::field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
+                }
                 StepKind::Field(name) => self::field(&value, name),
                 StepKind::Index(plan) => {
                     let key = self.attribute(plan)?;
@@ -123,7 +135,14 @@ fn is_plain(value: &Val<'_>) -> bool {
 fn field<'a>(value: &Val<'a>, name: &str) -> Result<Option<Val<'a>>, Failure> {
     match value {
         Val::Map(map) => Ok(map.field(name)),
-        other => Err(no_field(other, name)),
+        other => object_field(other, name).map(Some).ok_or_else(|| no_field(other, name)),
+    }
+}
+
+fn object_field(value: &Val<'_>, name: &str) -> Option<Val<'static>> {
+    match value {
+        Val::Opaque(object) => object.field(name),
+        _ => None,
     }
 }
 

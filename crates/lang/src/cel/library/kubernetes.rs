@@ -19,10 +19,8 @@ pub use regexes::REGEX;
 pub use urls::URLS;
 pub use versions::VERSIONS;
 
-use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS_2, TWO_VARIABLES};
+use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS_2, TWO_VARIABLES, opaque, text};
 use crate::cel::environment::Environment;
-use crate::cel::error::Failure;
-use crate::cel::val::Val;
 
 /// The libraries of an admission policy, in the order in which they are added.
 const LIBRARIES: [&Library; 14] = [
@@ -56,16 +54,6 @@ impl Environment {
     pub fn kubernetes_with_patches() -> Self {
         Self::kubernetes().with(&JSON_PATCH).structure("JSONPatch")
     }
-}
-
-/// Returns the text at `index`.
-fn text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v str, Failure> {
-    arguments.get(index).and_then(Val::as_str).ok_or_else(Failure::mismatch)
-}
-
-/// Returns the value of a library at `index`.
-fn opaque<'v, T: 'static>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v T, Failure> {
-    arguments.get(index).and_then(Val::as_opaque).ok_or_else(Failure::mismatch)
 }
 
 #[cfg(test)]

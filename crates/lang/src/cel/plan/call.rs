@@ -72,8 +72,11 @@ impl Planner<'_> {
             return self.unknown(message, span, CompileErrorKind::Arity);
         }
         let item = kinds.first().map_or(Type::ANY, Type::elements);
+        let value = kinds.last().map_or(Kind::Any, |kind| kind.elements().kind);
         let accepts = |overload: &&Arc<Overload>| {
-            overload.accepts(kinds.iter().map(|kind| kind.kind)) && overload.accepts_items(item.kind)
+            overload.accepts(kinds.iter().map(|kind| kind.kind))
+                && overload.accepts_items(item.kind)
+                && overload.accepts_values(value)
         };
         let mut fitting: Vec<_> = taking.iter().filter(accepts).cloned().collect();
         if kinds.iter().all(|kind| kind.kind != Kind::Any) {

@@ -52,7 +52,7 @@ impl Planner<'_> {
             at: field.span.start,
         };
         let known = [Kind::Any, Kind::Map, Kind::Optional];
-        if !known.contains(&kind.kind) {
+        if !known.contains(&kind.kind) && !self.environment.has_field(kind.kind.name(), name) {
             let message = format!("a value of type `{kind}` has no field `{name}`");
             self.error(message, field.span, CompileErrorKind::Type);
         }

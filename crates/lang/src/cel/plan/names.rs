@@ -69,6 +69,9 @@ impl Planner<'_> {
         let found = match (inner.kind, what) {
             (Kind::Any, _) => Type::ANY,
             (Kind::Map, _) | (Kind::List, StepKind::Index(_)) => inner.elements(),
+            (Kind::Opaque(object), StepKind::Field(name)) if self.environment.has_field(object, name) => {
+                self.environment.field_type(object, name)
+            }
             (_, StepKind::Field(name)) => {
                 let message = format!("a value of type `{inner}` has no field `{name}`");
                 self.error(message, span, CompileErrorKind::Type);
@@ -108,6 +111,9 @@ impl Planner<'_> {
             for candidate in self.environment.candidates(&format!("{dot}{full}")) {
                 if let Some(kind) = self.environment.variable_type(&candidate) {
                     return (self.variable(candidate, span), kind.clone(), used);
+                }
+                if let Some(value) = self.environment.constant_named(&candidate) {
+                    return (Plan::Constant(value.clone(), 1), Type::of(value.kind()), used);
                 }
                 if let Some(name) = self.environment.type_named(&candidate) {
                     return (Plan::Constant(Val::Type(name.clone()), 0), Type::of(Kind::Type), used);

@@ -57,8 +57,8 @@ impl<'a> Val<'a> {
             Self::Timestamp(time) => Value::from(time.to_string()),
             Self::Duration(duration) => Value::from(crate::cel::time::seconds_text(*duration)),
             Self::Optional(Some(value)) => value.written(left)?,
-            Self::Opaque(value) => match value.to_text() {
-                Some(text) => Value::from(text),
+            Self::Opaque(value) => match value.to_json() {
+                Some(value) => value,
                 None => return Err(format!("a value of type `{}` has no form in JSON", value.type_name())),
             },
             Self::Double(value) => return Err(format!("`{value}` has no form in JSON")),

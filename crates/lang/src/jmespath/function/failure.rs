@@ -39,8 +39,13 @@ impl Failure {
         self.argument
     }
 
+    /// Returns what went wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Returns whether the budget is used up, which nothing forgives.
-    pub(in super::super) fn is_limit(&self) -> bool {
+    pub(crate) fn is_limit(&self) -> bool {
         self.kind == EvalErrorKind::Limit
     }
 

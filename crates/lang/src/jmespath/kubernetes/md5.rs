@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// Returns the digest of `bytes`.
-pub(super) fn digest(bytes: &[u8]) -> [u8; 16] {
+pub(crate) fn digest(bytes: &[u8]) -> [u8; 16] {
     let mut state = START;
     let (whole, rest) = bytes.as_chunks::<64>();
     for block in whole {

@@ -35,14 +35,19 @@ pub(super) fn with_seed(functions: Functions, seed: u64) -> Functions {
         if pattern.is_empty() {
             return Err(bad("no pattern provided".to_owned()));
         }
-        goregex::compile_within(pattern, REGEX_SIZE)
-            .map_err(|error| bad(format!("bad regular expression `{pattern}`: {error}")))?;
-        let root = grammar::parse(pattern).map_err(bad)?;
-        let mut maker =
-            Maker { state: seed ^ budget.steps_used().rotate_left(32), budget, out: String::new() };
-        maker.make(&root)?;
-        Ok(Value::from(maker.out))
+        made_up(pattern, seed, budget).map(Value::from)
     })
+}
+
+/// Returns a text that `pattern` matches; the same one for the same seed and the same steps used before.
+pub(crate) fn made_up(pattern: &str, seed: u64, budget: &mut Budget) -> Result<String, Failure> {
+    let bad = |message: String| Failure::wrong_value(message).about(0);
+    goregex::compile_within(pattern, REGEX_SIZE)
+        .map_err(|error| bad(format!("bad regular expression `{pattern}`: {error}")))?;
+    let root = grammar::parse(pattern).map_err(bad)?;
+    let mut maker = Maker { state: seed ^ budget.steps_used().rotate_left(32), budget, out: String::new() };
+    maker.make(&root)?;
+    Ok(maker.out)
 }
 
 struct Maker<'b> {

@@ -27,7 +27,7 @@ pub(super) const TABLE: &[Builtin] = &[builtin(
 )];
 
 /// What the text, its values and the lists they are in may take, for each byte of text.
-const FACTOR: usize = 64;
+pub(crate) const FACTOR: usize = 64;
 
 fn x509_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let text = arguments.first().map_or("", Argument::text);
@@ -36,7 +36,10 @@ fn x509_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value,
     decode(text).map_err(|message| Failure::wrong_value(message).about(0))
 }
 
-fn decode(text: &str) -> Result<Value, String> {
+/// Returns what the first PEM block of `text` says.
+///
+/// The result takes up to [`FACTOR`] bytes for each byte of text.
+pub(crate) fn decode(text: &str) -> Result<Value, String> {
     let block = pem::first_block(text).ok_or("failed to decode PEM block")?;
     match block.kind {
         "CERTIFICATE" => certificate::decode(&block.bytes),

@@ -5,8 +5,6 @@ use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
 
-/// Methods of validate rules that nobody can run yet.
-const UNSUPPORTED_METHODS: &[&str] = &["manifests"];
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
 /// Kinds of policies that are one rule and can run.
@@ -188,7 +186,5 @@ fn part(rule: &Value, lines: (u32, u32)) -> Part {
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
-    let unsupported = method.filter(|method| UNSUPPORTED_METHODS.contains(method));
-    let unsupported = unsupported.map(|method| format!("validate.{method}"));
-    Part { name, sort: "validate".into(), method, unsupported, lines }
+    Part { name, sort: "validate".into(), method, unsupported: None, lines }
 }

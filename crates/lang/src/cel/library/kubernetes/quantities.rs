@@ -5,6 +5,7 @@ mod small;
 use std::any::Any;
 use std::cmp::Ordering;
 
+use kubewright_value::Value;
 use kubewright_value::quantity::Quantity;
 use small::Small;
 
@@ -45,6 +46,10 @@ impl Opaque for Amount {
 
     fn equals(&self, other: &dyn Opaque) -> bool {
         other.as_any().downcast_ref().is_some_and(|other: &Self| self.quantity == other.quantity)
+    }
+
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::from(self.quantity.to_string()))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cmp::Ordering;
 
+use kubewright_value::Value;
 use kubewright_value::semver::{Version, VersionError};
 
 use super::{Library, opaque, text};
@@ -34,6 +35,10 @@ impl Opaque for Semver {
 
     fn equals(&self, other: &dyn Opaque) -> bool {
         other.as_any().downcast_ref().is_some_and(|other: &Self| self.0 == other.0)
+    }
+
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::from(self.0.to_string()))
     }
 }
 

@@ -1,0 +1,215 @@
+//! What an object has that was not signed, and what was signed and is not in the object.
+//!
+//! Two things count as equal that are not: a field that is missing and one that is empty (null, `{}`, `[]` or `""`),
+//! because Kubernetes adds and drops these, and images that differ only in `docker.io/` before or `:latest` behind
+//! them. But an item of a list is never nothing, and an empty selector selects everything; the original is blind to
+//! both, and takes `ingress: [{}]` for `ingress: []`.
+
+use kubewright_value::{Budget, Exhausted, Value, json, text_of};
+
+use super::ignored::Field;
+use crate::kyverno::gotext;
+
+/// One field that differs.
+#[derive(Debug, Clone)]
+pub(super) struct Difference {
+    /// Keys and indexes with dots between them.
+    pub(super) key: String,
+    /// As it was signed; nothing where it was not.
+    pub(super) before: Option<Value>,
+    /// As it is; nothing where it is not.
+    pub(super) after: Option<Value>,
+}
+
+/// Where a missing selector selects everything too, and the API server writes it out.
+const WEBHOOKS: &str = "admissionregistration.k8s.io/";
+
+/// How many differences are written out.
+const MAX_SHOWN: usize = 100;
+
+/// Compares `object` with `signed`, and leaves out `ignored`; in the order of their paths.
+pub(super) fn differences(
+    signed: &Value,
+    object: &Value,
+    ignored: &[&Field],
+    budget: &mut Budget,
+) -> Result<Vec<Difference>, Exhausted> {
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let has_selectors = !version.starts_with(WEBHOOKS);
+    let mut walk = Walk { key: String::new(), ignored, has_selectors, found: Vec::new(), budget };
+    walk.compare(Some(signed), Some(object), false)?;
+    let mut found = walk.found;
+    found.sort_by(|one, other| one.key.cmp(&other.key));
+    Ok(found)
+}
+
+/// Returns differences as they stand in Kyverno's messages.
+pub(super) fn show(differences: &[Difference], budget: &mut Budget) -> Result<String, Exhausted> {
+    let mut text = String::from("{\"items\":[");
+    for (i, difference) in differences.iter().take(MAX_SHOWN).enumerate() {
+        text.push_str(if i > 0 { "," } else { "" });
+        let (before, after) = (&difference.before, &difference.after);
+        let written =
+            |value: &Option<Value>| value.as_ref().map_or_else(|| "null".to_owned(), Value::to_string);
+        let (before, after) = match (before, after) {
+            (Some(one), Some(other)) if one.kind() != other.kind() => (typed(one), typed(other)),
+            _ => (written(before), written(after)),
+        };
+        let key = json::quote(&difference.key);
+        let item = format!("{{\"key\":{key},\"values\":{{\"after\":{after},\"before\":{before}}}}}");
+        budget.produce(item.len())?;
+        text.push_str(&item);
+    }
+    text.push_str("]}");
+    Ok(text)
+}
+
+fn typed(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    json::quote(&format!("(type: {}) {text}", gotext::type_name(value)))
+}
+
+struct Walk<'a> {
+    /// Where the walk is.
+    key: String,
+    ignored: &'a [&'a Field],
+    /// Whether an empty selector is something.
+    has_selectors: bool,
+    found: Vec<Difference>,
+    budget: &'a mut Budget,
+}
+
+impl Walk<'_> {
+    /// Compares what stands at one place. What `counts` is something even when it is empty.
+    fn compare(
+        &mut self,
+        before: Option<&Value>,
+        after: Option<&Value>,
+        counts: bool,
+    ) -> Result<(), Exhausted> {
+        self.budget.step(1)?;
+        match (before, after) {
+            (Some(Value::Object(one)), Some(Value::Object(other))) => {
+                for (key, value) in one.iter() {
+                    let counts = self.is_selector(key);
+                    self.below(key, |walk| walk.compare(Some(value), other.get(key), counts))?;
+                }
+                for (key, value) in other.iter().filter(|(key, _)| !one.contains_key(key)) {
+                    let counts = self.is_selector(key);
+                    self.below(key, |walk| walk.compare(None, Some(value), counts))?;
+                }
+                Ok(())
+            }
+            (Some(Value::Array(one)), Some(Value::Array(other))) => {
+                for i in 0..one.len().max(other.len()) {
+                    self.below(&text_of(i), |walk| walk.compare(one.get(i), other.get(i), true))?;
+                }
+                Ok(())
+            }
+            (Some(one), Some(other)) if is_scalar(one) && is_scalar(other) => {
+                if one != other && !is_same_image(&self.key, one, other) {
+                    self.differ(Some(one), Some(other))?;
+                }
+                Ok(())
+            }
+            _ => {
+                for (value, is_before) in [(before, true), (after, false)] {
+                    if let Some(value) = value
+                        && !self.all(value, is_before)?
+                        && counts
+                        && (before.is_none() || after.is_none())
+                    {
+                        self.only(value, is_before)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Records everything in `value`, which one side alone has. Returns whether there was anything.
+    fn all(&mut self, value: &Value, is_before: bool) -> Result<bool, Exhausted> {
+        self.budget.step(1)?;
+        let mut has_any = false;
+        match value {
+            Value::Null => {}
+            Value::String(text) if text.is_empty() => {}
+            Value::Object(map) => {
+                for (key, value) in map.iter() {
+                    has_any |= self.part(key, value, is_before, self.is_selector(key))?;
+                }
+            }
+            Value::Array(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    has_any |= self.part(&text_of(i), item, is_before, true)?;
+                }
+            }
+            value => {
+                self.only(value, is_before)?;
+                has_any = true;
+            }
+        }
+        Ok(has_any)
+    }
+
+    fn part(&mut self, key: &str, value: &Value, is_before: bool, counts: bool) -> Result<bool, Exhausted> {
+        let mut has_any = false;
+        self.below(key, |walk| {
+            has_any = walk.all(value, is_before)?;
+            if !has_any && counts {
+                walk.only(value, is_before)?;
+                has_any = true;
+            }
+            Ok(())
+        })?;
+        Ok(has_any)
+    }
+
+    /// Returns whether a key names a label selector, of which an empty one selects everything. That of nodes is a
+    /// mere map, which Kubernetes drops when it is empty.
+    fn is_selector(&self, key: &str) -> bool {
+        self.has_selectors && key.ends_with("Selector") && key != "nodeSelector"
+    }
+
+    fn only(&mut self, value: &Value, is_before: bool) -> Result<(), Exhausted> {
+        if is_before { self.differ(Some(value), None) } else { self.differ(None, Some(value)) }
+    }
+
+    fn differ(&mut self, before: Option<&Value>, after: Option<&Value>) -> Result<(), Exhausted> {
+        self.budget.step(u64::try_from(self.ignored.len()).unwrap_or(u64::MAX))?;
+        if self.ignored.iter().any(|field| field.fits(&self.key)) {
+            return Ok(());
+        }
+        self.budget.produce(self.key.len())?;
+        let (before, after) = (before.cloned(), after.cloned());
+        self.found.push(Difference { key: self.key.clone(), before, after });
+        Ok(())
+    }
+
+    fn below(
+        &mut self,
+        key: &str,
+        walk: impl FnOnce(&mut Self) -> Result<(), Exhausted>,
+    ) -> Result<(), Exhausted> {
+        let length = self.key.len();
+        if length > 0 {
+            self.key.push('.');
+        }
+        self.key.push_str(key);
+        self.budget.enter()?;
+        walk(self)?;
+        self.budget.leave();
+        self.key.truncate(length);
+        Ok(())
+    }
+}
+
+fn is_scalar(value: &Value) -> bool {
+    matches!(value, Value::Bool(_) | Value::Number(_) | Value::String(_))
+}
+
+fn is_same_image(key: &str, before: &Value, after: &Value) -> bool {
+    let (Some(before), Some(after)) = (before.as_str(), after.as_str()) else { return false };
+    let is_short = |long: &str| long.strip_prefix("docker.io/") == Some(before);
+    key.ends_with("image") && (is_short(after) || after.strip_suffix(":latest") == Some(before))
+}

@@ -1,0 +1,78 @@
+//! `sign`: puts a signature into the annotations of manifests.
+//!
+//! All or nothing: when one document cannot be signed, nothing is written.
+
+use std::fs;
+use std::io::Write as _;
+
+use kubewright_dialects::signing::{self, Earlier, NotSigned, PrivateKey, Signed};
+use kubewright_engine::Diagnostic;
+use kubewright_value::Document;
+
+use crate::arguments::Sign;
+use crate::failure::{Exit, Failure};
+use crate::load::{self, Input};
+use crate::output::{ColorChoice, standard_output, tell, yaml_text};
+use crate::session::complain;
+
+/// Runs the command.
+///
+/// # Errors
+/// When a manifest or the key cannot be used, or the result cannot be written.
+pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure> {
+    let key = private_key(&arguments.key)?;
+    let mut problems = Vec::new();
+    let documents = load::documents(&[input(&arguments.manifest)], &mut problems);
+    let objects = load::objects_of(documents, &mut problems);
+    if complain(&problems, color.paint_errors()) || problems.iter().any(Diagnostic::is_error) {
+        return Ok(Exit::BadInput);
+    }
+    if objects.is_empty() {
+        return Err(Failure::usage(format!("there is no object in `{}`", arguments.manifest)));
+    }
+    let mut text = String::new();
+    for object in objects {
+        let signed = sign(object, &key, arguments)?;
+        text.push_str(if text.is_empty() { "" } else { "---\n" });
+        text.push_str(&signed);
+    }
+    match &arguments.output {
+        Some(path) => fs::write(path, text).map_err(Failure::writing(path))?,
+        None => {
+            let mut out = standard_output();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+        }
+    }
+    Ok(Exit::Clean)
+}
+
+fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, Failure> {
+    let place = object.locate(&[]);
+    let mut value = object.value;
+    let earlier = if arguments.replace { Earlier::Replace } else { Earlier::Keep };
+    let signed = signing::sign(&mut value, key, &arguments.annotation_domain, earlier)
+        .map_err(|problem| failure(&format!("{place}: "), &problem))?;
+    if signed == Signed::Already {
+        tell(format_args!("{place}: has a signature with this key already"));
+    }
+    Ok(yaml_text(&value))
+}
+
+/// Reads the key. What is in it is never told.
+fn private_key(path: &str) -> Result<PrivateKey, Failure> {
+    let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
+    let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    PrivateKey::from_pem(&text).map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
+}
+
+fn failure(prefix: &str, problem: &NotSigned) -> Failure {
+    Failure::usage(format!("{prefix}{}", problem.message)).help(problem.help)
+}
+
+fn input(path: &str) -> Input {
+    match path {
+        "-" => Input::Standard,
+        path => Input::File(path.into()),
+    }
+}
