@@ -171,8 +171,21 @@ impl Converter<'_> {
         let settings = &self.policy.settings;
         let spec = |key: &str| child(&child(&[], "spec"), key);
         let is_vap = matches!(self.target, Target::ValidatingAdmissionPolicy { .. });
-        if let Method::Unsupported { field } = rule.validate.method {
-            return refuse(&format!("`{field}` is no check in CEL"), &child(&rule.path, field));
+        let of_validate = |key: &str| child(&rule.validate.path, key);
+        match &rule.validate.method {
+            Method::Unsupported { field } => {
+                return refuse(&format!("`{field}` is no check"), &child(&rule.path, *field));
+            }
+            Method::PodSecurity(_) => {
+                return refuse(
+                    "`podSecurity`: the Pod Security Standards are no expressions",
+                    &of_validate("podSecurity"),
+                );
+            }
+            Method::Manifests(_) => {
+                return refuse("`manifests`: CEL knows no signatures", &of_validate("manifests"));
+            }
+            _ => {}
         }
         if is_vap && self.policy.namespace.is_some() {
             return refuse(

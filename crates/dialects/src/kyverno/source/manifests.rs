@@ -10,7 +10,7 @@ use crate::fields::{Fields, Placed, Reader, child};
 
 /// What must be signed, by whom.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Manifests {
+pub(crate) struct Manifests {
     pub(in super::super) path: Vec<Step>,
     /// Every one of them must be satisfied.
     pub(in super::super) attestors: Vec<AttestorSet>,
