@@ -4,10 +4,12 @@
 //! and from the API server, and why, is in `docs/dialects/admission.md`.
 
 mod autogen;
+mod check;
 mod compile;
 mod diagnostics;
 mod evaluate;
 mod exceptions;
+mod extract;
 mod matching;
 mod source;
 

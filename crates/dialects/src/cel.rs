@@ -12,6 +12,7 @@ mod judge;
 mod params;
 mod paths;
 pub(crate) mod request;
+mod respond;
 mod scope;
 pub(crate) mod source;
 
@@ -21,6 +22,8 @@ pub(crate) use judge::{Asked, Finding, Subject, Violation, are_met};
 use kubewright_lang::cel::Program;
 use kubewright_value::{Step, Text};
 pub(crate) use params::Params;
+pub(crate) use respond::Response;
+pub(crate) use scope::Form;
 
 use crate::workload::Workload;
 
@@ -34,6 +37,8 @@ pub(crate) struct Checks {
     pub(crate) annotations: Vec<Condition>,
     pub(crate) leniency: Leniency,
     pub(crate) wording: Wording,
+    /// Whether the conditions are asked before anybody knows the namespace, which is null to them.
+    pub(crate) is_namespace_late: bool,
     /// Whether anything in it reads the namespace of the object.
     pub(crate) needs_namespace: bool,
 }
@@ -107,6 +112,7 @@ impl Checks {
             annotations: conditions(&self.annotations),
             leniency: self.leniency,
             wording: self.wording,
+            is_namespace_late: self.is_namespace_late,
             needs_namespace: false,
         }
         .finished()

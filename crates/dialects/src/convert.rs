@@ -2,8 +2,9 @@
 //!
 //! `decision` is what Kyverno itself makes a ValidatingAdmissionPolicy of, and `listed` how it writes what such a
 //! policy is about. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
-//! patterns and conditions. `policy` puts a rule together; `vap` and `vpol` write documents.
+//! patterns and conditions. `policy` puts a rule together of that and of its `checks`; `vap` and `vpol` write documents.
 
+mod checks;
 mod constraints;
 mod decision;
 pub(crate) mod expressions;

@@ -80,7 +80,8 @@ impl RuleIndex {
             }
         }
         positions.sort_unstable();
-        positions.into_iter().filter_map(|position| self.rules.get(position as usize)).collect()
+        let rules = positions.into_iter().filter_map(|position| self.rules.get(position as usize));
+        rules.filter(|rule| rule.scope.admits_kind(&request.kind.kind)).collect()
     }
 }
 

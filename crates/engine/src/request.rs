@@ -141,7 +141,7 @@ impl Request {
     /// Returns how a person names the object: `Kind namespace/name`.
     #[must_use]
     pub fn subject(&self) -> String {
-        let kind = if self.kind.kind.is_empty() { "object" } else { &self.kind.kind };
+        let kind = if self.kind.kind.is_empty() { "payload" } else { &self.kind.kind };
         let name = if self.name.is_empty() { "(no name)" } else { &self.name };
         match self.namespace.as_str() {
             "" => format!("{kind} {name}"),

@@ -20,6 +20,17 @@ pub struct RuleId {
     pub rule: Text,
 }
 
+impl RuleId {
+    /// Returns the name without the rule language: `policy/rule`, or `policy` for a document that is one rule.
+    #[must_use]
+    pub fn short(&self) -> String {
+        match self.rule.as_str() {
+            "" => self.policy.to_string(),
+            rule => format!("{}/{rule}", self.policy),
+        }
+    }
+}
+
 impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.dialect, self.policy)?;

@@ -17,6 +17,8 @@ pub struct Scope {
     pub namespaces: NamespaceScope,
     /// Which operations.
     pub operations: Operations,
+    /// Whether the rule is also about documents that are of no kind.
+    pub payloads: bool,
 }
 
 /// The kinds a rule can be about.
@@ -91,7 +93,7 @@ impl Scope {
     #[must_use]
     pub fn admits(&self, request: &Request) -> bool {
         let kind = match &self.kinds {
-            KindScope::Any => true,
+            KindScope::Any => self.admits_kind(&request.kind.kind),
             KindScope::Named(kinds) => kinds.contains(&request.kind.kind),
         };
         let namespace = match &self.namespaces {
@@ -99,5 +101,10 @@ impl Scope {
             NamespaceScope::Named(names) => names.contains(&request.namespace),
         };
         kind && namespace && self.operations.contains(request.operation)
+    }
+
+    /// Returns whether `kind` is one, or is none and the rule is about that too.
+    pub(crate) fn admits_kind(&self, kind: &Text) -> bool {
+        self.payloads || !kind.is_empty()
     }
 }

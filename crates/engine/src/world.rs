@@ -17,6 +17,8 @@ pub enum Query {
     Object(ObjectName),
     /// What the API server, or a service beside it, answers to a call.
     Api(ApiCall),
+    /// The whole response of a service to a call, whether it is a success or not: `statusCode` and `body`.
+    Http(ApiCall),
     /// What a registry says about an image, by its reference.
     Image(Text),
     /// An entry that the whole cluster shares, by its name.
@@ -80,7 +82,7 @@ impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Object(name) => name.fmt(f),
-            Self::Api(call) => write!(f, "`{} {}`", call.method, call.url),
+            Self::Api(call) | Self::Http(call) => write!(f, "`{} {}`", call.method, call.url),
             Self::Image(reference) => write!(f, "image `{reference}`"),
             Self::Shared(name) => write!(f, "global context entry `{name}`"),
         }

@@ -1,7 +1,9 @@
 //! What is asked about the object of a manifest, which is as a person wrote it and not as a cluster would store it.
 
+use std::path::Path;
+
 use kubewright_engine::{Operation, Request};
-use kubewright_value::{Map, Value};
+use kubewright_value::{Document, Map, Value};
 
 use crate::given::UserInfo;
 
@@ -9,6 +11,20 @@ use crate::given::UserInfo;
 pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> Request {
     let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
     change_operation(&mut request, operation);
+    user.place(&mut request);
+    request
+}
+
+/// Returns whether `document` is of no kind.
+pub(crate) fn is_payload(document: &Document) -> bool {
+    document.value.get("kind").and_then(Value::as_str).is_none_or(str::is_empty)
+}
+
+/// Returns the request of `user` about a document that is of no kind, which is called as its file is.
+pub(crate) fn of_payload(document: &Document, user: &UserInfo) -> Request {
+    let mut request = Request::for_object(document.value.clone(), Operation::Create, "");
+    let file = Path::new(&document.source.name).file_name().unwrap_or_default();
+    request.name = file.to_string_lossy().as_ref().into();
     user.place(&mut request);
     request
 }

@@ -132,6 +132,9 @@ pub(crate) struct Counts {
 impl Question<'_> {
     /// Returns the request that `document` stands for.
     pub(crate) fn request(&self, document: &Document) -> Request {
+        if request::is_payload(document) {
+            return request::of_payload(document, self.user);
+        }
         let mut request = request::of(&document.value, self.operation, self.namespace, self.user);
         let values = self.world.values();
         if let Some(operation) = values.operation(None, &request.name) {

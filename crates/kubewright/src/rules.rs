@@ -65,20 +65,31 @@ pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
     objects.into_iter().filter(kubewright_dialects::is_exception).collect()
 }
 
-/// Returns the rules of `rules` that are called by one of `names`; all of them when there are no names.
+/// Returns the rules of `rules` that are called by one of `names`, or are of the policy that is; all of them when there
+/// are no names.
 ///
 /// # Errors
 /// When a name fits no rule.
 pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Failure> {
+    let mut is_chosen = vec![names.is_empty(); rules.len()];
     for name in names {
-        if !rules.iter().any(|rule| is_called(&rule.id, name)) {
+        let mut chosen: Vec<bool> = rules.iter().map(|rule| is_called(&rule.id, name)).collect();
+        if !chosen.contains(&true) {
+            chosen = rules.iter().map(|rule| is_of_policy(&rule.id, name)).collect();
+        }
+        if !chosen.contains(&true) {
             return Err(unknown(name, rules.iter().map(|rule| &*rule.id)));
         }
+        is_chosen.iter_mut().zip(chosen).for_each(|(known, chosen)| *known |= chosen);
     }
-    Ok(rules
-        .into_iter()
-        .filter(|rule| names.is_empty() || names.iter().any(|name| is_called(&rule.id, name)))
-        .collect())
+    Ok(rules.into_iter().zip(is_chosen).filter(|(_, is_chosen)| *is_chosen).map(|(rule, _)| rule).collect())
+}
+
+/// Returns whether `name` is that of the rule's policy, perhaps with the rule language before it.
+pub(crate) fn is_of_policy(id: &RuleId, name: &str) -> bool {
+    !id.policy.is_empty()
+        && (name == id.policy
+            || name.strip_prefix(id.dialect).and_then(|rest| rest.strip_prefix('/')) == Some(&id.policy))
 }
 
 /// Returns whether `name` is the rule's full id, `policy/rule` or `rule`, or that of the rule it was made from.
@@ -92,9 +103,7 @@ pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
 
 /// Returns the name nearest to `name`, in the same form.
 pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
-    let names: Vec<String> = ids
-        .flat_map(|id| [id.rule.to_string(), format!("{}/{}", id.policy, id.rule), id.to_string()])
-        .collect();
+    let names: Vec<String> = ids.flat_map(|id| [id.rule.to_string(), id.short(), id.to_string()]).collect();
     nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 

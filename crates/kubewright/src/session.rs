@@ -6,7 +6,7 @@ use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
-use crate::load::{self, Input};
+use crate::load::{self, Input, Wanted};
 use crate::output::{Needs, Paint, Tally, snippet, tell};
 use crate::review::Question;
 use crate::rules;
@@ -69,6 +69,11 @@ impl Session {
         })
     }
 
+    /// Returns what the rules are about.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted::by(&self.engine)
+    }
+
     /// Returns the question to ask about every object.
     pub(crate) fn question(&self, needs: Needs) -> Question<'_> {
         Question {
@@ -91,7 +96,7 @@ pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diag
     let documents = load::documents(&found.inputs, diagnostics);
     let mut answers = Answers::default();
     let objects = given::objects(documents, &mut answers, diagnostics);
-    GivenWorld::new(objects, answers, values)
+    GivenWorld::new(objects, answers, values).alone(paths.is_empty())
 }
 
 fn values(objects: &ObjectArguments, diagnostics: &mut Vec<Diagnostic>) -> Values {

@@ -5,6 +5,8 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
 
+#[path = "cli/admission.rs"]
+mod admission;
 #[path = "cli/convert.rs"]
 mod convert;
 #[path = "cli/kyverno.rs"]

@@ -20,7 +20,8 @@ const CONTROLLERS: [(&str, &str, Workload); 6] = [
 /// A policy for controllers.
 pub(super) struct Generated {
     pub(super) name: &'static str,
-    pub(super) workload: Workload,
+    /// Nothing for controllers of which nobody knows where they describe Pods.
+    pub(super) workload: Option<Workload>,
     pub(super) constraints: Constraints,
 }
 
@@ -36,29 +37,21 @@ pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
     let Some((constraints, operations)) = policy.constraints.as_ref().and_then(about_pods) else {
         return Vec::new();
     };
-    let wanted = |name: &str| match &settings.controllers {
-        None => true,
-        Some(names) => names.iter().any(|one| one.value == name),
+    let names: Vec<&str> = match &settings.controllers {
+        None => CONTROLLERS.iter().map(|(name, ..)| *name).collect(),
+        Some(names) => names.iter().map(|name| name.value.as_str()).collect(),
     };
     let mut generated = Vec::new();
-    for (name, workload) in
-        [("autogen-defaults", Workload::Template), ("autogen-cronjobs", Workload::CronJob)]
-    {
-        let mut rules: Vec<ResourceRule> = Vec::new();
-        let controllers = CONTROLLERS.iter().filter(|(name, _, of)| *of == workload && wanted(name));
-        for (resource, group, _) in controllers {
-            let resource = Placed { value: Text::new(resource), path: constraints.path.clone() };
-            match rules.iter_mut().find(|rule| rule.groups.iter().any(|known| known == group)) {
-                Some(rule) => rule.resources.push(resource),
-                None => rules.push(ResourceRule {
-                    groups: vec![Text::new(group)],
-                    versions: vec!["v1".into()],
-                    resources: vec![resource],
-                    operations,
-                    ..ResourceRule::default()
-                }),
-            }
-        }
+    for (name, workload) in [
+        ("autogen-defaults", Some(Workload::Template)),
+        ("autogen-cronjobs", Some(Workload::CronJob)),
+        ("autogen-extract", None),
+    ] {
+        let controllers = names.iter().filter_map(|name| controller(name));
+        let rules: Vec<ResourceRule> = controllers
+            .filter(|controller| controller.workload == workload)
+            .map(|controller| controller.rule(constraints, operations))
+            .collect();
         if !rules.is_empty() {
             let constraints = Constraints { rules, ..constraints.clone() };
             generated.push(Generated { name, workload, constraints });
@@ -70,19 +63,53 @@ pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
 /// Returns the names of controllers that mean nothing.
 pub(super) fn unknown(settings: &Settings) -> Vec<Unknown> {
     let names = settings.controllers.iter().flatten();
-    names.filter_map(|name| unknown_name(name)).collect()
+    names.filter_map(unknown_name).collect()
 }
 
 fn unknown_name(name: &Placed<Text>) -> Option<Unknown> {
-    let known = || CONTROLLERS.iter().map(|(name, ..)| *name);
-    if known().any(|known| known == name.value) {
+    if controller(&name.value).is_some() {
         return None;
     }
+    let known = || CONTROLLERS.iter().map(|(name, ..)| *name);
     let help = match nearest(&name.value, known()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known: {}", known().collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "known: {}; write others as `resource.version.group`, such as `jobsets.v1alpha2.jobset.x-k8s.io`",
+            known().collect::<Vec<_>>().join(", ")
+        ),
     };
     Some(Unknown { message: format!("`{}` is no controller", name.value), help, path: name.path.clone() })
+}
+
+/// What makes Pods.
+struct Controller<'n> {
+    group: &'n str,
+    version: &'n str,
+    resource: &'n str,
+    workload: Option<Workload>,
+}
+
+/// Returns the controller called `name`: one of those that everybody knows, or `resource.version.group`.
+fn controller(name: &str) -> Option<Controller<'_>> {
+    if let Some((_, group, workload)) = CONTROLLERS.iter().find(|(known, ..)| *known == name) {
+        return Some(Controller { group, version: "v1", resource: name, workload: Some(*workload) });
+    }
+    let (resource, rest) = name.split_once('.')?;
+    let (version, group) = rest.split_once('.')?;
+    let is_full = [resource, version, group].iter().all(|part| !part.is_empty());
+    is_full.then_some(Controller { group, version, resource, workload: None })
+}
+
+impl Controller<'_> {
+    fn rule(&self, constraints: &Constraints, operations: Operations) -> ResourceRule {
+        ResourceRule {
+            groups: vec![self.group.into()],
+            versions: vec![self.version.into()],
+            resources: vec![Placed { value: self.resource.into(), path: constraints.path.clone() }],
+            operations,
+            ..ResourceRule::default()
+        }
+    }
 }
 
 /// Returns the constraints, and the operations, of a policy about Pods and nothing but Pods, however they are called.

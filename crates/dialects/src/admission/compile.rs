@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId};
+use kubewright_engine::{
+    About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId, Scope, nearest,
+};
+use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
+use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text};
 
 use super::evaluate::{Judge, Surroundings};
 use super::exceptions::Exception;
 use super::matching::Matcher;
 use super::source::{self, Actions, Binding, Mode, Policy, Settings};
-use super::{Native, Policies, autogen, diagnostics as code};
+use super::{Native, Policies, autogen, check, diagnostics as code};
 use crate::cel::source::NamedExpression;
 use crate::cel::{Checks, Compiler, Environments, Given, Leniency, Params, Wording};
 use crate::fields::Placed;
@@ -22,6 +26,8 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
     let mut draft =
         Draft { dialect: Native::NAME, document: Arc::new(document.clone()), policy, diagnostics };
     draft.check();
+    let wrong = check::wording(&draft.policy, document);
+    draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
     let checks = draft.checks(environments, given, Wording::ApiServer);
     let bindings = draft.bindings(beside);
@@ -53,8 +59,19 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
     if settings.mode == Mode::Kubernetes {
         draft.check();
     }
-    let given = Given { namespace: true, ..Given::default() };
-    let checks = draft.checks(environments, given, Wording::Policy);
+    let environments = match (settings.mode, &draft.policy.namespace) {
+        (Mode::Http, _) => &environments.http(),
+        (Mode::Envoy, _) => &environments.envoy(),
+        (_, Some(namespace)) => &environments.within(namespace),
+        (_, None) => environments,
+    };
+    let checks = match settings.mode {
+        Mode::Kubernetes | Mode::Json => {
+            draft.checks(environments, Given { namespace: true, ..Given::default() }, Wording::Policy)
+        }
+        Mode::Http => draft.responses(environments, HTTP_RESPONSE_TYPE),
+        Mode::Envoy => draft.responses(environments, ENVOY_RESPONSE_TYPE),
+    };
     let kind = super::field(document, "kind");
     let excused: Vec<Exception> = exceptions
         .iter()
@@ -65,6 +82,7 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         actions: settings.actions,
         exceptions: excused.clone(),
         mode: Some(settings.mode),
+        inputs: environments.inputs,
         occasions: Occasions { admission: settings.is_admission, background: settings.is_background },
         ..Parts::default()
     };
@@ -73,7 +91,12 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         draft.controllers(&settings);
         for generated in autogen::generate(&draft.policy, &settings) {
             let matcher = Some(Matcher::compile(&generated.constraints));
-            let parts = Parts { matcher, workload: Some(generated.workload), ..parts() };
+            let parts = Parts {
+                matcher,
+                workload: generated.workload,
+                looks_for_pods: generated.workload.is_none(),
+                ..parts()
+            };
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
@@ -87,11 +110,17 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
         let (binding, wrong) = source::read_binding(document);
         diagnostics.extend(wrong);
         let Some(binding) = binding else { continue };
+        let constraints = binding.constraints.iter();
+        diagnostics.extend(constraints.flat_map(|one| check::constraints(one, None, document)));
         let is_it = |rule: &Rule| rule.id.dialect == Native::NAME && rule.id.policy == binding.policy.value;
         if !rules.iter().any(is_it) {
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
             let location = document.locate(&binding.policy.path);
-            let help = "load the ValidatingAdmissionPolicy beside it";
+            let policies = rules.iter().filter(|rule| rule.id.dialect == Native::NAME);
+            let help = match nearest(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
+            };
             diagnostics.push(Diagnostic::new(&code::BINDS_NOTHING, message, location).help(help));
         }
     }
@@ -119,6 +148,8 @@ struct Parts {
     /// Nothing for a policy of the API server.
     mode: Option<Mode>,
     workload: Option<Workload>,
+    looks_for_pods: bool,
+    inputs: Inputs,
     occasions: Occasions,
 }
 
@@ -130,6 +161,10 @@ impl Draft {
             let message = "the policy does not say which resources it is about".to_owned();
             let help = "give `matchConstraints.resourceRules`";
             self.report(&code::NO_CONSTRAINTS, message, help);
+        }
+        if let Some(constraints) = &self.policy.constraints {
+            let home = self.policy.namespace.as_ref();
+            self.diagnostics.extend(check::constraints(constraints, home, &self.document));
         }
     }
 
@@ -153,9 +188,29 @@ impl Draft {
                 (Wording::Policy, false) => Leniency::Conditions,
             },
             wording,
+            is_namespace_late: wording == Wording::ApiServer,
             ..Checks::default()
         };
-        compiler.unused(&policy.variables);
+        self.finish(compiler);
+        checks
+    }
+
+    /// Returns what answers requests with answers of `kind`.
+    fn responses(&mut self, environments: &Environments, kind: Kind) -> Checks {
+        let policy = &self.policy;
+        let mut compiler = Compiler::new(&[]);
+        let mut environment = environments.environment(Given::default());
+        let conditions = compiler.conditions(&policy.conditions, &environment);
+        let variables = compiler.variables(&policy.variables, &mut [&mut environment]);
+        let leniency = if policy.is_fail_closed { Leniency::None } else { Leniency::Everything };
+        let assertions = compiler.responses(&policy.validations, &environment, kind);
+        self.finish(compiler);
+        Checks { conditions, variables, assertions, leniency, ..Checks::default() }
+    }
+
+    /// Reports what is wrong with the expressions of a policy.
+    fn finish(&mut self, mut compiler: Compiler<'_>) {
+        compiler.unused(&self.policy.variables);
         let problems = compiler.problems;
         let document = Arc::clone(&self.document);
         self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(&document)));
@@ -170,7 +225,6 @@ impl Draft {
             let location = document.locate(&name.path);
             self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_NAME, message, location));
         }
-        checks
     }
 
     fn bindings(&mut self, beside: &[Document]) -> Vec<Binding> {
@@ -219,7 +273,8 @@ impl Draft {
         let broken = self.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         let scope = match (&matcher, parts.mode) {
             (Some(matcher), None | Some(Mode::Kubernetes)) => matcher.scope(policy.namespace.as_ref()),
-            _ => kubewright_engine::Scope::default(),
+            (_, None | Some(Mode::Kubernetes)) => Scope::default(),
+            _ => Scope { payloads: true, ..Scope::default() },
         };
         let judge = Judge {
             document: Arc::clone(&self.document),
@@ -229,10 +284,13 @@ impl Draft {
             params: parts.params,
             exceptions: parts.exceptions,
             actions: parts.actions,
+            inputs: parts.inputs,
+            is_scored: policy.is_scored,
             surroundings: match parts.mode {
                 None => Surroundings::ApiServer,
                 Some(mode) => Surroundings::Policy(mode),
             },
+            looks_for_pods: parts.looks_for_pods,
             broken: broken
                 .map(|diagnostic| format!("the policy is not valid: {}", diagnostic.message).into()),
         };
@@ -249,7 +307,7 @@ impl Draft {
                 properties: Vec::new(),
                 emits_warning: parts.actions.warns,
             }),
-            refuses_on_error: policy.is_fail_closed,
+            refuses_on_error: policy.is_fail_closed && parts.actions.denies,
             is_exclusive: false,
             occasions: parts.occasions,
             location: self.document.locate(&policy.name.path),

@@ -3,13 +3,17 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, RequestProgram};
+use kubewright_engine::{
+    Applies, Branch, Effect, EvalError, Evaluation, GroupVersionKind, Memory, RequestProgram,
+};
+use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::exceptions::{Exception, Excused, excused};
+use super::exceptions::{Exception, Excused, Reported, excused};
+use super::extract;
 use super::matching::Matcher;
 use super::source::{Actions, Mode};
-use crate::cel::{Checks, Finding, Params, Subject, Violation};
+use crate::cel::{Checks, Finding, Form, Leniency, Params, Response, Subject, Violation};
 use crate::notes::Notes;
 use crate::trace;
 
@@ -29,6 +33,11 @@ pub(super) struct Judge {
     pub(super) exceptions: Vec<Exception>,
     pub(super) actions: Actions,
     pub(super) surroundings: Surroundings,
+    /// Whether what is judged are the Pods that an object describes somewhere.
+    pub(super) looks_for_pods: bool,
+    pub(super) inputs: Inputs,
+    /// Whether a violation is a failure; otherwise it is a warning.
+    pub(super) is_scored: bool,
     /// Why it cannot run.
     pub(super) broken: Option<Text>,
 }
@@ -44,10 +53,15 @@ impl RequestProgram for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.surroundings {
             Surroundings::Policy(Mode::Json) => return Ok(Applies::Yes),
-            Surroundings::Policy(Mode::Http | Mode::Envoy) if !evaluation.request.kind.kind.is_empty() => {
-                return Ok(Applies::Outside("the policy is about requests over HTTP".into()));
+            Surroundings::Policy(Mode::Http) => {
+                return Ok(about(is_request(object, &ENVOY_FIELDS), "requests over HTTP"));
             }
-            Surroundings::Policy(Mode::Http | Mode::Envoy) => return Ok(Applies::Yes),
+            Surroundings::Policy(Mode::Envoy) => {
+                return Ok(about(is_request(object, &HTTP_FIELDS), "requests of Envoy"));
+            }
+            Surroundings::ApiServer if is_policy(&evaluation.request.kind) => {
+                return Ok(Applies::Outside("the API server asks no policy about policies".into()));
+            }
             Surroundings::ApiServer | Surroundings::Policy(Mode::Kubernetes) => {}
         }
         let Some(matcher) = &self.matcher else {
@@ -85,32 +99,123 @@ impl Judge {
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<Effect, EvalError> {
-        let allowed = match excused(&self.exceptions, object, evaluation, notes)? {
-            Excused::Wholly { is_pass, keys } => return Ok(exempt(is_pass, keys)),
+        let found = match self.looks_for_pods {
+            true => self.pods(object, evaluation, notes)?,
+            false => self.one(object, evaluation, notes)?,
+        };
+        Ok(match found {
+            Found::Excused(reported) => exempt(reported),
+            Found::Effect(Effect::Fail { message, path, is_refusal, location, .. }) if !self.is_scored => {
+                Effect::Warn { message, path, is_refusal, location }
+            }
+            Found::Effect(effect) => effect,
+        })
+    }
+
+    /// Judges the Pods that `object` describes. One that is not as it should be decides; one that is excused does not
+    /// excuse the others.
+    fn pods(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Found, EvalError> {
+        let request = evaluation.request;
+        let templates = extract::templates(object, evaluation.budget)?;
+        let old = extract::templates(&request.old_object, evaluation.budget)?;
+        if templates.is_empty() {
+            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let kind = format!("{}/{}", text("apiVersion"), text("kind"));
+            return Err(EvalError::new(format!("extraction mode: no pod template found in {kind}")));
+        }
+        let (mut passed, mut excused) = (None, None::<Reported>);
+        for template in &templates {
+            let before = old.iter().find(|old| old.path == template.path);
+            let request = template.request(request, before);
+            let memory = Memory::default();
+            let Evaluation { world, budget, tracer, .. } = evaluation;
+            let mut evaluation = Evaluation::new(&request, *world, budget, tracer, &memory);
+            let found = self.one(&request.object, &mut evaluation, notes);
+            match found.map_err(|error| error_at(error, &template.place()))? {
+                Found::Excused(reported) => excused.get_or_insert_default().add(reported),
+                Found::Effect(Effect::Fail { message, path, is_refusal, location, denial }) => {
+                    let message = format!("{message} (pod template at {})", template.place());
+                    let path = template.path.iter().cloned().chain(path).collect();
+                    let fail = Effect::Fail { message, path, is_refusal, location, denial };
+                    return Ok(Found::Effect(fail));
+                }
+                Found::Effect(effect @ Effect::Pass(_)) => passed = Some(Found::Effect(effect)),
+                Found::Effect(_) => {}
+            }
+        }
+        let excused = excused.map(Found::Excused);
+        Ok(passed.or(excused).unwrap_or_else(|| Found::Effect(skip("skip"))))
+    }
+
+    fn one(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Found, EvalError> {
+        let spent = Cell::new(0);
+        let form = match self.surroundings {
+            Surroundings::Policy(Mode::Http) => Form::Http,
+            Surroundings::Policy(Mode::Envoy) => Form::Envoy,
+            Surroundings::Policy(Mode::Json) => Form::Payload,
+            Surroundings::Policy(Mode::Kubernetes) | Surroundings::ApiServer => Form::Plain,
+        };
+        let subject = Subject { form, ..Subject::of(object, LISTS, &spent) };
+        let is_lenient = self.checks.leniency != Leniency::None;
+        let allowed = match excused(&self.exceptions, is_lenient, &subject, evaluation, notes)? {
+            Excused::Wholly(reported) => return Ok(Found::Excused(reported)),
             Excused::Partly(allowed) => allowed,
         };
-        let spent = Cell::new(0);
-        let subject = Subject { exceptions: &allowed, ..Subject::of(object, LISTS, &spent) };
+        let subject = Subject { exceptions: &allowed, inputs: self.inputs, ..subject };
+        if matches!(form, Form::Http | Form::Envoy) {
+            return self.answer(self.checks.respond(&subject, evaluation, notes)).map(Found::Effect);
+        }
         let Some(params) = &self.params else {
-            return self.effect(self.checks.judge(&subject, evaluation, notes));
+            return self.effect(self.checks.judge(&subject, evaluation, notes)).map(Found::Effect);
         };
         let world = evaluation.world;
         let found = params.find(&evaluation.request.namespace, world, evaluation.budget)?;
         let mut effect = Effect::Pass(Text::default());
         for params in &found {
-            let subject = Subject { params, exceptions: &allowed, ..Subject::of(object, LISTS, &spent) };
+            let subject = Subject { params, ..subject };
             effect = self.effect(self.checks.judge(&subject, evaluation, notes))?;
             if let Effect::Fail { .. } = effect {
                 break;
             }
         }
-        Ok(effect)
+        Ok(Found::Effect(effect))
+    }
+
+    fn answer(&self, response: Response) -> Result<Effect, EvalError> {
+        Ok(match response {
+            Response::None => skip("request does not match"),
+            Response::Given(answer, _) if answer.is_allowed => Effect::Pass("request allowed".into()),
+            Response::Given(answer, at) => Effect::Fail {
+                is_refusal: self.actions.denies,
+                location: Some(self.document.locate(&at)),
+                message: match self.surroundings {
+                    Surroundings::Policy(Mode::Envoy) => {
+                        format!("request denied with status code {}", answer.status)
+                    }
+                    _ => format!("request denied, reason: {}", answer.reason),
+                },
+                path: Vec::new(),
+                denial: None,
+            },
+            Response::Failed(message) => return Err(EvalError::new(message)),
+            Response::Error(error) => return Err(error),
+        })
     }
 
     fn effect(&self, finding: Finding) -> Result<Effect, EvalError> {
         let is_native = self.surroundings == Surroundings::ApiServer;
         Ok(match finding {
-            Finding::Holds(_) => Effect::Pass(if is_native { Text::default() } else { "success".into() }),
+            Finding::Holds => Effect::Pass(if is_native { Text::default() } else { "success".into() }),
             Finding::NotAsked if is_native => skip("match conditions aren't met"),
             Finding::NotAsked => skip("skip"),
             Finding::Violated(Violation { message, path, at, .. }) => Effect::Fail {
@@ -126,7 +231,44 @@ impl Judge {
     }
 }
 
-fn exempt(is_pass: bool, exceptions: Vec<Text>) -> Effect {
+/// What the attributes of a request have that Envoy asks about, and of no other.
+const ENVOY_FIELDS: [&str; 3] = ["request", "source", "destination"];
+
+/// What the attributes of a request over HTTP have, and of no other.
+const HTTP_FIELDS: [&str; 8] = ["method", "path", "host", "header", "query", "scheme", "protocol", "body"];
+
+fn about(is_about: bool, what: &str) -> Applies {
+    match is_about {
+        true => Applies::Yes,
+        false => Applies::Outside(format!("the policy is about {what}").into()),
+    }
+}
+
+/// Returns whether an object, which is of no kind, is a request that is not of the sort with the fields `others`.
+fn is_request(object: &Value, others: &[&str]) -> bool {
+    let attributes = object.get("attributes").and_then(Value::as_object);
+    object.get("kind").is_none()
+        && attributes.is_some_and(|found| !others.iter().any(|field| found.get(field).is_some()))
+}
+
+/// Nobody shall be locked out by a policy.
+fn is_policy(kind: &GroupVersionKind) -> bool {
+    let names = ["Validating", "Mutating"].map(|name| kind.kind.strip_prefix(name));
+    kind.group == "admissionregistration.k8s.io"
+        && names
+            .into_iter()
+            .flatten()
+            .any(|name| ["AdmissionPolicy", "AdmissionPolicyBinding"].contains(&name))
+}
+
+/// What came of one object.
+enum Found {
+    Excused(Reported),
+    Effect(Effect),
+}
+
+fn exempt(reported: Reported) -> Effect {
+    let Reported { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {
         true => Effect::Pass(format!("rule is passed due to policy exception: {keys}").into()),
@@ -137,6 +279,14 @@ fn exempt(is_pass: bool, exceptions: Vec<Text>) -> Effect {
     }
 }
 
+fn error_at(mut error: EvalError, place: &str) -> EvalError {
+    error.message.push_str(&format!(" (pod template at {place})"));
+    error
+}
+
 fn skip(message: &str) -> Effect {
     Effect::Skip { message: message.into(), exceptions: Vec::new() }
 }
+
+#[cfg(test)]
+mod tests;

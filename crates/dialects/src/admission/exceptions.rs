@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
-use kubewright_lang::cel::Timestamp;
+use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::diagnostics as code;
@@ -24,14 +24,24 @@ pub(super) struct Exception {
     values: Vec<Text>,
     is_pass: bool,
     priority: i64,
+    inputs: Inputs,
 }
 
 /// What exceptions lead to for one object.
 pub(super) enum Excused {
     /// The policy is not asked.
-    Wholly { is_pass: bool, keys: Vec<Text> },
+    Wholly(Reported),
     /// The policy is asked, and its expressions read what is allowed.
     Partly(Value),
+}
+
+/// How exceptions are reported.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    pub(super) keys: Vec<Text>,
+    /// The highest one.
+    priority: Option<i64>,
+    pub(super) is_pass: bool,
 }
 
 /// What is allowed where there are no exceptions.
@@ -86,7 +96,8 @@ fn compile(
     }
     let source::Exception { key, policies, images, values, is_pass, priority, .. } = exception;
     let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
-    (Some(Exception { key, policies, conditions, images, values, is_pass, priority }), diagnostics)
+    let inputs = environments.inputs;
+    (Some(Exception { key, policies, conditions, images, values, is_pass, priority, inputs }), diagnostics)
 }
 
 /// Without a clock nothing ends.
@@ -116,41 +127,59 @@ impl Exception {
     }
 }
 
-/// Returns what `exceptions` lead to for `object`. One that fails makes no exception.
+/// Returns what `exceptions` lead to for the object of `subject`. Conditions that fail are an error, unless the policy
+/// `is_lenient` or the object is excused already.
 pub(super) fn excused(
     exceptions: &[Exception],
-    object: &Value,
+    is_lenient: bool,
+    subject: &Subject<'_>,
     evaluation: &Evaluation<'_>,
     notes: &mut Notes,
 ) -> Result<Excused, EvalError> {
-    let mut whole: Option<(i64, bool)> = None;
-    let (mut keys, mut images, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_whole = false;
+    let mut reported = Reported::default();
+    let (mut images, mut values) = (Vec::new(), Vec::new());
     for exception in exceptions {
         let spent = Cell::new(0);
-        let subject = Subject::of(object, ("exception", ""), &spent);
+        let subject = Subject {
+            form: subject.form,
+            inputs: exception.inputs,
+            ..Subject::of(subject.object, ("exception", ""), &spent)
+        };
         match are_met(&exception.conditions, &subject, evaluation, notes) {
             Asked::Met => {}
             Asked::NotMet => continue,
+            Asked::Failed(_) | Asked::Error(_) if is_whole => continue,
+            Asked::Failed(_) if is_lenient => continue,
             Asked::Failed(message) => {
                 return Err(EvalError::new(format!("exception {}: {message}", exception.key)));
             }
             Asked::Error(error) => return Err(error),
         }
-        keys.push(exception.key.clone());
-        if exception.images.is_empty() && exception.values.is_empty() {
-            let is_first = whole.is_none_or(|(priority, _)| exception.priority > priority);
-            if is_first {
-                whole = Some((exception.priority, exception.is_pass));
-            }
-        }
+        reported.add(Reported {
+            keys: vec![exception.key.clone()],
+            priority: Some(exception.priority),
+            is_pass: exception.is_pass,
+        });
+        is_whole |= exception.images.is_empty() && exception.values.is_empty();
         images.extend(exception.images.iter().cloned());
         values.extend(exception.values.iter().cloned());
     }
-    Ok(match whole {
-        Some((_, is_pass)) => Excused::Wholly { is_pass, keys },
-        None if images.is_empty() && values.is_empty() => Excused::Partly(NOTHING.clone()),
-        None => Excused::Partly(allowed(images, values)),
+    Ok(match is_whole {
+        true => Excused::Wholly(reported),
+        false if images.is_empty() && values.is_empty() => Excused::Partly(NOTHING.clone()),
+        false => Excused::Partly(allowed(images, values)),
     })
+}
+
+impl Reported {
+    /// Adds what comes later, which decides what is reported when its priority is higher.
+    pub(super) fn add(&mut self, other: Self) {
+        if other.priority > self.priority {
+            (self.priority, self.is_pass) = (other.priority, other.is_pass);
+        }
+        self.keys.extend(other.keys);
+    }
 }
 
 /// Returns what the variable `exceptions` is.

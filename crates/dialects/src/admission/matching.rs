@@ -67,7 +67,8 @@ impl Matcher {
             Some(home) => NamespaceScope::Named(vec![home.clone()]),
             None => NamespaceScope::Any,
         };
-        Scope { kinds: kinds(&self.rules).map_or(KindScope::Any, KindScope::Named), namespaces, operations }
+        let kinds = kinds(&self.rules).map_or(KindScope::Any, KindScope::Named);
+        Scope { kinds, namespaces, operations, payloads: false }
     }
 }
 

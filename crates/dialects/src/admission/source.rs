@@ -25,6 +25,8 @@ pub(super) struct Policy {
     pub(super) namespace: Option<Text>,
     pub(super) severity: Text,
     pub(super) category: Text,
+    /// `policies.kyverno.io/scored` is not `"false"`.
+    pub(super) is_scored: bool,
     /// Nothing where the policy does not say what it is about.
     pub(super) constraints: Option<Constraints>,
     pub(super) conditions: Vec<NamedExpression>,

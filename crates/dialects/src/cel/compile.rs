@@ -2,13 +2,18 @@
 
 use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_lang::cel::{CompileError, CompileErrorKind, Environment, Kind, Program, Read};
+use kubewright_lang::cel::{
+    Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read,
+};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
 use super::source::{NamedExpression, Validation};
 use super::{Assertion, Condition, Expression, Variable, environment};
 use crate::fields::{Placed, within};
+
+/// What may be spent on finding out whether an expression always has the same result.
+const CONSTANT_LIMIT: u64 = 10_000;
 
 /// What is wrong with an expression, or probably so.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub(crate) struct Compiler<'k> {
     pub(crate) problems: Vec<Problem>,
     /// The variables that something reads.
     read: Vec<String>,
+    /// Whether there is something that must hold first.
+    has_conditions: bool,
     /// The kinds that the policy is about, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
 }
@@ -50,7 +57,7 @@ pub(crate) struct Compiler<'k> {
 impl<'k> Compiler<'k> {
     /// Returns a compiler of expressions about objects of `kinds`.
     pub(crate) fn new(kinds: &'k [&'k str]) -> Self {
-        Self { problems: Vec::new(), read: Vec::new(), kinds }
+        Self { problems: Vec::new(), read: Vec::new(), has_conditions: false, kinds }
     }
 
     /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.
@@ -82,7 +89,12 @@ impl<'k> Compiler<'k> {
     ) -> Vec<Assertion> {
         let mut assertions = Vec::with_capacity(list.len());
         for one in list {
-            let expression = self.condition(&one.expression, environment);
+            // That nothing is allowed is a rule too, where conditions say for what.
+            let refuses_all = self.has_conditions && one.expression.value.trim() == "false";
+            let expression = match refuses_all {
+                true => self.expression(&one.expression, environment, &[Kind::Bool]),
+                false => self.condition(&one.expression, environment),
+            };
             let message_expression =
                 one.message_expression.as_ref().and_then(|text| self.message(text, for_messages));
             let Some(expression) = expression else { continue };
@@ -104,6 +116,23 @@ impl<'k> Compiler<'k> {
         assertions
     }
 
+    /// Compiles what answers requests, with an answer of `kind` or with null.
+    pub(crate) fn responses(
+        &mut self,
+        list: &[Validation],
+        environment: &Environment,
+        kind: Kind,
+    ) -> Vec<Assertion> {
+        let mut responses = Vec::with_capacity(list.len());
+        for one in list {
+            if let Some(expression) = self.expression(&one.expression, environment, &[kind, Kind::Null]) {
+                let (message, message_expression, about) = (String::new(), None, Vec::new());
+                responses.push(Assertion { expression, message, message_expression, about });
+            }
+        }
+        responses
+    }
+
     /// Compiles what is said beside a decision.
     pub(crate) fn annotations(
         &mut self,
@@ -115,6 +144,11 @@ impl<'k> Compiler<'k> {
             if let Some(expression) =
                 self.expression(&one.expression, environment, &[Kind::String, Kind::Null])
             {
+                if expression.program.result_type().kind == Kind::Any {
+                    let message = "the expression must give text or `null`, and may give anything".to_owned();
+                    let help = "write `string(...)` around it";
+                    self.problems.push(Problem::about(&code::CEL_TYPE, &one.expression.path, message, help));
+                }
                 annotations.push(Condition { name: one.name.value.clone(), expression });
             }
         }
@@ -140,6 +174,7 @@ impl<'k> Compiler<'k> {
         list: &[NamedExpression],
         environment: &Environment,
     ) -> Vec<Condition> {
+        self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.condition(&one.expression, environment) {
@@ -157,7 +192,7 @@ impl<'k> Compiler<'k> {
             let help = "compare it with something, such as `== true`";
             self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
         }
-        if expression.program.names().next().is_none() {
+        if is_constant(&expression.program) {
             let message = "the expression reads nothing, and always has the same result".to_owned();
             let help = "ask about `object`, `oldObject` or `request`";
             self.problems.push(Problem::about(&code::CONSTANT_CEL, &text.path, message, help));
@@ -265,6 +300,12 @@ impl<'k> Compiler<'k> {
             }
         }
     }
+}
+
+/// What asks the world, or for the time, has no result without them.
+fn is_constant(program: &Program) -> bool {
+    let mut cost = Cost::new(CONSTANT_LIMIT);
+    program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
 }
 
 fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) -> Problem {

@@ -1,7 +1,7 @@
 //! What the expressions of a rule may use.
 
 use kubewright_lang::cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
-use kubewright_lang::cel::{ANY, Environment, Kind, Type};
+use kubewright_lang::cel::{ANY, Environment, Inputs, Kind, Type};
 use kubewright_value::Text;
 
 use crate::Options;
@@ -11,6 +11,8 @@ use crate::Options;
 pub(crate) struct Environments {
     /// What all of them have.
     base: Environment,
+    /// What no function can know by itself.
+    pub(crate) inputs: Inputs,
 }
 
 /// What an expression may read besides the object and the request.
@@ -28,15 +30,34 @@ impl Environments {
     }
 
     /// Returns what ValidatingPolicies give expressions.
-    pub(crate) fn policies(_options: &Options) -> Self {
-        let environments = Self::admission();
-        Self { base: environments.base.variable_of("exceptions", Type::of(Kind::Map)) }
+    pub(crate) fn policies(options: &Options) -> Self {
+        let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+        Self { inputs, ..Self::of(Environment::policy()) }.with_exceptions()
+    }
+
+    /// Returns what a policy gives expressions that sees the objects of `namespace` only.
+    pub(crate) fn within(&self, namespace: &Text) -> Self {
+        Self { inputs: self.inputs, ..Self::of(Environment::policy_in(namespace.clone())) }.with_exceptions()
+    }
+
+    /// Returns what a policy gives expressions that answers requests over HTTP.
+    pub(crate) fn http(&self) -> Self {
+        Self { base: Environment::http_check(), inputs: self.inputs }
+    }
+
+    /// Returns what a policy gives expressions that answers requests of Envoy.
+    pub(crate) fn envoy(&self) -> Self {
+        Self { base: Environment::envoy_check(), inputs: self.inputs }
     }
 
     /// Returns what `base` gives, and the request.
     pub(crate) fn of(base: Environment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", Type::of(Kind::Map));
-        Self { base }
+        Self { base, inputs: Inputs::default() }
+    }
+
+    fn with_exceptions(self) -> Self {
+        Self { base: self.base.variable_of("exceptions", Type::of(Kind::Map)), ..self }
     }
 
     pub(crate) fn environment(&self, given: Given) -> Environment {

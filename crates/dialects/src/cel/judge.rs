@@ -3,11 +3,11 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_lang::cel::Val;
-use kubewright_value::{Step, Text, Value};
+use kubewright_lang::cel::{Inputs, Val};
+use kubewright_value::{Step, Value};
 
 use super::request::objects;
-use super::scope::{Namespace, Scope, Stopped};
+use super::scope::{Form, Namespace, Scope, Stopped};
 use super::{Assertion, Checks, Condition, Leniency, Wording};
 use crate::notes::Notes;
 
@@ -20,6 +20,7 @@ static NOTHING: Value = Value::Null;
 /// What is judged, and with what.
 pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Value,
+    pub(crate) form: Form,
     /// Null where there are none.
     pub(crate) params: &'a Value,
     /// What exceptions allow, as expressions read it; null where they cannot.
@@ -28,13 +29,15 @@ pub(crate) struct Subject<'a> {
     pub(crate) lists: (&'static str, &'static str),
     /// What was spent on the object already.
     pub(crate) spent: &'a Cell<u64>,
+    /// What no function can know by itself.
+    pub(crate) inputs: Inputs,
 }
 
 /// What came of everything that was asked.
 #[derive(Debug)]
 pub(crate) enum Finding {
-    /// All of it holds; with what is said beside it.
-    Holds(Vec<(Text, Text)>),
+    /// All of it holds.
+    Holds,
     /// The conditions do not hold, so nothing else was asked.
     NotAsked,
     /// Something does not hold.
@@ -53,8 +56,6 @@ pub(crate) struct Violation {
     pub(crate) path: Vec<Step>,
     /// Where it was said, in the document.
     pub(crate) at: Vec<Step>,
-    /// Which of the list; nothing for a condition.
-    pub(crate) index: Option<usize>,
 }
 
 /// What came of conditions.
@@ -70,7 +71,46 @@ pub(crate) enum Asked {
 impl<'a> Subject<'a> {
     /// Returns an object that is judged with nothing besides.
     pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<u64>) -> Self {
-        Self { object, params: &NOTHING, exceptions: &NOTHING, lists, spent }
+        Self {
+            object,
+            form: Form::Plain,
+            params: &NOTHING,
+            exceptions: &NOTHING,
+            lists,
+            spent,
+            inputs: Inputs::default(),
+        }
+    }
+}
+
+impl Subject<'_> {
+    /// Returns the object as it will be and as it was.
+    fn objects(&self, evaluation: &Evaluation<'_>) -> (Value, Value) {
+        match self.is_alone() {
+            true => (self.object.clone(), Value::Null),
+            false => objects(evaluation.request, self.object),
+        }
+    }
+
+    /// Returns whether the object is all there is: nobody asked for anything to be done with it.
+    fn is_alone(&self) -> bool {
+        self.form != Form::Plain
+    }
+
+    /// A namespace is in no namespace.
+    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> Namespace<'e> {
+        let kind = &evaluation.request.kind;
+        if self.is_alone() {
+            return Namespace::Known(&NOTHING);
+        }
+        if kind.group.is_empty() && kind.kind == "Namespace" {
+            return Namespace::None;
+        }
+        match evaluation.namespace() {
+            Ok(Some(namespace)) => Namespace::Known(namespace),
+            Ok(None) => Namespace::None,
+            Err(error) => Namespace::Unknown(error),
+        }
     }
 }
 
@@ -82,9 +122,18 @@ impl Checks {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Finding {
-        let (object, old_object) = objects(evaluation.request, subject.object);
+        let (object, old_object) = subject.objects(evaluation);
+        if self.is_namespace_late {
+            let namespace = Namespace::Known(&NOTHING);
+            let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
+            let unmet = self.unmet(&scope, subject.lists.0);
+            *notes = scope.notes.take();
+            if let Some(finding) = unmet {
+                return finding;
+            }
+        }
         let scope = Scope {
-            namespace: if self.needs_namespace { namespace(evaluation) } else { Namespace::None },
+            namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
             variables: &self.variables,
             values: Scope::unread(&self.variables),
             ..scope(&object, &old_object, subject, evaluation, notes)
@@ -95,15 +144,10 @@ impl Checks {
     }
 
     fn find<'a>(&'a self, scope: &'a Scope<'a>, (conditions, assertions): (&str, &str)) -> Finding {
-        match asked(&self.conditions, conditions, scope) {
-            Asked::Met => {}
-            Asked::NotMet => return Finding::NotAsked,
-            Asked::Error(error) => return Finding::Error(error),
-            Asked::Failed(_) if self.leniency != Leniency::None => return Finding::NotAsked,
-            Asked::Failed(message) => {
-                let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
-                return Finding::Failed(Violation { message, path: Vec::new(), at, index: None });
-            }
+        if !self.is_namespace_late
+            && let Some(finding) = self.unmet(scope, conditions)
+        {
+            return finding;
         }
         for (index, one) in self.assertions.iter().enumerate() {
             match one.judge(index, assertions, self.wording, scope) {
@@ -112,20 +156,37 @@ impl Checks {
                 Err(finding) => return finding,
             }
         }
-        Finding::Holds(self.said(scope))
+        self.annotate(scope)
     }
 
-    /// Returns what is said beside the decision; what cannot be said is left out.
-    fn said<'a>(&'a self, scope: &'a Scope<'a>) -> Vec<(Text, Text)> {
-        let mut said = Vec::new();
-        for one in &self.annotations {
-            if let Ok(value) = scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name))
-                && let Some(text) = value.as_str().filter(|text| !text.is_empty())
-            {
-                said.push((one.name.clone(), text.into()));
+    /// Returns what comes of conditions that do not hold or fail.
+    fn unmet<'a>(&'a self, scope: &'a Scope<'a>, conditions: &str) -> Option<Finding> {
+        match asked(&self.conditions, conditions, scope) {
+            Asked::Met => None,
+            Asked::NotMet => Some(Finding::NotAsked),
+            Asked::Error(error) => Some(Finding::Error(error)),
+            Asked::Failed(_) if self.leniency != Leniency::None => Some(Finding::NotAsked),
+            Asked::Failed(message) => {
+                let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
+                Some(Finding::Failed(Violation { message, path: Vec::new(), at }))
             }
         }
-        said
+    }
+
+    /// What cannot be said beside a decision is as wrong as what does not hold.
+    fn annotate<'a>(&'a self, scope: &'a Scope<'a>) -> Finding {
+        for one in &self.annotations {
+            match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
+                Ok(_) => {}
+                Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
+                Err(Stopped::Failed(message)) => {
+                    let at = one.expression.path.clone();
+                    return Finding::Failed(Violation { message, path: Vec::new(), at });
+                }
+                Err(Stopped::Error(error)) => return Finding::Error(error),
+            }
+        }
+        Finding::Holds
     }
 }
 
@@ -136,9 +197,9 @@ pub(crate) fn are_met(
     evaluation: &Evaluation<'_>,
     notes: &mut Notes,
 ) -> Asked {
-    let (object, old_object) = objects(evaluation.request, subject.object);
+    let (object, old_object) = subject.objects(evaluation);
     let namespace = match conditions.iter().any(Condition::reads_namespace) {
-        true => namespace(evaluation),
+        true => subject.namespace(evaluation),
         false => Namespace::None,
     };
     let scope = Scope { namespace, ..scope(&object, &old_object, subject, evaluation, notes) };
@@ -153,7 +214,7 @@ impl Condition {
     }
 }
 
-fn scope<'a>(
+pub(super) fn scope<'a>(
     object: &'a Value,
     old_object: &'a Value,
     subject: &Subject<'a>,
@@ -164,34 +225,23 @@ fn scope<'a>(
         request: evaluation.request,
         world: evaluation.world,
         object,
+        form: subject.form,
         old_object,
         params: subject.params,
         exceptions: subject.exceptions,
         namespace: Namespace::None,
         variables: &[],
         values: Vec::new(),
-        made: OnceCell::new(),
+        made: if subject.is_alone() { OnceCell::from(Value::Null) } else { OnceCell::new() },
         spent: subject.spent,
+        inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
-        unanswered: RefCell::new(None),
-    }
-}
-
-/// A namespace is in no namespace.
-fn namespace<'a>(evaluation: &Evaluation<'a>) -> Namespace<'a> {
-    let kind = &evaluation.request.kind;
-    if kind.group.is_empty() && kind.kind == "Namespace" {
-        return Namespace::None;
-    }
-    match evaluation.namespace() {
-        Ok(Some(namespace)) => Namespace::Known(namespace),
-        Ok(None) => Namespace::None,
-        Err(error) => Namespace::Unknown(error),
+        unanswered: RefCell::default(),
     }
 }
 
 /// One that does not hold is enough, whether others fail or not.
-fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
+pub(super) fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
     let mut failures = Vec::new();
     for one in conditions {
         match scope.evaluate(&one.expression, || format!("{list} {}", one.name)) {
@@ -221,7 +271,6 @@ impl Assertion {
             message,
             path: self.about.clone(),
             at: self.expression.path.clone(),
-            index: Some(index),
         };
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {
             Ok(Val::Bool(true)) => Ok(()),

@@ -4,7 +4,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
-use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Val, Variables};
+use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
+use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
 use kubewright_value::{Map, Value};
 
 use super::request::resource_of;
@@ -20,11 +21,15 @@ const RULE_LIMIT: u64 = 10_000_000;
 /// How many variables may be evaluated inside of each other; behind longer rows of variables the first ones go first.
 const MAX_NESTED: usize = 8;
 
+/// How many questions without an answer are remembered.
+const MAX_UNANSWERED: usize = 64;
+
 /// What expressions read.
 pub(super) struct Scope<'a> {
     pub(super) request: &'a Request,
     pub(super) world: &'a dyn World,
     pub(super) object: &'a Value,
+    pub(super) form: Form,
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
     pub(super) params: &'a Value,
@@ -36,9 +41,24 @@ pub(super) struct Scope<'a> {
     pub(super) values: Vec<OnceCell<Result<Val<'a>, Failure>>>,
     pub(super) made: OnceCell<Value>,
     pub(super) spent: &'a Cell<u64>,
+    pub(super) inputs: Inputs,
     pub(super) notes: RefCell<Notes>,
-    /// What the world does not know, and somebody asked for.
-    pub(super) unanswered: RefCell<Option<EvalError>>,
+    /// What the world does not know, and somebody asked for. It need not have stopped anything.
+    pub(super) unanswered: RefCell<Vec<EvalError>>,
+}
+
+/// What the object is to expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Form {
+    /// What it is written as.
+    #[default]
+    Plain,
+    /// The same, and nobody asked for anything to be done with it.
+    Payload,
+    /// A request over HTTP, all fields of which exist.
+    Http,
+    /// A request that Envoy asks about, all fields of which exist.
+    Envoy,
 }
 
 /// The namespace of an object.
@@ -78,21 +98,32 @@ impl<'a> Scope<'a> {
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let remaining = RULE_LIMIT.saturating_sub(self.spent.get());
         let mut cost = Cost::new(EXPRESSION_LIMIT.min(remaining));
-        let bindings = Bindings::new().with_variables(self).with_host(self);
+        let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
         self.spent.set(self.spent.get().saturating_add(cost.used()));
         result
     }
 
     fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
-        if let Some(unanswered) = self.unanswered.borrow_mut().take() {
-            return Stopped::Error(unanswered);
+        let is_why = |unanswered: &&EvalError| error.message.contains(&unanswered.message);
+        if let Some(unanswered) = self.unanswered.borrow().iter().find(is_why) {
+            return Stopped::Error(unanswered.clone());
         }
         let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
         match error.kind {
             EvalErrorKind::Limit => Stopped::Error(EvalError::limit(message)),
             _ => Stopped::Failed(message),
         }
+    }
+
+    /// Returns the message of `error`, by which it is found when it turns out to be why an expression has no result.
+    pub(super) fn not_known(&self, error: EvalError) -> String {
+        let message = error.message.clone();
+        let mut unanswered = self.unanswered.borrow_mut();
+        if unanswered.len() < MAX_UNANSWERED && !unanswered.iter().any(|known| known.message == message) {
+            unanswered.push(error);
+        }
+        message
     }
 
     /// Returns the variable at `index`.
@@ -163,8 +194,7 @@ impl<'a> Scope<'a> {
                 Ok(Val::from(Value::from(namespace)))
             }
             Namespace::Unknown(error) => {
-                self.unanswered.borrow_mut().get_or_insert_with(|| error.clone());
-                Err(Failure::new(EvalErrorKind::Unbound, error.message.clone()))
+                Err(Failure::new(EvalErrorKind::Unbound, self.not_known(error.clone())))
             }
         }
     }
@@ -173,10 +203,16 @@ impl<'a> Scope<'a> {
 impl<'a> Variables<'a> for Scope<'a> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
         Ok(Some(match name {
-            "object" => Val::borrowed(self.object),
+            "object" => match self.form {
+                Form::Plain | Form::Payload => Val::borrowed(self.object),
+                Form::Http => http_request(self.object),
+                Form::Envoy => envoy_request(self.object),
+            },
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),
+            // What is no object was asked about by nobody, and is in no namespace.
+            "request" | "namespaceObject" if self.form == Form::Payload => Val::Null,
             "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
             "namespaceObject" => self.namespace()?,
             "authorizer" => authorizer(),
@@ -199,6 +235,10 @@ impl Variable {
 fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::EvalError>) -> Note {
     let (found, verdict) = match result {
         Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
+        Ok(value) if let Some(answer) = Answer::of(value) => match answer.is_allowed {
+            true => ("allowed".to_owned(), Seen::Yes),
+            false => ("denied".to_owned(), Seen::No),
+        },
         Ok(value) => (
             value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)),
             Seen::Done,

@@ -131,7 +131,7 @@ impl CelCheck {
 /// Nothing means that the object is fine.
 fn verdict(finding: Finding) -> Option<Verdict> {
     Some(match finding {
-        Finding::Holds(_) => return None,
+        Finding::Holds => return None,
         Finding::NotAsked => Verdict::Skip("cel preconditions not met".into()),
         Finding::Violated(Violation { message, path, at, .. })
         | Finding::Failed(Violation { message, path, at, .. }) => {

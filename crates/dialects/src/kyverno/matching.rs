@@ -126,7 +126,7 @@ impl Matcher {
             None if is_about_namespaces => NamespaceScope::Any,
             None => self.matching.namespaces(),
         };
-        Scope { kinds, namespaces, operations: self.matching.operations() }
+        Scope { kinds, namespaces, operations: self.matching.operations(), payloads: false }
     }
 }
 

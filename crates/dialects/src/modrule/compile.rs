@@ -114,6 +114,7 @@ impl Compiler<'_> {
                 kinds: pinned_kinds(&criteria),
                 namespaces: reach.scope(),
                 operations: source.admission_operations.iter().copied().collect(),
+                payloads: false,
             },
             phase: if matches!(action, Action::Patch(_)) { Phase::Patch } else { Phase::Judge },
             tier: source.tier,

@@ -44,6 +44,14 @@ impl ClosedWorld {
         }
     }
 
+    /// Returns whether there is any object, in whatever namespace, of the resource that `call` is about.
+    #[must_use]
+    pub fn has_any(&self, call: &ApiCall) -> bool {
+        let Some(path) = Path::parse(&call.url) else { return false };
+        let path = Path { namespace: None, name: None, labels: Vec::new(), ..path };
+        self.objects.iter().any(|object| path.selects(object))
+    }
+
     /// Lets `query` have this answer, whatever objects there are.
     pub fn answer(&mut self, query: Query, answer: Value) {
         self.answers.insert(query, answer);
@@ -61,7 +69,7 @@ impl World for ClosedWorld {
                 object.cloned().map_or(Answer::Absent, Answer::Found)
             }
             Query::Api(call) => self.remembered(call),
-            Query::Image(_) | Query::Shared(_) => Answer::Unknown,
+            Query::Http(_) | Query::Image(_) | Query::Shared(_) => Answer::Unknown,
         }
     }
 }

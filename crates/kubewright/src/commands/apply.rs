@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     let (mut objects, mut counts) = (0, Counts::default());
     let problems = load::stream(
         &session.inputs,
+        session.wanted(),
         |document| question.review(document),
         |report, progress| {
             objects += 1;

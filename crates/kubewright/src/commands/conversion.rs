@@ -60,6 +60,8 @@ pub(super) fn run(
     let exceptions = load::find(exceptions);
     problems.extend(exceptions.problems);
     options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut problems));
+    let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
+    problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
     let made = workers::each(&documents, |document| convert(document, target, &options))?;
     let mut converted: Vec<Converted> = Vec::new();
     for (document, conversion) in documents.into_iter().zip(made) {

@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     let (mut objects, mut has_violations) = (0, false);
     let problems = load::stream(
         &session.inputs,
+        session.wanted(),
         |document| (question.review(document), outside(&question, document)),
         |(report, outside), _| {
             objects += 1;

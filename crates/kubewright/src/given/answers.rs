@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Answer, Query};
+use kubewright_engine::{Answer, ApiCall, Query};
 use kubewright_lang::jmespath::{Expression, Functions, Language};
 use kubewright_value::{Budget, Location, Map, Text, Value};
 
@@ -33,8 +33,13 @@ pub(crate) struct Answers {
     images: HashMap<Text, Value>,
 }
 
-/// A method, or nothing for all of them, and what is answered; nothing for a failure.
-type CallAnswer = (Option<Text>, Option<Value>);
+/// What is answered to calls of one method, or of all of them.
+#[derive(Debug, Clone)]
+struct CallAnswer {
+    method: Option<Text>,
+    status: i64,
+    body: Value,
+}
 
 /// An entry that the cluster shares, as it is written.
 #[derive(Debug, Clone)]
@@ -54,21 +59,34 @@ impl Answers {
     pub(super) fn get(&self, query: &Query) -> Option<Answer> {
         match query {
             Query::Api(call) => {
-                let known = self.calls.get(&call.url)?;
-                let exact = known.iter().find(|(method, _)| method.as_ref() == Some(&call.method));
-                let (_, answer) = exact.or_else(|| known.iter().find(|(method, _)| method.is_none()))?;
-                Some(answer.clone().map_or(Answer::Absent, Answer::Found))
+                let answer = self.call(call)?;
+                let is_success = (200..300).contains(&answer.status);
+                Some(if is_success { Answer::Found(answer.body.clone()) } else { Answer::Absent })
             }
-            Query::Shared(name) => self.shared.get(name).cloned().map(Answer::Found),
+            Query::Http(call) => {
+                let answer = self.call(call)?;
+                let response =
+                    Map::from([("statusCode", answer.status.into()), ("body", answer.body.clone())]);
+                Some(Answer::Found(response.into()))
+            }
+            // Whoever lists entries lists all of them.
+            Query::Shared(_) if self.shared.is_empty() => None,
+            Query::Shared(name) => Some(self.shared.get(name).cloned().map_or(Answer::Absent, Answer::Found)),
             Query::Image(reference) => self.images.get(reference).cloned().map(Answer::Found),
             Query::Object(_) => None,
         }
     }
 
+    fn call(&self, call: &ApiCall) -> Option<&CallAnswer> {
+        let known = self.calls.get(&call.url)?;
+        let exact = known.iter().find(|answer| answer.method.as_ref() == Some(&call.method));
+        exact.or_else(|| known.iter().find(|answer| answer.method.is_none()))
+    }
+
     /// Reads `apiCallResponses`.
     pub(crate) fn read_calls(&mut self, reader: &mut Reader<'_>) {
-        for (url, method, answer) in reader.each("apiCallResponses", call) {
-            self.calls.entry(url.into()).or_default().push((method.map(Text::from), answer));
+        for (url, answer) in reader.each("apiCallResponses", call) {
+            self.calls.entry(url.into()).or_default().push(answer);
         }
     }
 
@@ -125,7 +143,7 @@ pub(crate) fn read_shared(reader: &mut Reader<'_>) -> Vec<Shared> {
     })
 }
 
-fn call(reader: &mut Reader<'_>) -> (String, Option<String>, Option<Value>) {
+fn call(reader: &mut Reader<'_>) -> (String, CallAnswer) {
     reader.check_fields(API_CALL_FIELDS);
     let url = reader.text("url").or_else(|| reader.text("urlPath"));
     if url.is_none() {
@@ -147,11 +165,11 @@ fn call(reader: &mut Reader<'_>) -> (String, Option<String>, Option<Value>) {
         if reader.value("body").is_none() {
             reader.missing("body", "a response needs `body`");
         }
-        let is_success = status.is_some_and(|status| (200..300).contains(&status));
-        reader.value("body").filter(|_| is_success).cloned()
+        (status.unwrap_or_default(), reader.value("body").cloned().unwrap_or_default())
     });
-    let method = method.filter(|method| !method.is_empty());
-    (url.unwrap_or_default().trim().to_owned(), method, answer.flatten())
+    let method = method.filter(|method| !method.is_empty()).map(Text::from);
+    let (status, body) = answer.unwrap_or_default();
+    (url.unwrap_or_default().trim().to_owned(), CallAnswer { method, status, body })
 }
 
 /// Returns the reference of an image, and what a registry would say about it.
@@ -163,6 +181,8 @@ fn image(reader: &mut Reader<'_>) -> (String, Value) {
         ("resolvedImage", "resolvedImage"),
         ("registry", "registry"),
         ("repository", "repository"),
+        ("tag", "tag"),
+        ("digest", "digest"),
         ("manifest", "manifest"),
         ("manifestList", "imageIndex"),
         ("configData", "config"),

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use kubewright_engine::{Answer, ClosedWorld, ObjectName, Operation, Query, Request, RuleId, World};
+use kubewright_engine::{Answer, ApiCall, ClosedWorld, ObjectName, Operation, Query, Request, RuleId, World};
 use kubewright_value::{Text, Value};
 
 use super::values::OPERATION;
@@ -17,8 +17,18 @@ pub(crate) struct GivenWorld {
     answers: Answers,
     values: Values,
     manifests: Manifests,
-    /// Whether nobody answers calls but those who were named.
-    is_offline: bool,
+    /// What alone answers calls, where the objects are not a whole cluster.
+    excerpt: Option<Excerpt>,
+    /// Whether nothing but the manifests is known, so that what is missing there may well exist.
+    is_alone: bool,
+}
+
+/// The part of a cluster that somebody described for those who ask it.
+#[derive(Debug, Default)]
+struct Excerpt {
+    /// Whether anything was described.
+    is_given: bool,
+    objects: ClosedWorld,
 }
 
 /// The manifests that are judged, which a cluster would hold too. They are read only when a rule asks for
@@ -39,12 +49,27 @@ impl GivenWorld {
         let namespaces = values.namespaces().cloned().collect::<Vec<_>>();
         let objects: Vec<Value> = objects.into_iter().chain(namespaces).collect();
         let manifests = Manifests { objects: objects.clone(), ..Manifests::default() };
-        Self { objects: ClosedWorld::new(objects), answers, values, manifests, is_offline: false }
+        Self {
+            objects: ClosedWorld::new(objects),
+            answers,
+            values,
+            manifests,
+            excerpt: None,
+            is_alone: false,
+        }
     }
 
-    /// Returns this world, in which the objects are not a whole cluster: what the API server would list is not known.
-    pub(crate) fn offline(self) -> Self {
-        Self { is_offline: true, ..self }
+    /// Returns this world, in which the objects are not a whole cluster: calls are answered from `described`, if
+    /// anything was, and from `others`, and what they have no objects of cannot be listed.
+    pub(crate) fn offline(self, described: Option<Vec<Value>>, others: &[Value]) -> Self {
+        let is_given = described.is_some();
+        let objects = ClosedWorld::new(described.into_iter().flatten().chain(others.iter().cloned()));
+        Self { excerpt: Some(Excerpt { is_given, objects }), ..self }
+    }
+
+    /// Returns this world, in which an object that is missing may well exist, if `is_alone`.
+    pub(crate) fn alone(self, is_alone: bool) -> Self {
+        Self { is_alone, ..self }
     }
 
     /// Returns this world, in which calls and ConfigMaps are also answered from `inputs`; objects there that name no
@@ -60,6 +85,17 @@ impl GivenWorld {
     /// Returns the values of variables.
     pub(crate) fn values(&self) -> &Values {
         &self.values
+    }
+}
+
+impl Excerpt {
+    /// A list of what it has nothing of would be taken for an empty one.
+    fn get(&self, call: &ApiCall) -> Answer {
+        match self.objects.get(&Query::Api(call.clone())) {
+            Answer::Found(found) if self.objects.has_any(call) => Answer::Found(found),
+            Answer::Absent if self.is_given => Answer::Absent,
+            _ => Answer::Unknown,
+        }
     }
 }
 
@@ -84,18 +120,22 @@ impl World for GivenWorld {
         if matches!(query, Query::Api(call) if call.method == "POST" && call.url.ends_with("?dryRun=All")) {
             return Answer::Absent;
         }
-        if self.is_offline && matches!(query, Query::Api(_)) {
-            return Answer::Unknown;
+        if let (Some(excerpt), Query::Api(call)) = (&self.excerpt, query) {
+            return excerpt.get(call);
         }
         let is_among_manifests = match query {
             Query::Api(_) => true,
             Query::Object(ObjectName { kind, .. }) => kind == "ConfigMap",
             _ => false,
         };
-        if is_among_manifests && !self.manifests.inputs.is_empty() {
-            return self.manifests.all().get(query);
+        let found = match is_among_manifests && !self.manifests.inputs.is_empty() {
+            true => self.manifests.all().get(query),
+            false => self.objects.get(query),
+        };
+        match (query, found) {
+            (Query::Api(_), Answer::Absent) if self.is_alone => Answer::Unknown,
+            (_, found) => found,
         }
-        self.objects.get(query)
     }
 
     fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {

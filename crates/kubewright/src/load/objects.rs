@@ -1,6 +1,6 @@
 //! The objects of a document: itself, or the items of a list of objects.
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Engine};
 use kubewright_value::{Document, Kind, Value};
 
 use crate::codes::NOT_AN_OBJECT;
@@ -8,33 +8,67 @@ use crate::codes::NOT_AN_OBJECT;
 /// How deep lists of lists are opened.
 const MAX_LISTS: usize = 8;
 
+/// What is taken out of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Kubernetes objects.
+    Objects,
+    /// Everything that has fields.
+    Payloads,
+}
+
+impl Wanted {
+    /// Returns what `engine` has rules about.
+    pub(crate) fn by(engine: &Engine) -> Self {
+        let has_payloads = engine.rules().iter().any(|rule| rule.scope.payloads);
+        if has_payloads { Self::Payloads } else { Self::Objects }
+    }
+}
+
 /// Hands over the objects of `document`, each with its own positions. An empty document has none.
 pub(crate) fn each_object(
     document: Document,
+    wanted: Wanted,
     problems: &mut Vec<Diagnostic>,
     take: &mut dyn FnMut(Document),
 ) {
-    open(document, MAX_LISTS, problems, take);
+    open(document, wanted, MAX_LISTS, problems, take);
 }
 
 /// Returns the objects of `documents`.
 pub(crate) fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    taken(documents, Wanted::Objects, problems)
+}
+
+/// Returns what is wanted of `documents`.
+pub(crate) fn taken(
+    documents: Vec<Document>,
+    wanted: Wanted,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
     let mut objects = Vec::new();
     for document in documents {
-        each_object(document, problems, &mut |object| objects.push(object));
+        each_object(document, wanted, problems, &mut |object| objects.push(object));
     }
     objects
 }
 
-fn open(document: Document, deeper: usize, problems: &mut Vec<Diagnostic>, take: &mut dyn FnMut(Document)) {
+fn open(
+    document: Document,
+    wanted: Wanted,
+    deeper: usize,
+    problems: &mut Vec<Diagnostic>,
+    take: &mut dyn FnMut(Document),
+) {
     if document.value.is_null() {
         return;
     }
-    if deeper > 0 && each_item(&document, &mut |item| open(item, deeper - 1, problems, take)) {
+    if deeper > 0 && each_item(&document, &mut |item| open(item, wanted, deeper - 1, problems, take)) {
         return;
     }
     let has = |key| document.value.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    if has("kind") && has("apiVersion") {
+    let is_payload = wanted == Wanted::Payloads && document.value.as_object().is_some();
+    if is_payload || (has("kind") && has("apiVersion")) {
         take(document);
         return;
     }

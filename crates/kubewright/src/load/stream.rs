@@ -12,7 +12,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source};
 
 use super::read::{Part, parts, read_part};
-use super::{Input, each_object, text_of};
+use super::{Input, Wanted, each_object, text_of};
 use crate::failure::Failure;
 use crate::workers;
 
@@ -40,6 +40,7 @@ pub(crate) struct Progress {
 /// When `take` fails; then the work stops.
 pub(crate) fn stream<T: Send>(
     inputs: &[Input],
+    wanted: Wanted,
     work: impl Fn(&Document) -> T + Sync,
     mut take: impl FnMut(T, Progress) -> Result<(), Failure>,
 ) -> Result<Vec<Diagnostic>, Failure> {
@@ -50,7 +51,7 @@ pub(crate) fn stream<T: Send>(
         for _ in 0..workers {
             let (queue, work, sender) = (&queue, &work, sender.clone());
             let builder = thread::Builder::new().stack_size(workers::STACK);
-            builder.spawn_scoped(scope, move || serve(queue, work, &sender))?;
+            builder.spawn_scoped(scope, move || serve(queue, wanted, work, &sender))?;
         }
         drop(sender);
         in_order(&receiver, &mut take)
@@ -67,7 +68,12 @@ struct Done<T> {
 }
 
 /// Works on one batch after the other, until there is none or nobody wants results any more.
-fn serve<T>(queue: &Mutex<Queue<'_>>, work: &impl Fn(&Document) -> T, sender: &SyncSender<Done<T>>) {
+fn serve<T>(
+    queue: &Mutex<Queue<'_>>,
+    wanted: Wanted,
+    work: &impl Fn(&Document) -> T,
+    sender: &SyncSender<Done<T>>,
+) {
     loop {
         let batch = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         let Some(mut batch) = batch else { return };
@@ -76,7 +82,7 @@ fn serve<T>(queue: &Mutex<Queue<'_>>, work: &impl Fn(&Document) -> T, sender: &S
         let (number, share) = (batch.number, batch.share);
         for part in &batch.parts {
             for document in read_part(&batch.source, part, &mut batch.problems) {
-                each_object(document, &mut batch.problems, &mut |object| {
+                each_object(document, wanted, &mut batch.problems, &mut |object| {
                     if is_wanted {
                         results.push(work(&object));
                     }

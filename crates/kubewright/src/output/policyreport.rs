@@ -80,14 +80,17 @@ fn head(namespace: &Text, counts: Counts) -> Value {
 }
 
 fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
-    let mut resource = Map::from([
-        ("apiVersion", Value::from(report.api_version.clone())),
-        ("kind", report.kind.clone().into()),
-    ]);
-    if !report.namespace.is_empty() {
-        resource.insert("namespace".into(), report.namespace.clone().into());
+    let mut resource = Map::new();
+    for (key, text) in [
+        ("apiVersion", &report.api_version),
+        ("kind", &report.kind),
+        ("namespace", &report.namespace),
+        ("name", &report.name),
+    ] {
+        if !text.is_empty() {
+            resource.insert(key.into(), text.clone().into());
+        }
     }
-    resource.insert("name".into(), report.name.clone().into());
     let policy = if row.rule.policy.is_empty() { &row.rule.rule } else { &row.rule.policy };
     let mut properties = Map::from([("dialect", Value::from(row.rule.dialect))]);
     for (name, value) in &row.about.properties {
@@ -99,12 +102,11 @@ fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
     if !row.path.is_empty() {
         properties.insert("path".into(), row.path.as_str().into());
     }
-    let mut result = Map::from([
-        ("source", Value::from("kubewright")),
-        ("policy", policy.clone().into()),
-        ("rule", row.rule.rule.clone().into()),
-        ("result", row.status.name().into()),
-    ]);
+    let mut result = Map::from([("source", Value::from("kubewright")), ("policy", policy.clone().into())]);
+    if !row.rule.rule.is_empty() {
+        result.insert("rule".into(), row.rule.rule.clone().into());
+    }
+    result.insert("result".into(), row.status.name().into());
     let text = row.text();
     if !text.is_empty() {
         result.insert("message".into(), text.into());

@@ -171,11 +171,12 @@ fn tool(rules: &[Rule], diagnostics: &[Diagnostic]) -> Value {
 
 fn rule_descriptor(rule: &Rule) -> Value {
     let id = rule.id.to_string();
-    let text = format!("{} rule {}/{}", rule.id.dialect, rule.id.policy, rule.id.rule);
+    let name = if rule.id.rule.is_empty() { &rule.id.policy } else { &rule.id.rule };
+    let text = format!("{} rule {}", rule.id.dialect, rule.id.short());
     let level = failure_level(&rule.about);
     let mut descriptor = Map::from([
         ("id", Value::from(id)),
-        ("name", rule.id.rule.clone().into()),
+        ("name", name.clone().into()),
         ("shortDescription", message(&text)),
         ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
     ]);

@@ -1,6 +1,6 @@
 //! Which requests a policy or a binding is about.
 
-use kubewright_engine::{Diagnostic, Operation, Operations};
+use kubewright_engine::{Diagnostic, Operation, Operations, kind_of_resource, resource_name};
 use kubewright_value::Text;
 
 use super::{Constraints, ResourceRule, code};
@@ -62,15 +62,30 @@ fn resources<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Text>
         reader.missing(item, "resources");
     }
     for resource in &resources {
-        let is_kind = resource.value.chars().next().is_some_and(char::is_uppercase);
-        if is_kind {
+        if let Some((message, help)) = no_plural(&resource.value) {
             let location = reader.place(&resource.path);
-            let message = format!("`{}` is a kind, and `resources` are plural names", resource.value);
-            let help = format!("write `{}`", kubewright_engine::resource_name(&resource.value));
             reader.report(Diagnostic::new(&code::KIND_NOT_RESOURCE, message, location).help(help));
         }
     }
     resources
+}
+
+/// Returns what is wrong with the name of a resource, and what helps.
+fn no_plural(text: &str) -> Option<(String, String)> {
+    let name = text.split('/').next().unwrap_or_default();
+    if name.chars().next().is_some_and(char::is_uppercase) {
+        let message = format!("`{text}` is a kind, and `resources` are plural names");
+        return Some((message, format!("write `{}`", resource_name(name))));
+    }
+    if name.chars().any(char::is_uppercase) {
+        let message = format!("`{text}` has capitals, and the names of `resources` have none");
+        return Some((message, format!("write `{}`", text.to_lowercase())));
+    }
+    let plural = resource_name(name);
+    let is_singular = kind_of_resource(name).is_none() && kind_of_resource(&plural).is_some();
+    is_singular.then(|| {
+        (format!("`{text}` is no plural, and `resources` are plural names"), format!("write `{plural}`"))
+    })
 }
 
 /// Without any the API server refuses the policy; outside a cluster they are all meant.

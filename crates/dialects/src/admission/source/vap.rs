@@ -3,7 +3,7 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
-use super::{Actions, Binding, FIELD_CODES, Policy, constraints};
+use super::{Actions, Binding, FIELD_CODES, Policy, code, constraints};
 use crate::cel::source::{annotations, named, param_kind, param_ref, validations};
 use crate::fields::{Fields, Placed, Reader};
 
@@ -50,6 +50,7 @@ pub(super) fn common<'d>(
         namespace: None,
         severity: annotation("severity"),
         category: annotation("category"),
+        is_scored: annotation("scored") != "false",
         constraints: constraints::read(reader, spec, "matchConstraints"),
         conditions: named(reader, spec, "matchConditions"),
         variables: named(reader, spec, "variables"),
@@ -76,8 +77,15 @@ fn binding(reader: &mut Reader<'_>) -> Option<Binding> {
     let params = param_ref(reader, &spec);
     let constraints = constraints::read(reader, &spec, "matchResources");
     let actions = actions(reader, &spec);
-    if actions.is_none() {
-        reader.missing(&spec, "validationActions");
+    match actions {
+        Some(Actions { denies: true, warns: true }) => {
+            let message = "`Deny` and `Warn` say the same twice".to_owned();
+            let help = "keep one of them; the API server does not take both";
+            let location = reader.document.locate_key(&["spec".into(), "validationActions".into()]);
+            reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help(help));
+        }
+        Some(_) => {}
+        None => reader.missing(&spec, "validationActions"),
     }
     let name = reader.filled(&metadata, "name")?.value;
     let policy = reader.filled(&spec, "policyName")?;
@@ -91,6 +99,14 @@ pub(super) fn actions<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<
     let words = [("Deny", deny), ("Warn", warn), ("Audit", Actions::default())];
     let found: Vec<Actions> =
         texts.iter().filter_map(|text| reader.one_of(text, "validation action", &words)).collect();
+    let is_earlier = |(index, text): &(usize, &Placed<Text>)| {
+        texts.iter().take(*index).any(|earlier| earlier.value == text.value)
+    };
+    if let Some((_, text)) = texts.iter().enumerate().find(is_earlier) {
+        let message = format!("`{}` is there twice", text.value);
+        let location = reader.place(&text.path);
+        reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help("leave out one"));
+    }
     (!texts.is_empty()).then(|| Actions {
         denies: found.iter().any(|one| one.denies),
         warns: found.iter().any(|one| one.warns),

@@ -18,7 +18,6 @@ use super::library::Library;
 use super::run::{CaseResult, relative};
 use crate::rules;
 pub(in crate::commands) use cases::{Cases, with_cases};
-use file::Wanted;
 use objects::Objects;
 use rows::Bench;
 
@@ -76,8 +75,12 @@ pub(super) fn run(
     problems.extend(kubewright_dialects::check_exceptions(&exceptions, ids));
     let resources = library.borrow(folder, &file.resources, problems);
     let others = library.borrow(folder, &file.others, problems);
-    let mut objects = Objects::new(&resources, &others, problems);
-    objects.payloads = file.payloads.iter().map(|path| Wanted::named(path)).collect();
+    let payloads = std::mem::take(&mut file.payloads).into_iter().map(|payload| {
+        let loans = library.borrow(folder, std::slice::from_ref(&payload.path), problems);
+        (payload, loans)
+    });
+    let payloads: Vec<_> = payloads.collect();
+    let objects = Objects::new(&resources, &payloads, &others, problems);
     let (world, user) = world::build(&mut file, manner, &objects, problems);
     let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), manner.has_coverage);
     let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
@@ -93,7 +96,9 @@ fn trace_words(file: &file::TestFile, folder: &Path, name: &str) -> String {
     let here = |paths: &[String]| -> String {
         paths.iter().map(|path| relative(folder, path)).collect::<Vec<_>>().join(" ")
     };
-    let mut words = format!("{} -r {}", here(&file.policies), here(&file.resources));
+    let mut judged = file.resources.clone();
+    judged.extend(file.payloads.iter().map(|payload| payload.path.clone()));
+    let mut words = format!("{} -r {}", here(&file.policies), here(&judged));
     let others = file.others.iter().chain(&file.cluster_resources).chain(&file.context);
     for world in others {
         words.push_str(&format!(" --world {}", relative(folder, world)));

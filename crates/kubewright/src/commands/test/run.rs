@@ -16,7 +16,7 @@ use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
 use crate::given::{GivenWorld, UserInfo, Values};
-use crate::load;
+use crate::load::{self, Wanted};
 use crate::request;
 use crate::rules;
 use crate::session;
@@ -94,9 +94,9 @@ impl<'a> Bench<'a> {
         let found = load::find(&here(&file.resources));
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
-        let objects = load::objects_of(documents, problems);
-        let world = session::world(&here(&file.world), Values::default(), problems);
         let engine = Engine::new(loaded.rules);
+        let objects = load::taken(documents, Wanted::by(&engine), problems);
+        let world = session::world(&here(&file.world), Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
         Self { file, folder, engine, world, objects, rule_documents, options, alone, exercised, has_coverage }
@@ -199,7 +199,14 @@ impl<'a> Bench<'a> {
         // A rule that was made from the one that is meant is not meant itself.
         let is_exact = |rule: &&Rule| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
         let found = rules.iter().filter(|rule| rules::is_called(&rule.id, name));
-        let found: Vec<&Rule> = found.filter(is_exact).collect();
+        let mut found: Vec<&Rule> = found.filter(is_exact).collect();
+        if found.is_empty() {
+            let of_policy = || rules.iter().filter(|rule| rules::is_of_policy(&rule.id, name));
+            found = of_policy().filter(|rule| rule.id.rule.is_empty()).collect();
+            if found.is_empty() {
+                found = of_policy().collect();
+            }
+        }
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),
@@ -249,6 +256,9 @@ impl<'a> Bench<'a> {
     fn request(&self, document: &Document, operation: Operation) -> Request {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
         let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
+        if request::is_payload(document) {
+            return request::of_payload(document, &user);
+        }
         request::of(&document.value, operation, namespace, &user)
     }
 }

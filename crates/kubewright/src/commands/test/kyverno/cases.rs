@@ -37,7 +37,7 @@ pub(in crate::commands) fn with_cases<T>(
     }
     let resources = library.borrow(folder, &file.resources, &mut problems);
     let others = library.borrow(folder, &file.others, &mut problems);
-    let objects = Objects::new(&resources, &others, &mut problems);
+    let objects = Objects::new(&resources, &[], &others, &mut problems);
     let (world, user) = world::build(&mut file, manner, &objects, &mut problems);
     let cases = Cases { policies, world: &world, file: &file, objects: &objects, user: user.as_ref() };
     Some(work(&cases))

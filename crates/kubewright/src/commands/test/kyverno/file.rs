@@ -58,7 +58,20 @@ const RESULT_FIELDS: &[&str] = &[
     "isDeletingPolicy",
     "isImageValidatingPolicy",
 ];
+/// Flags of a row, with the end of the kind of policy that they mean.
+const FLAGS: [(&str, &str); 7] = [
+    ("isValidatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
+    ("isMutatingAdmissionPolicy", "MutatingAdmissionPolicy"),
+    ("isImageValidatingPolicy", "ImageValidatingPolicy"),
+    ("isValidatingPolicy", "ValidatingPolicy"),
+    ("isMutatingPolicy", "MutatingPolicy"),
+    ("isGeneratingPolicy", "GeneratingPolicy"),
+    ("isDeletingPolicy", "DeletingPolicy"),
+];
 const SPEC_FIELDS: &[&str] = &["group", "version", "kind", "namespace", "subresource", "name"];
+/// The fields of payloads, with the evaluation mode of the policies that judge them.
+const PAYLOADS: [(&str, &str); 4] =
+    [("jsonPayload", "JSON"), ("jsonPayloads", "JSON"), ("httpPayloads", "HTTP"), ("envoyPayloads", "Envoy")];
 const RESULTS: &[&str] = &["pass", "fail", "skip", "warn", "error"];
 
 /// A test file.
@@ -72,7 +85,7 @@ pub(super) struct TestFile {
     /// Files of objects that rules look up.
     pub(super) cluster_resources: Vec<String>,
     /// What is judged and is no Kubernetes object.
-    pub(super) payloads: Vec<String>,
+    pub(super) payloads: Vec<Payload>,
     /// A file of values.
     pub(super) variables: Option<String>,
     /// Values in the test file itself, which count instead of the file.
@@ -87,11 +100,22 @@ pub(super) struct TestFile {
     pub(super) rows: Vec<Row>,
 }
 
+/// A file that is judged as a whole.
+#[derive(Debug)]
+pub(super) struct Payload {
+    /// The evaluation mode of the policies that judge it.
+    pub(super) mode: &'static str,
+    /// As it is written, which is also its name.
+    pub(super) path: String,
+}
+
 /// What is expected of a policy for some resources.
 #[derive(Debug)]
 pub(super) struct Row {
     /// `name` or `namespace/name`.
     pub(super) policy: String,
+    /// How the kind of the policy ends, where the row says so.
+    pub(super) policy_kind: Option<&'static str>,
     pub(super) rule: Option<String>,
     pub(super) result: String,
     pub(super) kind: Option<String>,
@@ -139,9 +163,9 @@ fn file(reader: &mut Reader<'_>, document: &Document) -> TestFile {
     let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).map(str::to_owned);
     let mut answers = Answers::default();
     answers.read_calls(reader);
-    let mut payloads = reader.texts("jsonPayload");
-    for field in ["jsonPayloads", "httpPayloads", "envoyPayloads"] {
-        payloads.extend(reader.texts(field));
+    let mut payloads = Vec::new();
+    for (field, mode) in PAYLOADS {
+        payloads.extend(reader.texts(field).into_iter().map(|path| Payload { mode, path }));
     }
     let mut others = reader.texts("targetResources");
     others.extend(reader.texts("paramResources"));
@@ -181,6 +205,7 @@ fn row(reader: &mut Reader<'_>) -> Row {
     resources.extend(reader.each("resourceSpecs", spec));
     Row {
         policy: reader.required_text("policy", "a result"),
+        policy_kind: FLAGS.iter().find(|(flag, _)| reader.flag(flag) == Some(true)).map(|(_, kind)| *kind),
         rule: reader.text("rule").filter(|rule| !rule.is_empty()),
         result: reader.word(field, "result", RESULTS).unwrap_or_default(),
         kind: reader.text("kind").filter(|kind| !kind.is_empty()),
@@ -207,11 +232,6 @@ fn spec(reader: &mut Reader<'_>) -> Wanted {
 }
 
 impl Wanted {
-    /// Returns what is called `name`, wherever it is.
-    pub(super) fn named(name: &str) -> Self {
-        Self { text: name.to_owned(), name: name.to_owned(), ..Self::default() }
-    }
-
     fn new(text: &str) -> Self {
         let (namespace, name) = match text.split_once('/') {
             Some((namespace, name)) => (Some(namespace.to_owned()), name),

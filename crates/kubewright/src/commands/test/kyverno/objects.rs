@@ -6,7 +6,8 @@ use kubewright_engine::{Diagnostic, ObjectName, Operation, Request, nearest};
 use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
-use super::file::Wanted;
+use super::file::{Payload, Wanted};
+use crate::codes::TEST_VALUE;
 use crate::given::{GivenWorld, UserInfo};
 use crate::request;
 
@@ -14,8 +15,6 @@ use crate::request;
 pub(super) struct Objects<'b> {
     /// Those that are judged; of two with one name the first.
     pub(super) judged: Vec<Object<'b>>,
-    /// What is judged and is no object, by the name of its file.
-    pub(super) payloads: Vec<Wanted>,
     /// Those that rules may look up besides.
     pub(super) others: Vec<Value>,
 }
@@ -26,19 +25,25 @@ pub(super) struct Object<'b> {
     pub(super) document: &'b Document,
     /// The creation of it, as a cluster would see it.
     pub(super) request: Request,
+    /// The evaluation mode of the only policies that judge it, where it is no Kubernetes object.
+    pub(super) payload: Option<&'static str>,
 }
 
 impl<'b> Objects<'b> {
     /// Takes the objects from files.
-    pub(super) fn new(judged: &'b [Loan], others: &'b [Loan], problems: &mut Vec<Diagnostic>) -> Self {
+    pub(super) fn new(
+        judged: &'b [Loan],
+        payloads: &'b [(Payload, Vec<Loan>)],
+        others: &'b [Loan],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         let mut seen = HashSet::new();
         let documents: Vec<&Document> = documents(judged, problems);
         let judged = documents.into_iter().map(Object::new);
-        Self {
-            judged: judged.filter(|object| seen.insert(ObjectName::of(&object.request.object))).collect(),
-            payloads: Vec::new(),
-            others: documents_of(others, problems),
-        }
+        let judged = judged.filter(|object| seen.insert(ObjectName::of(&object.request.object)));
+        let payloads =
+            payloads.iter().filter_map(|(payload, loans)| Object::payload(payload, loans, problems));
+        Self { judged: judged.chain(payloads).collect(), others: documents_of(others, problems) }
     }
 
     /// Returns the judged objects that `wanted` means.
@@ -51,7 +56,8 @@ impl<'b> Objects<'b> {
         if named.is_empty() {
             return Err(self.missing(wanted));
         }
-        let is_of_kind = |object: &&&Object<'b>| kind.is_none_or(|kind| object.kind() == kind);
+        let is_of_kind =
+            |object: &&&Object<'b>| object.payload.is_some() || kind.is_none_or(|kind| object.kind() == kind);
         let found: Vec<&Object<'b>> = named.iter().filter(is_of_kind).copied().collect();
         match (found.is_empty(), kind) {
             (true, Some(kind)) => {
@@ -81,7 +87,21 @@ impl<'b> Objects<'b> {
 
 impl<'b> Object<'b> {
     fn new(document: &'b Document) -> Self {
-        Self { document, request: request::stored(&document.value, "default") }
+        Self { document, request: request::stored(&document.value, "default"), payload: None }
+    }
+
+    /// Returns the payload of a file, which is called as the test calls the file.
+    fn payload(payload: &Payload, loans: &'b [Loan], problems: &mut Vec<Diagnostic>) -> Option<Self> {
+        let mut documents = loans.iter().filter_map(|loan| loan.get()).flat_map(|book| &book.documents);
+        let document = documents.find(|document| !document.value.is_null())?;
+        if document.value.as_object().is_none() {
+            let message = format!("the payload is of type {}, not an object", document.value.kind());
+            problems.push(Diagnostic::new(&TEST_VALUE, message, document.locate(&[])));
+            return None;
+        }
+        let mut request = Request::for_object(document.value.clone(), Operation::Create, "");
+        request.name = payload.path.strip_prefix("./").unwrap_or(&payload.path).into();
+        Some(Self { document, request, payload: Some(payload.mode) })
     }
 
     /// Returns what `policy` is asked about the object: `operation`, or the one that is given for it.
@@ -109,6 +129,9 @@ impl<'b> Object<'b> {
     }
 
     fn is_called(&self, wanted: &Wanted) -> bool {
+        if self.payload.is_some() {
+            return [wanted.text.as_str(), wanted.name.as_str()].contains(&self.request.name.as_str());
+        }
         let version = self.document.value.get("apiVersion").and_then(Value::as_str);
         self.request.name == wanted.name
             && wanted.namespace.as_ref().is_none_or(|namespace| self.request.namespace == *namespace)

@@ -1,15 +1,18 @@
 //! The policies of a test: what each document says it is, and its rules, compiled.
 
-use kubewright_engine::{Diagnostic, Dialect, Engine, nearest};
+use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
+use crate::given::is_rule;
 
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
 /// Kinds of policies that are one rule and can run.
 const SUPPORTED_KINDS: &[&str] =
     &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
+/// The evaluation mode of policies that name none.
+const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
 const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
@@ -19,24 +22,41 @@ pub(super) struct Policy {
     /// Empty for a policy about the whole cluster.
     pub(super) namespace: Text,
     kind: Text,
+    /// What it is evaluated on.
+    mode: Text,
     parts: Vec<Part>,
     pub(super) engine: Engine,
     diagnostics: Vec<Diagnostic>,
 }
 
 /// A rule as the document has it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Part {
     /// Empty for a policy that is one rule.
     pub(super) name: Text,
     /// `validate`, `mutate`, … or the kind of a policy that is one rule.
     pub(super) sort: Text,
+    /// The rule language.
+    pub(super) dialect: &'static str,
     /// How a validate rule judges.
     pub(super) method: Option<&'static str>,
     /// What nobody can run yet.
     pub(super) unsupported: Option<String>,
     /// The lines it stands on, from and up to.
     lines: (u32, u32),
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self {
+            name: Text::default(),
+            sort: Text::default(),
+            dialect: "kyverno",
+            method: None,
+            unsupported: None,
+            lines: (0, 0),
+        }
+    }
 }
 
 /// Returns the policies of `books`, in the order in which they stand.
@@ -61,16 +81,23 @@ impl Policy {
     fn new(document: &Document, companions: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let kind = text(&["kind"]);
-        let parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
+        let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
             true => kubewright_dialects::load(dialects, &with_companions(document, companions)),
             false => kubewright_dialects::Loaded::default(),
         };
+        if let Some(rule) = loaded.rules.first() {
+            parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
+        }
         Self {
             name: text(&["metadata", "name"]).into(),
             namespace: text(&["metadata", "namespace"]).into(),
             kind: kind.into(),
+            mode: match text(&["spec", "evaluation", "mode"]) {
+                "" => KUBERNETES.into(),
+                mode => mode.into(),
+            },
             parts,
             engine: Engine::new(loaded.rules),
             diagnostics: loaded.diagnostics.into_iter().filter(Diagnostic::is_error).collect(),
@@ -85,6 +112,15 @@ impl Policy {
                 self.name == name
                     && (self.namespace == namespace || (self.namespace.is_empty() && namespace == "default"))
             }
+        }
+    }
+
+    /// Returns whether a row may be about a policy of this kind: the kind ends as the row says, or it has the rule that
+    /// the row names.
+    pub(super) fn fits(&self, end: Option<&str>, rule: Option<&str>) -> bool {
+        match end {
+            Some(end) => self.kind == end || self.kind.strip_prefix("Namespaced") == Some(end),
+            None => rule.is_none_or(|_| self.parts(rule).is_ok()),
         }
     }
 
@@ -108,6 +144,24 @@ impl Policy {
                 format!("policy `{}` has no rule `{rule}`; its rules are {}", self.name, names.join(", "))
             }
         })
+    }
+
+    /// Returns whether it judges an object, or the payload of policies of a mode. A policy about JSON judges both.
+    pub(super) fn judges(&self, payload: Option<&str>) -> bool {
+        match payload {
+            None => self.mode == KUBERNETES || self.mode == "JSON",
+            Some(mode) => self.mode == mode,
+        }
+    }
+
+    /// Returns whether a row that names `wanted` is about `rule`. A policy that is one rule has no name for it.
+    pub(super) fn is_meant(&self, wanted: Option<&str>, rule: &RuleId) -> bool {
+        wanted.is_none_or(|name| self.is_one_rule() || is_rule(&rule.rule, name))
+    }
+
+    /// Returns whether the whole policy is one rule.
+    pub(super) fn is_one_rule(&self) -> bool {
+        !has_rules(&self.kind)
     }
 
     /// Returns why the rules `parts` cannot run, if one cannot.
@@ -141,7 +195,7 @@ impl Policy {
 
 /// Returns whether the rule called `part` is the one called `rule`, or was made automatically from it.
 fn is_of(part: &str, rule: &str) -> bool {
-    crate::given::is_rule(rule, part)
+    is_rule(rule, part)
 }
 
 fn is_policy(document: &Document) -> bool {
@@ -186,5 +240,5 @@ fn part(rule: &Value, lines: (u32, u32)) -> Part {
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
-    Part { name, sort: "validate".into(), method, unsupported: None, lines }
+    Part { name, sort: "validate".into(), method, lines, ..Part::default() }
 }

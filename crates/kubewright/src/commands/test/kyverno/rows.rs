@@ -16,7 +16,7 @@ use super::super::run::{CaseResult, RuleName};
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
-use crate::given::{GivenWorld, UserInfo, is_rule};
+use crate::given::{GivenWorld, UserInfo};
 use crate::review::path_text;
 use crate::rules;
 
@@ -42,6 +42,19 @@ struct Said {
     operation: Operation,
 }
 
+/// Why a row cannot be judged.
+struct Refusal {
+    /// What is known of the rule.
+    part: Part,
+    message: String,
+}
+
+impl Refusal {
+    fn new(part: Option<&Part>, message: String) -> Box<Self> {
+        Box::new(Self { part: part.cloned().unwrap_or_default(), message })
+    }
+}
+
 impl<'a> Bench<'a> {
     pub(super) fn new(
         policies: &'a [Policy],
@@ -58,7 +71,7 @@ impl<'a> Bench<'a> {
     pub(super) fn run(&mut self, row: &Row) -> Vec<CaseResult> {
         let place = match self.meant(row) {
             Ok(place) => place,
-            Err((part, message)) => return self.refused(row, &part, &message),
+            Err(refusal) => return self.refused(row, &refusal.part, &refusal.message),
         };
         let part = self.part(place, row);
         if row.resources.is_empty() {
@@ -78,20 +91,22 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When it or its rule does not exist or cannot run, with what is known of the rule.
-    fn meant(&self, row: &Row) -> Result<usize, (Part, String)> {
-        let place = self.policies.iter().position(|policy| policy.is_called(&row.policy));
-        let (place, policy) = place
-            .and_then(|place| Some((place, self.policies.get(place)?)))
-            .ok_or_else(|| (Part::default(), self.no_policy(&row.policy)))?;
-        let parts = policy.parts(row.rule.as_deref()).map_err(|message| (Part::default(), message))?;
+    fn meant(&self, row: &Row) -> Result<usize, Box<Refusal>> {
+        let policies = || self.policies.iter().enumerate();
+        let mut called = policies().filter(|(_, policy)| policy.is_called(&row.policy));
+        let first = called.clone().next();
+        // Several may have one name.
+        let (place, policy) = called
+            .find(|(_, policy)| policy.fits(row.policy_kind, row.rule.as_deref()))
+            .or(first)
+            .ok_or_else(|| Refusal::new(None, self.no_policy(&row.policy)))?;
+        let parts = policy.parts(row.rule.as_deref()).map_err(|message| Refusal::new(None, message))?;
         if let Some(part) = parts.iter().find(|part| part.unsupported.is_some()) {
             let what = part.unsupported.as_deref().unwrap_or_default();
-            return Err((Part::clone(part), format!("not supported yet: {what}")));
+            return Err(Refusal::new(Some(part), format!("not supported yet: {what}")));
         }
         match policy.mistake(&parts) {
-            Some(message) => {
-                Err((parts.first().map_or_else(Part::default, |part| Part::clone(part)), message))
-            }
+            Some(message) => Err(Refusal::new(parts.first().copied(), message)),
             None => Ok(place),
         }
     }
@@ -127,11 +142,7 @@ impl<'a> Bench<'a> {
     /// Returns the results of a row that cannot be judged.
     fn refused(&self, row: &Row, part: &Part, message: &str) -> Vec<CaseResult> {
         let nothing = [Wanted::default()];
-        let wanted = match (row.resources.as_slice(), self.objects.payloads.as_slice()) {
-            ([], []) => nothing.as_slice(),
-            ([], payloads) => payloads,
-            (resources, _) => resources,
-        };
+        let wanted = if row.resources.is_empty() { nothing.as_slice() } else { &row.resources };
         let refuse = |wanted: &Wanted| {
             let result = failed(row, part, wanted, message);
             let result = CaseResult { is_unsupported: part.unsupported.is_some(), ..result };
@@ -146,7 +157,9 @@ impl<'a> Bench<'a> {
 
     /// Judges a row that names no resource: by all objects that its rules say something about.
     fn all(&mut self, row: &Row, place: usize, part: &Part) -> Vec<CaseResult> {
-        let is_meant = |object: &&Object<'_>| row.kind.as_deref().is_none_or(|kind| object.kind() == kind);
+        let is_meant = |object: &&Object<'_>| {
+            object.payload.is_some() || row.kind.as_deref().is_none_or(|kind| object.kind() == kind)
+        };
         let objects: Vec<&Object<'a>> = self.objects.judged.iter().filter(is_meant).collect();
         let mut results = Vec::new();
         for object in objects {
@@ -189,7 +202,7 @@ impl<'a> Bench<'a> {
         }
         let mut result = failed(row, part, &Wanted::default(), &message);
         if let (Some(rule), Some(name)) = (&said.rule, &mut result.rule) {
-            name.traced = format!("{}/{}", rule.policy, rule.rule);
+            name.traced = rule.short();
         }
         let result = CaseResult {
             actual: said.status.to_string(),
@@ -203,7 +216,9 @@ impl<'a> Bench<'a> {
 
     /// Returns what the rules that a row is about said about `object`.
     fn outcomes(&mut self, row: &Row, place: usize, object: &Object<'a>) -> Vec<Said> {
-        let Some(policy) = self.policies.get(place) else { return Vec::new() };
+        let Some(policy) = self.policies.get(place).filter(|policy| policy.judges(object.payload)) else {
+            return Vec::new();
+        };
         let request = self.request(row, policy, object);
         let key = (place, std::ptr::from_ref(object) as usize, request.operation);
         let decision = match self.decisions.get(&key) {
@@ -214,7 +229,7 @@ impl<'a> Bench<'a> {
                 decision
             }
         };
-        let of_row = |outcome: &&Outcome| row.is_about(&outcome.rule);
+        let of_row = |outcome: &&Outcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
         let outcomes: Vec<&Outcome> = decision.outcomes.iter().filter(of_row).collect();
         if self.has_coverage {
             let settings = Settings { is_traced: true, ..Settings::default() };
@@ -232,7 +247,11 @@ impl<'a> Bench<'a> {
                 operation: request.operation,
             }
         };
-        outcomes.iter().map(said).collect()
+        match policy.is_one_rule() {
+            // Whatever it is split into, it is judged as a whole.
+            true => outcomes.iter().map(said).max_by_key(|said| badness(said.status)).into_iter().collect(),
+            false => outcomes.iter().map(said).collect(),
+        }
     }
 
     /// Says why the rules that a row is about say nothing about `object`.
@@ -244,8 +263,9 @@ impl<'a> Bench<'a> {
             operation = request.operation;
             let settings = Settings { is_traced: true, ..Settings::default() };
             let traced = policy.engine.decide(&request, self.world, &settings);
-            let of_row = traced.outcomes.iter().find(|outcome| row.is_about(&outcome.rule));
-            let rule = policy.engine.rules().iter().find(|rule| row.is_about(&rule.id));
+            let is_meant = |rule: &RuleId| policy.is_meant(row.rule.as_deref(), rule);
+            let of_row = traced.outcomes.iter().find(|outcome| is_meant(&outcome.rule));
+            let rule = policy.engine.rules().iter().find(|rule| is_meant(&rule.id));
             reason = match (of_row, rule) {
                 (Some(outcome), _) => match outcome.trace.as_deref().map(missed) {
                     Some(missed) if !missed.is_empty() => {
@@ -268,12 +288,6 @@ impl<'a> Bench<'a> {
 
     fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> Request {
         object.asked(row.operation, &policy.name, self.world, self.user)
-    }
-}
-
-impl Row {
-    fn is_about(&self, rule: &RuleId) -> bool {
-        self.rule.as_deref().is_none_or(|name| is_rule(&rule.rule, name))
     }
 }
 
@@ -317,7 +331,7 @@ fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult 
     let case =
         if wanted.text.is_empty() { rule_text.clone() } else { format!("{rule_text} on {}", wanted.text) };
     let rule = RuleName {
-        dialect: "kyverno",
+        dialect: part.dialect,
         policy: row.policy.as_str().into(),
         rule: row.rule.as_deref().map(Into::into),
         sort: Some(part.sort.clone()).filter(|sort| !sort.is_empty()),

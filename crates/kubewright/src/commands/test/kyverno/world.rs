@@ -7,7 +7,7 @@ use super::Manner;
 use super::file::TestFile;
 use super::objects::Objects;
 use crate::codes::TEST_VALUE;
-use crate::given::{self, GivenWorld, UserInfo, Values};
+use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
 
 /// Takes what `file` gives in place of a cluster out of it.
 pub(super) fn build(
@@ -24,13 +24,13 @@ pub(super) fn build(
     };
     let user = file.user.as_ref().and_then(|path| read.one(path, UserInfo::read));
     let mut answers = std::mem::take(&mut file.answers);
-    let mut found: Vec<Value> = objects.judged.iter().map(|object| object.request.object.clone()).collect();
+    let judged = objects.judged.iter().filter(|object| object.payload.is_none());
+    let mut found: Vec<Value> = judged.map(|object| object.request.object.clone()).collect();
     found.extend(objects.others.iter().cloned());
-    for path in file.cluster_resources.iter().chain(&file.context) {
-        for document in read.documents(std::slice::from_ref(path)) {
-            found.extend(given::objects(vec![document], &mut answers, read.problems));
-        }
-    }
+    let cluster = read.objects(&file.cluster_resources, &mut answers);
+    found.extend(cluster);
+    let described = file.context.as_ref().map(|path| read.objects(std::slice::from_ref(path), &mut answers));
+    found.extend(described.iter().flatten().cloned());
     for entry in std::mem::take(&mut file.shared) {
         let resources = read.documents(&entry.files).into_iter().map(|document| document.value).collect();
         let location = entry.location.clone();
@@ -41,7 +41,10 @@ pub(super) fn build(
     let world = GivenWorld::new(found, answers, values);
     // Without a cluster, an empty list of what the test does not name would be taken for an answer.
     let has_cluster = !file.cluster_resources.is_empty();
-    (if has_cluster { world } else { world.offline() }, user)
+    if has_cluster {
+        return (world, user);
+    }
+    (world.offline(described, &objects.others), user)
 }
 
 /// Reads files that the test names.
@@ -58,6 +61,11 @@ impl Read<'_> {
             .flat_map(|book| book.documents.iter().cloned())
             .filter(|document| !document.value.is_null())
             .collect()
+    }
+
+    /// Reads files that describe a part of a cluster.
+    fn objects(&mut self, paths: &[String], answers: &mut Answers) -> Vec<Value> {
+        given::objects(self.documents(paths), answers, self.problems)
     }
 
     /// Reads the first document of a file.
