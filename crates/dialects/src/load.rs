@@ -42,7 +42,7 @@ pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
     for document in documents {
         match items(document) {
             Some(items) => {
-                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut companions))
+                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut companions));
             }
             None => sort(dialects, Cow::Borrowed(document), &mut rules, &mut companions),
         }
