@@ -104,9 +104,7 @@ impl Converter<'_> {
         let written = self.document.value.follow(&cel.path);
         let part = |key: &str| written.and_then(|cel| cel.get(key)).filter(|value| !value.is_null()).cloned();
         let pairs = |list: &[NamedExpression]| {
-            let pair = |one: &NamedExpression| {
-                (one.name.value.clone(), one.expression.value.to_string())
-            };
+            let pair = |one: &NamedExpression| (one.name.value.clone(), one.expression.value.to_string());
             list.iter().map(pair).collect::<Vec<_>>()
         };
         let params = part("paramKind").zip(part("paramRef"));
@@ -192,8 +190,7 @@ impl Converter<'_> {
         let filters = || rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
         // The object as it was is taken for one that nobody in particular creates.
         let forgives_some = filters().any(|filter| {
-            let is_about =
-                |operation| filter.operations.is_empty() || filter.operations.contains(&operation);
+            let is_about = |operation| filter.operations.is_empty() || filter.operations.contains(&operation);
             filter.subjects.is_empty() && is_about(Operation::Create) && is_about(Operation::Update)
         });
         if !forgives_some {

@@ -248,7 +248,7 @@ impl Writer<'_> {
                 false => {
                     let kinds: Vec<String> = kinds.iter().map(|(_, tests)| all(tests)).collect();
                     tests.push(any(&kinds));
-                },
+                }
             }
         }
         if !entry.operations.is_empty() {

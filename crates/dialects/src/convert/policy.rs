@@ -414,4 +414,3 @@ fn named((name, expression): &(Text, String)) -> Value {
 pub(super) fn refuse<T>(why: &str, path: &[Step]) -> Made<T> {
     Err(Inexpressible { why: why.to_owned(), path: path.to_vec() })
 }
-

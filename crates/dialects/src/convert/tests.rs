@@ -47,7 +47,8 @@ fn entry(dice: &mut Dice, is_exclude: bool) -> Value {
     let mut resources = Map::new();
     if !(is_exclude && dice.is_one_in(3)) {
         let kind = dice.one(&KINDS);
-        let kinds = if kind == "*" || dice.is_one_in(2) { vec![kind] } else { vec![kind, dice.one(&KINDS[..6])] };
+        let kinds =
+            if kind == "*" || dice.is_one_in(2) { vec![kind] } else { vec![kind, dice.one(&KINDS[..6])] };
         resources.insert("kinds".into(), kinds.into());
     }
     if dice.is_one_in(5) {
@@ -63,7 +64,9 @@ fn entry(dice: &mut Dice, is_exclude: bool) -> Value {
         let selector = match dice.roll(3) {
             0 => r#"{"matchLabels": {"app": "web"}}"#,
             1 => r#"{"matchLabels": {"a*": "w?b"}}"#,
-            _ => r#"{"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["db"]}, {"key": "tier", "operator": "Exists"}]}"#,
+            _ => {
+                r#"{"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["db"]}, {"key": "tier", "operator": "Exists"}]}"#
+            }
         };
         resources.insert("selector".into(), read(selector));
     }
@@ -223,8 +226,7 @@ fn compare(target: Target, check: &str, policies: u64) -> (usize, usize) {
 }
 
 const DENY: &str = r#"{"message": "no", "allowExistingViolations": false, "deny": {}}"#;
-const CEL: &str =
-    r#"{"message": "no", "allowExistingViolations": false, "cel": {"expressions": [{"expression": "false"}]}}"#;
+const CEL: &str = r#"{"message": "no", "allowExistingViolations": false, "cel": {"expressions": [{"expression": "false"}]}}"#;
 
 #[test]
 fn a_validating_policy_is_about_the_same_requests() {
