@@ -170,7 +170,11 @@ impl Writer<'_> {
         let mut tests = Vec::new();
         for entry in &entries {
             let mut test = self.about(entry)?;
-            test.extend(self.terms(entry, false)?.into_iter().map(|(_, term)| term));
+            let terms = self.terms(entry, false)?;
+            if !terms.is_empty() && entry.operations.is_empty() && self.has_no_other_kinds(entry) {
+                test.clear();
+            }
+            test.extend(terms.into_iter().map(|(_, term)| term));
             if !test.is_empty() {
                 tests.push(test);
             } else if !is_any {
@@ -183,6 +187,14 @@ impl Writer<'_> {
             made.conditions.push((format!("exclude-{}", place + 1).into(), format!("!({})", all(&test))));
         }
         Ok(())
+    }
+
+    /// Returns whether everything that is matched is of the kinds of an entry.
+    fn has_no_other_kinds(&self, entry: &Filter) -> bool {
+        let (_, matched) = entries(self.written.matching);
+        let mut kinds = matched.iter().flat_map(|filter| &filter.kinds);
+        matched.iter().all(|filter| !filter.kinds.is_empty())
+            && kinds.all(|kind| entry.kinds.iter().any(|excluded| excluded.value == kind.value))
     }
 
     /// Returns the resources and operations of an entry.

@@ -247,3 +247,75 @@ fn an_admission_policy_in_lists_is_about_the_same_requests() {
     let (converted, refusals) = compare(target, CEL, 800);
     assert!(converted > 100 && refusals > 200, "{converted} {refusals}");
 }
+
+/// Converts a rule in CEL with `block` beside its check to a ValidatingAdmissionPolicy, and returns why that fails.
+fn refusal(block: &str) -> String {
+    let text = format!(
+        r#"{{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {{"name": "p"}},
+            "spec": {{"background": false, "rules": [{{"name": "r", {block}}}]}}}}"#
+    );
+    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
+    let conversion = convert(&document_of(&text), target, &Options::default()).expect("a policy");
+    conversion.refused.first().map(|refused| refused.why.clone()).unwrap_or_default()
+}
+
+#[track_caller]
+fn check_match(matching: &str, why: &str) {
+    assert_eq!(refusal(&format!(r#""match": {matching}, "validate": {CEL}"#)), why, "{matching}");
+}
+
+#[track_caller]
+fn check_exclude(exclude: &str, why: &str) {
+    let matching = r#"{"any": [{"resources": {"kinds": ["Pod"]}}]}"#;
+    let block = format!(r#""match": {matching}, "exclude": {exclude}, "validate": {CEL}"#);
+    assert_eq!(refusal(&block), why, "{exclude}");
+}
+
+#[test]
+fn what_the_controller_in_the_cluster_refuses_is_refused_in_its_words() {
+    check_match(r#"{"any": [{"resources": {"kinds": ["Pod"]}}]}"#, "");
+    check_match(
+        r#"{"any": [{"resources": {"kinds": ["Pod"], "names": ["a*"]}}]}"#,
+        "wildcards in resource name is not applicable",
+    );
+    check_match(
+        r#"{"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["a?"]}}]}"#,
+        "wildcards in namespace name is not applicable",
+    );
+    check_match(
+        r#"{"any": [{"resources": {"kinds": ["Pod"]}, "roles": ["a:b"]}]}"#,
+        "Roles / ClusterRoles / Subjects in `any/all` is not applicable",
+    );
+    check_match(
+        r#"{"all": [{"resources": {"kinds": ["Pod"]}}, {"resources": {"kinds": ["Pod"], "names": ["a"]}}]}"#,
+        "multiple 'all' in the match block is not applicable",
+    );
+    check_match(
+        r#"{"any": [{"resources": {"kinds": ["Pod"]}}, {"resources": {"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}}]}"#,
+        "NamespaceSelector / ObjectSelector across multiple resources in the match block are not applicable",
+    );
+    check_match(
+        r#"{"any": [{"resources": {"kinds": ["HorizontalPodAutoscaler"]}}]}"#,
+        "no unique match for kind HorizontalPodAutoscaler",
+    );
+    check_exclude(
+        r#"{"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["a"]}}]}"#,
+        "excluding a resource within a namespace is not applicable",
+    );
+    check_exclude(
+        r#"{"any": [{"resources": {"kinds": ["Pod"], "annotations": {"a": "b"}}}]}"#,
+        "Annotations in resource description is not applicable",
+    );
+}
+
+#[test]
+fn wildcards_become_the_shortest_question() {
+    let fits = |pattern: &str| super::texts::fits("x", pattern);
+    assert_eq!(fits("a"), r#"x == "a""#);
+    assert_eq!(fits("a*"), r#"x.startsWith("a")"#);
+    assert_eq!(fits("*a"), r#"x.endsWith("a")"#);
+    assert_eq!(fits("*a*"), r#"x.contains("a")"#);
+    assert_eq!(fits("?*"), r#"x != """#);
+    assert_eq!(fits("*"), "true");
+    assert_eq!(fits("a.?"), r#"x.matches("(?s)^a\\..$")"#);
+}
