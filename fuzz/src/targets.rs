@@ -1,5 +1,6 @@
 //! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
 
+mod admission;
 mod cel_eval;
 mod cel_parse;
 mod cel_policy;
@@ -43,4 +44,5 @@ pub(crate) const TARGETS: &[Target] = &[
     modrule::TARGET,
     kyverno::TARGET,
     manifests::TARGET,
+    admission::TARGET,
 ];

@@ -10,7 +10,10 @@ use super::text::{double, literal};
 use crate::kyverno::pattern::leaf::Leaf;
 use crate::kyverno::pattern::leaf::text::{Alternatives, Atom, Comparison, Operator};
 
-/// What is written behind `(?s)` for a duration.
+/// A number as texts may write it.
+pub(super) const NUMBER: &str = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,2})?$";
+
+/// A duration.
 pub(super) const DURATION: &str = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// Why a scalar has no equivalent.
@@ -26,11 +29,9 @@ pub(super) fn fits(leaf: &Leaf, value: &str, shape: Shape) -> Said<Formula> {
             leaf => of_int(leaf, value)?,
         },
         Shape::Word | Shape::Text | Shape::Amount => of_text(leaf, value, shape),
-        Shape::Port => guarded("int", value, of_int(leaf, value)?).or(guarded(
-            "string",
-            value,
-            of_text(leaf, value, shape),
-        )),
+        Shape::Port => {
+            number(value, of_int(leaf, value)?).or(guarded("string", value, of_text(leaf, value, shape)))
+        }
         Shape::Any => of_anything(leaf, value)?,
     })
 }
@@ -81,6 +82,14 @@ fn guarded(type_name: &str, value: &str, formula: Formula) -> Formula {
     match formula {
         Formula::False => Formula::False,
         formula => Formula::compare(&format!("type({value})"), "==", type_name).and(formula),
+    }
+}
+
+/// Returns `formula` for numbers, of what is a number or a text. Kyverno hands whole numbers on as doubles.
+fn number(value: &str, formula: Formula) -> Formula {
+    match formula {
+        Formula::False => Formula::False,
+        formula => Formula::compare(&format!("type({value})"), "!=", "string").and(formula),
     }
 }
 
@@ -157,14 +166,8 @@ fn of_text(leaf: &Leaf, value: &str, shape: Shape) -> Formula {
             let pattern = if digits == 0 { format!("^{sign}0+$") } else { format!("^{sign}0*{digits}$") };
             Formula::call(format!("{value}.matches({})", literal(&pattern)))
         }
-        Leaf::Float(wanted) => {
-            const NUMBER: &str = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,2})?$";
-            Formula::call(format!("{value}.matches({})", literal(NUMBER))).and(Formula::compare(
-                &format!("double({value})"),
-                "==",
-                &format!("{wanted:?}"),
-            ))
-        }
+        Leaf::Float(wanted) => Formula::call(format!("{value}.matches({})", literal(NUMBER)))
+            .and(Formula::compare(&format!("double({value})"), "==", &format!("{wanted:?}"))),
         Leaf::Some => Formula::compare(value, "!=", "\"\""),
         Leaf::Text(text) => {
             if let Some(words) = text.words() {

@@ -5,14 +5,11 @@ use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Number, Value, json};
 
 use super::formula::Formula;
-use super::leaf::{DURATION, Said, wildcards};
+use super::leaf::{DURATION, NUMBER, Said, wildcards};
 use super::shape::Shape;
 use super::text::{double, literal};
 use crate::kyverno::mixed::Mixed;
 use crate::kyverno::operator::{Operand, Operator, Order};
-
-/// A number as texts may write it.
-const NUMBER: &str = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,2})?$";
 
 /// Returns whether `key`, a constant, compares with `value`, another one, as `operator` says.
 pub(super) fn constants(operator: Operator, key: &Mixed, value: &Value) -> bool {

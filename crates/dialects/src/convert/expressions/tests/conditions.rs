@@ -96,7 +96,7 @@ fn conditions(dice: &mut Dice) -> Value {
 
 #[test]
 fn conditions_say_the_same_as_the_engine() {
-    let rounds: usize = option_env!("ROUNDS").and_then(|n| n.parse().ok()).unwrap_or(300);
+    let rounds: usize = option_env!("ROUNDS").and_then(|n| n.parse().ok()).unwrap_or(150);
     let mut dice = Dice(option_env!("SEED").and_then(|n| n.parse().ok()).unwrap_or(7));
     let dialect = Kyverno::new(&crate::Options::default());
     let guide = super::value(

@@ -1,4 +1,5 @@
-//! Patterns and objects at random: the original and its translation must say the same.
+//! Patterns and objects at random: the original and its translation must say the same. Longer runs are compiled with
+//! `ROUNDS` and `SEED` set.
 
 use kubewright_value::{Map, Number, Value};
 
@@ -161,7 +162,7 @@ fn object(dice: &mut Dice, pattern: &Value) -> Value {
 
 #[test]
 fn translations_say_the_same_as_patterns() {
-    let rounds: usize = option_env!("ROUNDS").and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let rounds: usize = option_env!("ROUNDS").and_then(|n| n.parse().ok()).unwrap_or(600);
     let seed: u64 = option_env!("SEED").and_then(|n| n.parse().ok()).unwrap_or(7);
     let mut dice = Dice(seed);
     let (mut compared, mut refused, mut errors) = (0, 0, 0);
@@ -324,7 +325,7 @@ pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Valu
 
 #[test]
 fn translations_for_known_kinds_say_the_same_as_patterns() {
-    let rounds: usize = option_env!("ROUNDS").and_then(|n| n.parse().ok()).unwrap_or(600);
+    let rounds: usize = option_env!("ROUNDS").and_then(|n| n.parse().ok()).unwrap_or(200);
     let seed: u64 = option_env!("SEED").and_then(|n| n.parse().ok()).unwrap_or(7);
     let mut dice = Dice(seed);
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();

@@ -115,10 +115,10 @@ impl Agreement {
                     Ok(got) if got == want => *self.same.entry(want).or_default() += 1,
                     // The object was as bad before.
                     Ok("fail") if operation == Operation::Update && want == "skip" => {
-                        let before = made.was_violated.clone().map(|expression| Validation {
-                            expression,
-                            ..Validation::default()
-                        });
+                        let before = made
+                            .was_violated
+                            .clone()
+                            .map(|expression| Validation { expression, ..Validation::default() });
                         let before = Expressions {
                             validations: before.into_iter().collect(),
                             ..Expressions::default()
