@@ -319,3 +319,22 @@ fn wildcards_become_the_shortest_question() {
     assert_eq!(fits("*"), "true");
     assert_eq!(fits("a.?"), r#"x.matches("(?s)^a\\..$")"#);
 }
+
+#[test]
+fn a_message_of_an_admission_policy_is_one_line_and_long_expressions_have_one() {
+    let written = |check: &str| {
+        let text = format!(
+            r#"{{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {{"name": "p"}}, "spec": {{"rules": [{{
+                "name": "r", "match": {{"any": [{{"resources": {{"kinds": ["ConfigMap"]}}}}]}}, "validate": {check}}}]}}}}"#
+        );
+        let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
+        let conversion = convert(&document_of(&text), target, &Options::default()).expect("a policy");
+        let policy = &conversion.written[0].documents[0];
+        policy.at(&["spec", "validations"]).unwrap().as_array().unwrap()[0].get("message").cloned()
+    };
+    let message = |text: &str| Some(Value::from(text));
+    let cel = |rest: &str| format!(r#"{{"cel": {{"expressions": [{{{rest}}}]}}}}"#);
+    assert_eq!(written(&cel(r#""expression": "true", "message": "one\ntwo\n""#)), message("one two"));
+    assert_eq!(written(&cel(r#""expression": "true &&\ntrue""#)), message("rule r is violated"));
+    assert_eq!(written(&cel(r#""expression": "true""#)), None);
+}

@@ -49,11 +49,33 @@ fn policy(origin: &Origin<'_>, draft: &Draft, name: &str) -> Value {
         spec.insert("paramKind".into(), kind.clone());
     }
     put(&mut spec, "variables", draft.variables.clone());
-    put(&mut spec, "validations", draft.validations.clone());
+    put(&mut spec, "validations", draft.validations.iter().map(|one| validation(one, draft)).collect());
     if let Some(annotations) = &draft.audit_annotations {
         spec.insert("auditAnnotations".into(), annotations.clone());
     }
     document("ValidatingAdmissionPolicy", name, labels, spec)
+}
+
+/// Returns a validation that the API server takes: a message is one line, and an expression of several lines has one.
+fn validation(written: &Value, draft: &Draft) -> Value {
+    let text = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or_default();
+    let message = text("message").trim();
+    let has_lines = |text: &str| text.trim().contains('\n');
+    let message = match message.is_empty() {
+        true if text("messageExpression").is_empty() && has_lines(text("expression")) => {
+            format!("rule {} is violated", draft.rule)
+        }
+        false if has_lines(message) => message.split_whitespace().collect::<Vec<_>>().join(" "),
+        _ => return written.clone(),
+    };
+    match written.as_object() {
+        Some(map) => {
+            let mut map = map.clone();
+            map.insert("message".into(), message.into());
+            map.into()
+        }
+        None => written.clone(),
+    }
 }
 
 fn binding(draft: &Draft, name: &str) -> Value {
