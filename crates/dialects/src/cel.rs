@@ -21,7 +21,7 @@ pub(crate) use environment::{Environments, Given};
 pub(crate) use judge::{Asked, Finding, Subject, Violation, are_met};
 use kubewright_lang::cel::Program;
 use kubewright_value::{Step, Text};
-pub(crate) use params::Params;
+pub(crate) use params::{Params, Words as ParamWords};
 pub(crate) use respond::Response;
 pub(crate) use scope::Form;
 

@@ -15,9 +15,15 @@ use super::matching::Matcher;
 use super::source::{self, Actions, Binding, Mode, Policy, Settings};
 use super::{Native, Policies, autogen, check, diagnostics as code};
 use crate::cel::source::NamedExpression;
-use crate::cel::{Checks, Compiler, Environments, Given, Leniency, Params, Wording};
+use crate::cel::{Checks, Compiler, Environments, Given, Leniency, ParamWords, Params, Wording};
 use crate::fields::Placed;
 use crate::workload::Workload;
+
+/// How the API server speaks about parameters.
+const PARAM_WORDS: ParamWords = ParamWords {
+    problem: "failed to configure binding",
+    missing: "no params found for policy binding with `Deny` parameterNotFoundAction",
+};
 
 /// Compiles a ValidatingAdmissionPolicy: a rule for each of its bindings, or one that only reports.
 pub(super) fn native(environments: &Environments, document: &Document, beside: &[Document]) -> Compiled {
@@ -40,8 +46,9 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
         let params = draft.policy.param_kind.as_ref().zip(binding.params.as_ref());
         let parts = Parts {
             binding: binding.constraints.as_ref().map(Matcher::compile),
-            params: params.map(|(kind, reference)| Params::compile(kind, reference)),
+            params: params.map(|(kind, reference)| Params::compile(kind, reference, PARAM_WORDS)),
             actions: binding.actions,
+            is_bound: true,
             ..Parts::default()
         };
         draft.rule(binding.name.clone(), &checks, parts)
@@ -144,6 +151,8 @@ struct Parts {
     binding: Option<Matcher>,
     params: Option<Params>,
     actions: Actions,
+    /// Whether a binding makes it count.
+    is_bound: bool,
     exceptions: Vec<Exception>,
     /// Nothing for a policy of the API server.
     mode: Option<Mode>,
@@ -284,6 +293,7 @@ impl Draft {
             params: parts.params,
             exceptions: parts.exceptions,
             actions: parts.actions,
+            refuses_unfit: parts.is_bound && policy.is_fail_closed,
             inputs: parts.inputs,
             is_scored: policy.is_scored,
             surroundings: match parts.mode {

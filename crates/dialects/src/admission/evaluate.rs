@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, Evaluation, GroupVersionKind, Memory, RequestProgram,
+    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, RequestProgram,
 };
 use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
@@ -32,6 +32,9 @@ pub(super) struct Judge {
     pub(super) params: Option<Params>,
     pub(super) exceptions: Vec<Exception>,
     pub(super) actions: Actions,
+    /// Whether what cannot be asked at all is refused, whatever the actions are: the API server takes parameters that
+    /// are missing and annotations that fail so, unless `failurePolicy` is `Ignore`.
+    pub(super) refuses_unfit: bool,
     pub(super) surroundings: Surroundings,
     /// Whether what is judged are the Pods that an object describes somewhere.
     pub(super) looks_for_pods: bool,
@@ -179,7 +182,10 @@ impl Judge {
             return self.effect(self.checks.judge(&subject, evaluation, notes)).map(Found::Effect);
         };
         let world = evaluation.world;
-        let found = params.find(&evaluation.request.namespace, world, evaluation.budget)?;
+        let found = match params.find(evaluation.request, world, evaluation.budget) {
+            Ok(found) => found,
+            Err(error) => return self.unfit(error, &[]).map(Found::Effect),
+        };
         let mut effect = Effect::Pass(Text::default());
         for params in &found {
             let subject = Subject { params, ..subject };
@@ -226,7 +232,24 @@ impl Judge {
                 denial: None,
             },
             Finding::Failed(violation) => return Err(EvalError::new(violation.message)),
+            Finding::Unsaid(Violation { message, at, .. }) => {
+                return self.unfit(EvalError::new(message), &at);
+            }
             Finding::Error(error) => return Err(error),
+        })
+    }
+
+    /// Returns what comes of something that cannot be asked.
+    fn unfit(&self, error: EvalError, at: &[Step]) -> Result<Effect, EvalError> {
+        if !self.refuses_unfit || self.actions.denies || error.kind != EvalErrorKind::Evaluation {
+            return Err(error);
+        }
+        Ok(Effect::Fail {
+            is_refusal: true,
+            location: (!at.is_empty()).then(|| self.document.locate(at)),
+            message: error.message,
+            path: Vec::new(),
+            denial: None,
         })
     }
 }

@@ -94,7 +94,13 @@ fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
         && has(&rule.versions, &request.kind.version)
         && rule.resources.iter().any(|one| is_resource(&one.value, resource, &request.subresource))
         && rule.is_namespaced.is_none_or(|is_namespaced| is_namespaced != request.namespace.is_empty())
-        && (rule.names.is_empty() || rule.names.contains(&request.name))
+        && (rule.names.is_empty() || rule.names.iter().any(|name| is_called(request, name)))
+}
+
+/// A name that the API server is going to make up is none of those that anybody wrote.
+fn is_called(request: &Request, name: &Text) -> bool {
+    let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
 }
 
 /// Returns whether `written` means the resource and its part.

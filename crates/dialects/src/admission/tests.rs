@@ -1,5 +1,7 @@
 //! What policies in CEL say about objects.
 
+mod native;
+
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
 use kubewright_value::{Document, Source, Value, yaml};
 

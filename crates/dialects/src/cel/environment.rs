@@ -52,7 +52,7 @@ impl Environments {
 
     /// Returns what `base` gives, and the request.
     pub(crate) fn of(base: Environment) -> Self {
-        let base = base.variable("object").variable("oldObject").variable_of("request", Type::of(Kind::Map));
+        let base = base.variable("object").variable("oldObject").variable_of("request", request());
         Self { base, inputs: Inputs::default() }
     }
 
@@ -63,7 +63,7 @@ impl Environments {
     pub(crate) fn environment(&self, given: Given) -> Environment {
         let mut environment = self.base.clone();
         if given.namespace {
-            environment = environment.variable_of("namespaceObject", Type::ANY);
+            environment = environment.variable_of("namespaceObject", namespace());
         }
         if given.params {
             environment = environment.variable("params");
@@ -75,6 +75,52 @@ impl Environments {
         }
         environment
     }
+}
+
+fn request() -> Type {
+    let text = || Type::of(Kind::String);
+    let kind =
+        |last| Type::of(Kind::Map).with_fields([("group", text()), ("version", text()), (last, text())]);
+    let user = Type::of(Kind::Map).with_fields([
+        ("username", text()),
+        ("uid", text()),
+        ("groups", Type::with(Kind::List, text())),
+        ("extra", Type::with(Kind::Map, Type::with(Kind::List, text()))),
+    ]);
+    Type::of(Kind::Map).with_fields([
+        ("kind", kind("kind")),
+        ("requestKind", kind("kind")),
+        ("resource", kind("resource")),
+        ("requestResource", kind("resource")),
+        ("subResource", text()),
+        ("requestSubResource", text()),
+        ("name", text()),
+        ("namespace", text()),
+        ("operation", text()),
+        ("userInfo", user),
+        ("dryRun", Type::of(Kind::Bool)),
+    ])
+}
+
+/// It may be null.
+fn namespace() -> Type {
+    let text = || Type::of(Kind::String);
+    let texts = || Type::with(Kind::Map, text());
+    let names = || Type::with(Kind::List, text());
+    let metadata = Type::ANY.with_fields([
+        ("name", text()),
+        ("generateName", text()),
+        ("namespace", text()),
+        ("labels", texts()),
+        ("annotations", texts()),
+        ("resourceVersion", text()),
+        ("finalizers", names()),
+    ]);
+    Type::ANY.with_fields([
+        ("metadata", metadata),
+        ("spec", Type::ANY.with_fields([("finalizers", names())])),
+        ("status", Type::ANY.with_fields([("phase", text())])),
+    ])
 }
 
 /// The fields of what is known exactly, by the path that leads to them. What is not listed here has any fields.

@@ -44,6 +44,8 @@ pub(crate) enum Finding {
     Violated(Violation),
     /// An expression does not fit the object.
     Failed(Violation),
+    /// Everything holds, and what is to be said beside it does not fit the object.
+    Unsaid(Violation),
     /// Nobody can say.
     Error(EvalError),
 }
@@ -181,7 +183,7 @@ impl Checks {
                 Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
                 Err(Stopped::Failed(message)) => {
                     let at = one.expression.path.clone();
-                    return Finding::Failed(Violation { message, path: Vec::new(), at });
+                    return Finding::Unsaid(Violation { message, path: Vec::new(), at });
                 }
                 Err(Stopped::Error(error)) => return Finding::Error(error),
             }

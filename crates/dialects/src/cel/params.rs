@@ -1,16 +1,23 @@
 //! The objects that a rule reads besides the one it judges.
 
 use kubewright_engine::{
-    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, World, is_cluster_scoped,
+    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, Request, World, is_cluster_scoped,
+    kind_of_resource, resource_name,
 };
 use kubewright_value::{Budget, Text, Value};
 
-use super::request::resource_of;
+use super::request::{namespace_of, resource_of};
 use super::source::{ParamRef, ParamSource};
 use crate::selector::LabelSelector;
 
-/// What every error about them starts with.
-const WRONG: &str = "error in parameterized resource";
+/// How somebody speaks about parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Words {
+    /// What every error about them starts with.
+    pub(crate) problem: &'static str,
+    /// What is said where there are none, and there must be.
+    pub(crate) missing: &'static str,
+}
 
 /// Which objects.
 #[derive(Debug, Clone)]
@@ -20,6 +27,7 @@ pub(crate) struct Params {
     namespace: Text,
     from: From,
     is_optional: bool,
+    words: Words,
 }
 
 #[derive(Debug, Clone)]
@@ -29,7 +37,8 @@ enum From {
 }
 
 impl Params {
-    pub(crate) fn compile(kind: &GroupVersionKind, reference: &ParamRef) -> Self {
+    /// Compiles which objects are parameters.
+    pub(crate) fn compile(kind: &GroupVersionKind, reference: &ParamRef, words: Words) -> Self {
         Self {
             kind: kind.clone(),
             namespace: reference.namespace.clone(),
@@ -38,23 +47,31 @@ impl Params {
                 ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
             },
             is_optional: reference.is_optional,
+            words,
         }
     }
 
-    /// Returns the objects, for an object in `namespace`. Without any the rule has nothing to say.
+    /// Returns the objects, for the object of `request`. Without any the rule has nothing to say.
     pub(crate) fn find(
         &self,
-        namespace: &Text,
+        request: &Request,
         world: &dyn World,
         budget: &mut Budget,
     ) -> Result<Vec<Value>, EvalError> {
+        let namespace = namespace_of(request);
         let found = match (is_cluster_scoped(&self.kind), self.namespace.is_empty()) {
             (true, false) => {
-                let message = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
-                return Err(EvalError::new(format!("{WRONG}: {message}")));
+                return Err(
+                    self.wrong("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+                );
             }
             (true, true) => self.look(&Text::default(), world, budget)?,
             (false, false) => self.look(&self.namespace, world, budget)?,
+            (false, true) if namespace.is_empty() && is_known(&self.kind) => {
+                return Err(self.wrong(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
+                ));
+            }
             // Whether a kind that nobody knows is in namespaces, the objects themselves say.
             (false, true) => {
                 let mut found = Vec::new();
@@ -68,9 +85,13 @@ impl Params {
             }
         };
         if found.is_empty() && !self.is_optional {
-            return Err(EvalError::new(format!("{WRONG}: no params found")));
+            return Err(self.wrong(self.words.missing));
         }
         Ok(found)
+    }
+
+    fn wrong(&self, message: &str) -> EvalError {
+        EvalError::new(format!("{}: {message}", self.words.problem))
     }
 
     fn look(
@@ -119,4 +140,10 @@ impl Params {
         };
         Query::Api(ApiCall { method: "GET".into(), url: url.into(), data: Text::default() })
     }
+}
+
+/// Returns whether it is one of the kinds that every cluster has.
+fn is_known(kind: &GroupVersionKind) -> bool {
+    let is_own = !kind.group.contains('.') || kind.group.ends_with(".k8s.io");
+    is_own && kind_of_resource(&resource_name(&kind.kind)).is_some_and(|known| known == kind.kind)
 }

@@ -13,12 +13,20 @@ pub(crate) fn value(request: &Request) -> Value {
     put(&mut map, "subResource", &request.subresource);
     put(&mut map, "requestSubResource", &request.subresource);
     put(&mut map, "name", &request.name);
-    put(&mut map, "namespace", &request.namespace);
+    put(&mut map, "namespace", namespace_of(request));
     map.insert("operation".into(), request.operation.name().into());
     map.insert("userInfo".into(), user(&request.user));
     map.insert("dryRun".into(), request.is_dry_run.into());
     map.insert("options".into(), Value::Null);
     map.into()
+}
+
+/// Returns the namespace that a request is said to be in: for one about a namespace, that namespace.
+pub(super) fn namespace_of(request: &Request) -> &Text {
+    match request.kind.group.is_empty() && request.kind.kind == "Namespace" {
+        true => &request.name,
+        false => &request.namespace,
+    }
 }
 
 fn put(map: &mut Map, key: &str, text: &Text) {

@@ -10,7 +10,7 @@ use super::source::{Cel, Workload};
 use crate::cel::diagnostics::CONSTANT_CEL;
 use crate::cel::source::NamedExpression;
 use crate::cel::{
-    Asked, Checks, Compiler, Condition, Environments, Finding, Given, Params, Problem, Subject,
+    Asked, Checks, Compiler, Condition, Environments, Finding, Given, ParamWords, Params, Problem, Subject,
 };
 use crate::cel::{Violation, are_met};
 use crate::fields::Placed;
@@ -18,6 +18,10 @@ use crate::notes::Notes;
 
 /// What traces call the two lists.
 const LISTS: (&str, &str) = ("celPreconditions", "expressions");
+
+/// How Kyverno speaks about parameters.
+const PARAM_WORDS: ParamWords =
+    ParamWords { problem: "error in parameterized resource", missing: "no params found" };
 
 /// A rule in CEL.
 pub(super) struct CelCheck {
@@ -65,7 +69,7 @@ pub(super) fn compile(
         compiler.problems.push(Problem::about(&CONSTANT_CEL, &cel.path, message, ""));
     }
     compiler.unused(&cel.variables);
-    let params = cel.params.as_ref().map(|(kind, reference)| Params::compile(kind, reference));
+    let params = cel.params.as_ref().map(|(kind, reference)| Params::compile(kind, reference, PARAM_WORDS));
     (Parts { checks, params, is_elsewhere: false }, compiler.problems)
 }
 
@@ -114,7 +118,7 @@ impl CelCheck {
             return verdict(self.checks.judge(&subject, evaluation, notes)).unwrap_or_else(passed);
         };
         let world = evaluation.world;
-        let found = match params.find(&evaluation.request.namespace, world, evaluation.budget) {
+        let found = match params.find(evaluation.request, world, evaluation.budget) {
             Ok(found) => found,
             Err(error) => return Verdict::Error(error),
         };
@@ -134,7 +138,8 @@ fn verdict(finding: Finding) -> Option<Verdict> {
         Finding::Holds => return None,
         Finding::NotAsked => Verdict::Skip("cel preconditions not met".into()),
         Finding::Violated(Violation { message, path, at, .. })
-        | Finding::Failed(Violation { message, path, at, .. }) => {
+        | Finding::Failed(Violation { message, path, at, .. })
+        | Finding::Unsaid(Violation { message, path, at, .. }) => {
             Verdict::Fail(Failure { message, path, from: From::Object, at })
         }
         Finding::Error(error) => Verdict::Error(error),

@@ -17,6 +17,8 @@ pub struct Type {
     pub kind: Kind,
     /// What its items, values or the value in it are.
     pub element: Option<Arc<Type>>,
+    /// What its fields are, where they are known one by one.
+    pub fields: Option<Arc<[(&'static str, Type)]>>,
 }
 
 impl Type {
@@ -26,14 +28,27 @@ impl Type {
     /// Returns a type whose elements are not known.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
-        Self { kind, element: None }
+        Self { kind, element: None, fields: None }
     }
 
     /// Returns a list, a map or an optional with elements of a type.
     #[must_use]
     pub fn with(kind: Kind, element: Type) -> Self {
-        let is_known = element.kind != Kind::Any;
-        Self { kind, element: is_known.then(|| Arc::new(element)) }
+        let is_known = element.kind != Kind::Any || element.fields.is_some();
+        Self { kind, element: is_known.then(|| Arc::new(element)), fields: None }
+    }
+
+    /// Returns this type, of which some fields are known; it may have others.
+    #[must_use]
+    pub fn with_fields(self, fields: impl IntoIterator<Item = (&'static str, Type)>) -> Self {
+        Self { fields: Some(fields.into_iter().collect()), ..self }
+    }
+
+    /// Returns the type of a field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Type {
+        let known = self.fields.iter().flat_map(|fields| fields.iter()).find(|(field, _)| *field == name);
+        known.map_or_else(|| self.elements(), |(_, kind)| kind.clone())
     }
 
     /// Returns the type of the elements.

@@ -10,8 +10,9 @@ mod names;
 mod types;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use kubewright_value::Text;
+use kubewright_value::{Map, Text, Value};
 
 use super::ast::{Element, Expr, Node, Operator, Span};
 use super::environment::{Environment, Type};
@@ -102,6 +103,37 @@ pub(super) struct Step {
     pub(super) what: StepKind,
     pub(super) is_optional: bool,
     pub(super) at: u32,
+    pub(super) near: Near,
+}
+
+impl Step {
+    pub(super) fn new(what: StepKind, is_optional: bool, at: u32) -> Self {
+        Self { what, is_optional, at, near: Near::default() }
+    }
+}
+
+/// Where a field stood in the last object, and probably stands in the next one.
+#[derive(Default)]
+pub(super) struct Near(AtomicU32);
+
+impl Near {
+    /// Returns the value under `key`.
+    #[inline]
+    pub(super) fn get<'m>(&self, map: &'m Map, key: &str) -> Option<&'m Value> {
+        let guess = self.0.load(Ordering::Relaxed);
+        let position = map.position_near(key, guess as usize)?;
+        // Written only when it changes, since other threads read it.
+        if position != guess as usize {
+            self.0.store(u32::try_from(position).unwrap_or(0), Ordering::Relaxed);
+        }
+        map.entry(position).map(|(_, value)| value)
+    }
+}
+
+impl Clone for Near {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 #[derive(Clone)]

@@ -34,7 +34,7 @@ impl<'a> Run<'_, 'a> {
             value => value,
         };
         match value {
-            Val::Map(MapVal::Borrowed(map)) => Ok(map.contains_key(name)),
+            Val::Map(MapVal::Borrowed(map)) => Ok(last.near.get(map, name).is_some()),
             Val::Map(map) => Ok(map.field(name).is_some()),
             other if is_plain(&other) => Ok(false),
             other => match object_field(&other, name) {
@@ -67,7 +67,7 @@ impl<'a> Run<'_, 'a> {
                 Some(Value::Object(object)) => object,
                 Some(other) => return Err(no_field(&Val::borrowed(other), name).at(step.at)),
             };
-            current = object.get(name);
+            current = step.near.get(object, name);
             if current.is_none() {
                 let message = format!("no such key: {name}");
                 return Err(Failure::new(EvalErrorKind::Missing, message).at(step.at));
@@ -97,7 +97,10 @@ impl<'a> Run<'_, 'a> {
                 StepKind::Field(name) if step.is_optional && matches!(value, Val::Opaque(_)) => {
                     self::field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
                 }
-                StepKind::Field(name) => self::field(&value, name),
+                StepKind::Field(name) => match &value {
+                    Val::Map(MapVal::Borrowed(map)) => Ok(step.near.get(map, name).map(Val::borrowed)),
+                    other => self::field(other, name),
+                },
                 StepKind::Index(plan) => {
                     let key = self.attribute(plan)?;
                     if is_optional && self.is_forgiving && is_plain(&value) {

@@ -68,7 +68,7 @@ impl Planner<'_> {
         let taking = overloads.iter().filter(|overload| overload.takes(plans.len()));
         let taking: Vec<_> = taking.cloned().collect();
         if taking.is_empty() {
-            let message = format!("wrong number of arguments for {}", choices(overloads));
+            let message = format!("wrong number of arguments for {}", choices(overloads, kinds.first()));
             return self.unknown(message, span, CompileErrorKind::Arity);
         }
         let item = kinds.first().map_or(Type::ANY, Type::elements);
@@ -85,7 +85,11 @@ impl Planner<'_> {
         }
         let Some(first) = fitting.first() else {
             let found: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
-            let message = format!("`{name}` does not take {}; it is {}", found.join(", "), choices(&taking));
+            let message = format!(
+                "`{name}` does not take {}; it is {}",
+                found.join(", "),
+                choices(&taking, kinds.first())
+            );
             return self.unknown(message, span, CompileErrorKind::Type);
         };
         let result = match fitting.iter().all(|overload| overload.result() == first.result()) {
@@ -155,10 +159,17 @@ pub(super) fn is_conversion(name: &str) -> bool {
         .contains(&name)
 }
 
-fn choices(overloads: &[Arc<Overload>]) -> String {
-    let signatures: Vec<String> =
-        overloads.iter().map(|overload| format!("`{}`", overload.signature())).collect();
-    signatures.join(" or ")
+/// Returns the signatures of those that take `first`, or of all if none does.
+fn choices(overloads: &[Arc<Overload>], first: Option<&Type>) -> String {
+    let takes = |overload: &&Arc<Overload>| overload.accepts(first.map(|first| first.kind).into_iter());
+    let signatures = |overloads: &mut dyn Iterator<Item = &Arc<Overload>>| -> Vec<String> {
+        overloads.map(|overload| format!("`{}`", overload.signature())).collect()
+    };
+    let mut found = signatures(&mut overloads.iter().filter(takes));
+    if found.is_empty() {
+        found = signatures(&mut overloads.iter());
+    }
+    found.join(" or ")
 }
 
 /// Returns the known name that is nearly `name`.

@@ -46,11 +46,7 @@ impl Planner<'_> {
         };
         // The operand is planned by itself: `has(a.b)` asks for a field even where `a.b` is a variable.
         let (plan, kind) = self.expr(operand);
-        let step = super::Step {
-            what: StepKind::Field(name.clone()),
-            is_optional: *is_optional,
-            at: field.span.start,
-        };
+        let step = super::Step::new(StepKind::Field(name.clone()), *is_optional, field.span.start);
         let known = [Kind::Any, Kind::Map, Kind::Optional];
         if !known.contains(&kind.kind) && !self.environment.has_field(kind.kind.name(), name) {
             let message = format!("a value of type `{kind}` has no field `{name}`");

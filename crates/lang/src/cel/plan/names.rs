@@ -56,7 +56,7 @@ impl Planner<'_> {
                 },
             };
             kind = self.step_type(&kind, &what, is_optional, span);
-            steps.push(Step { what, is_optional, at: span.start });
+            steps.push(Step::new(what, is_optional, span.start));
         }
         (steps, kind)
     }
@@ -67,6 +67,7 @@ impl Planner<'_> {
             _ => kind,
         };
         let found = match (inner.kind, what) {
+            (Kind::Any | Kind::Map, StepKind::Field(name)) => inner.field(name),
             (Kind::Any, _) => Type::ANY,
             (Kind::Map, _) | (Kind::List, StepKind::Index(_)) => inner.elements(),
             (Kind::Opaque(object), StepKind::Field(name)) if self.environment.has_field(object, name) => {
