@@ -136,8 +136,11 @@ fn request(dice: &mut Dice) -> Request {
         ("example.com/v1", "Widget"),
     ][dice.roll(8)];
     let mut metadata = Map::new();
-    let key = if dice.is_one_in(5) { "generateName" } else { "name" };
-    metadata.insert(key.into(), dice.one(&["a", "b", "abx", "a-x", "kube-x"]).into());
+    // No name that a rule spells out is the beginning of one that is made up.
+    match dice.is_one_in(5) {
+        true => metadata.insert("generateName".into(), dice.one(&["a-", "made-x"]).into()),
+        false => metadata.insert("name".into(), dice.one(&["a", "b", "abx", "a-x", "kube-x"]).into()),
+    };
     if dice.is_one_in(2) {
         metadata.insert("namespace".into(), dice.one(&["shop", "kube-system", "a"]).into());
     }
