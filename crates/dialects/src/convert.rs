@@ -1,11 +1,96 @@
 //! From rules to policies in CEL that say exactly the same, or the reason why there are none.
+//!
+//! `decision` is what Kyverno itself makes a ValidatingAdmissionPolicy of, and `listed` how it writes what such a
+//! policy is about. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
+//! patterns and conditions. `policy` puts a rule together of that and of its `checks`; `vap` and `vpol` write documents.
 
+mod checks;
+mod constraints;
+mod decision;
 pub(crate) mod expressions;
+mod listed;
+mod matching;
+mod policy;
+mod rebase;
+mod resources;
+mod texts;
+mod vap;
+mod vpol;
 
-use kubewright_value::{Step, Text};
+use kubewright_value::{Document, Location, Step, Text, Value};
+
+use crate::Options;
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// `admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy, with its binding.
+    ValidatingAdmissionPolicy {
+        /// Whether rules in CEL are also written for the controllers that make Pods, which Kyverno does not do.
+        has_autogen: bool,
+    },
+    /// `policies.kyverno.io/v1` ValidatingPolicy and NamespacedValidatingPolicy.
+    ValidatingPolicy,
+}
+
+/// What became of a policy.
+#[derive(Debug, Clone)]
+pub struct Conversion {
+    /// `name` or `namespace/name`.
+    pub policy: Text,
+    /// How many rules the policy has.
+    pub rules: usize,
+    /// What was written, in the order of the rules.
+    pub written: Vec<Written>,
+    /// The rules that were not.
+    pub refused: Vec<Refused>,
+    /// What is different afterwards, or was guessed.
+    pub notes: Vec<Note>,
+}
+
+/// What stands for some rules of a policy.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// Their names.
+    pub rules: Vec<Text>,
+    /// A policy, and its binding where it has one; for controllers there may be more.
+    pub documents: Vec<Value>,
+    /// Whether the controllers that make Pods are judged as the rules judge them.
+    pub covers_controllers: bool,
+}
+
+/// A rule that has no equivalent.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// Its name; may be empty.
+    pub rule: Text,
+    /// Why it has none.
+    pub why: String,
+    /// What it hangs on.
+    pub location: Location,
+}
+
+/// What a person should know about a rule that was written.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// The rule.
+    pub rule: Text,
+    /// What it is, in words that fit every rule with the same.
+    pub what: String,
+    /// What of the rule it is about; may be empty.
+    pub about: String,
+    /// What it hangs on.
+    pub location: Location,
+}
+
+/// Converts the ClusterPolicy or Policy in `document`; nothing when it holds something else.
+#[must_use]
+pub fn convert(document: &Document, target: Target, options: &Options) -> Option<Conversion> {
+    policy::convert(document, target, options)
+}
 
 /// What a rule checks, in CEL alone.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expressions {
     /// Names for expressions, which the others read as `variables.NAME`.
     pub(crate) variables: Vec<(Text, String)>,
@@ -21,7 +106,7 @@ pub(crate) struct Expressions {
 }
 
 /// An expression that must hold, and what is said when it does not.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Validation {
     pub(crate) expression: String,
     pub(crate) message: Option<String>,
@@ -29,9 +114,12 @@ pub(crate) struct Validation {
 }
 
 /// Why a rule has no exact equivalent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inexpressible {
     pub(crate) why: String,
     /// Where that stands in the document.
     pub(crate) path: Vec<Step>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
-mod autogen;
+pub(crate) mod autogen;
 mod cel;
 mod check;
 mod compile;
@@ -13,7 +13,7 @@ mod evaluate;
 mod gotext;
 mod images;
 mod manifests;
-mod matching;
+pub(crate) mod matching;
 mod message;
 pub(crate) mod mixed;
 pub(crate) mod operator;
@@ -62,7 +62,7 @@ impl Dialect for Kyverno {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        field(document, "apiVersion").starts_with(GROUP) && KINDS.contains(&field(document, "kind"))
+        is_policy(document)
     }
 
     fn is_meant(&self, document: &Document) -> bool {
@@ -81,6 +81,26 @@ impl Dialect for Kyverno {
 /// Returns whether `document` is a PolicyException.
 pub(crate) fn is_exception(document: &Document) -> bool {
     field(document, "apiVersion").starts_with(GROUP) && field(document, "kind") == "PolicyException"
+}
+
+/// Reads the policy in `document` and the exceptions that `options` have; nothing when it holds something else.
+///
+/// A rule with an error is among the broken ones.
+pub(crate) fn read_policy(
+    document: &Document,
+    options: &Options,
+) -> Option<(source::Policy, Vec<source::Exception>)> {
+    if !is_policy(document) {
+        return None;
+    }
+    let mut policy = source::read(document).0?;
+    check::check(document, &mut policy);
+    let exceptions = options.exceptions.iter().filter_map(|document| exception(document).0).collect();
+    Some((policy, exceptions))
+}
+
+fn is_policy(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && KINDS.contains(&field(document, "kind"))
 }
 
 /// Reads an exception. One with an error excuses nothing.

@@ -7,7 +7,7 @@
 mod codes;
 pub mod admission;
 mod cel;
-mod convert;
+pub mod convert;
 mod fields;
 pub mod kyverno;
 mod load;

@@ -54,6 +54,10 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show why each rule did what it did
     Trace(Trace),
+    /// Write the ValidatingAdmissionPolicies that policies can become
+    Generate(Generate),
+    /// Write policies in the form that follows theirs
+    Convert(Convert),
     /// Try an expression on an object
     Eval(Eval),
     /// Sign manifests, for rules that check signatures
@@ -319,6 +323,108 @@ pub(crate) enum TraceFormat {
     #[value(alias = "table")]
     Tree,
     /// One document with stable keys.
+    Json,
+}
+
+/// Writes policies that somebody else evaluates.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// What to write
+    #[command(subcommand)]
+    pub(crate) what: Generated,
+}
+
+/// What can be generated.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generated {
+    /// ValidatingAdmissionPolicy and binding for every rule that the API server can judge itself
+    Vap(GenerateVap),
+}
+
+/// Writes ValidatingAdmissionPolicies.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A rule in CEL is written where the controller in the cluster would write it, whether or not the rule says `generate`.
+A rule with patterns or conditions is written where CEL can say exactly the same. Each is compared with its source on
+the tests of the policy, which are kyverno-test.yaml files in its folder and below, and left out when it differs.
+
+Examples:
+  kubewright generate vap policies/ --output-dir vap/
+  kubewright generate vap policies/require-labels.yaml --autogen | kubectl apply --dry-run=server -f -
+  kubewright generate vap policies/ --summary
+
+Exit codes: 0 everything is written, 1 a rule cannot be expressed or differs, 2 bad input")]
+pub(crate) struct GenerateVap {
+    #[command(flatten)]
+    pub(crate) conversions: Conversions,
+
+    /// Write rules in CEL about Pods also for the controllers that make Pods, which the cluster would leave out
+    #[arg(long)]
+    pub(crate) autogen: bool,
+
+    /// Exceptions to leave out of what is written: a PolicyException file, folder or pattern; may be repeated
+    #[arg(short, long, alias = "exception", value_name = "PATH")]
+    pub(crate) exceptions: Vec<String>,
+}
+
+/// Writes policies in another form.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each policy is compared with its source on the tests of the source, which are kyverno-test.yaml files in its folder
+and below, and left out when it differs.
+
+Examples:
+  kubewright convert policies/ --to validatingpolicy --output-dir converted/
+  kubewright convert policies/require-labels.yaml --to validatingpolicy
+  kubewright convert policies/ --to validatingpolicy --summary -o json
+
+Exit codes: 0 everything is written, 1 a rule cannot be expressed or differs, 2 bad input")]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    pub(crate) conversions: Conversions,
+
+    /// What to write
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) to: ConvertTarget,
+}
+
+/// What policies can become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertTarget {
+    /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
+    Validatingpolicy,
+}
+
+/// Which policies become something else, and where it goes.
+#[derive(Debug, Args, Clone)]
+pub(crate) struct Conversions {
+    /// Policy files, folders or patterns; `-` is standard input
+    #[arg(required = true, value_name = "POLICIES")]
+    pub(crate) policies: Vec<String>,
+
+    /// Write one file for each policy into this folder, instead of a stream
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+
+    /// How to show what is printed
+    #[arg(short, long, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) output: ConversionFormat,
+
+    /// Print how many policies and rules convert, and why the others do not, instead of the policies
+    #[arg(long)]
+    pub(crate) summary: bool,
+
+    /// Leave out what no test compares with its source
+    #[arg(long)]
+    pub(crate) require_tests: bool,
+}
+
+/// How conversions can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConversionFormat {
+    /// The policies as a stream; with `--summary` a table.
+    Yaml,
+    /// One document with stable keys: policies, what was left out, numbers.
     Json,
 }
 

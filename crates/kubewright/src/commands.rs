@@ -2,9 +2,12 @@
 
 mod apply;
 mod completions;
+mod conversion;
+mod convert;
 mod demo;
 mod eval;
 mod explain;
+mod generate;
 mod lint;
 mod man;
 mod sign;
@@ -30,6 +33,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments, color),
+        Command::Generate(arguments) => generate::run(&arguments, color),
+        Command::Convert(arguments) => convert::run(&arguments, color),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

@@ -12,5 +12,5 @@ mod stream;
 pub(crate) use find::{Input, TEST_FILES, find, find_tests, is_address};
 use objects::each_object;
 pub(crate) use objects::{Wanted, objects_of, taken};
-pub(crate) use read::{documents, text_of};
+pub(crate) use read::{documents, documents_of_text, text_of};
 pub(crate) use stream::{Progress, stream};

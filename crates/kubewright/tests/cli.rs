@@ -7,6 +7,8 @@
 
 #[path = "cli/admission.rs"]
 mod admission;
+#[path = "cli/convert.rs"]
+mod convert;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
 

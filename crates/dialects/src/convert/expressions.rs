@@ -31,7 +31,7 @@ use scope::Scope;
 use shape::Shape;
 
 /// What is judged, also on deletions.
-const TARGET: &str = "(object != null ? object : oldObject)";
+pub(super) const TARGET: &str = "(object != null ? object : oldObject)";
 
 /// Returns what `rule` checks.
 ///

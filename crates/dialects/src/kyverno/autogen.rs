@@ -13,14 +13,14 @@ use crate::fields::{Placed, child};
 
 /// A rule that is rewritten.
 #[derive(Debug, Clone)]
-pub(super) struct Generated {
+pub(crate) struct Generated {
     /// Which of [`Policy::rules`].
-    pub(super) rule: usize,
-    pub(super) name: Text,
-    pub(super) workload: Workload,
+    pub(crate) rule: usize,
+    pub(crate) name: Text,
+    pub(crate) workload: Workload,
     /// What the rule is about, with the controllers in place of Pods.
-    pub(super) matching: Match,
-    pub(super) exclude: Option<Match>,
+    pub(crate) matching: Match,
+    pub(crate) exclude: Option<Match>,
 }
 
 /// Why rules are not rewritten, and what it hangs on.
@@ -44,7 +44,7 @@ const CONTROLLERS: [(&str, &str); 7] = [
 const NAME_LIMIT: usize = 63;
 
 /// Returns the rules that are rewritten, in the order of the rules they come from.
-pub(super) fn generate(policy: &Policy) -> Vec<Generated> {
+pub(crate) fn generate(policy: &Policy) -> Vec<Generated> {
     if off_for_all(policy).is_some() {
         return Vec::new();
     }

@@ -214,7 +214,7 @@ impl Compiler<'_> {
 
 impl Policy {
     /// Returns `name`, or `namespace/name` of a namespaced policy.
-    pub(super) fn key(&self) -> Text {
+    pub(crate) fn key(&self) -> Text {
         match &self.namespace {
             None => self.name.value.clone(),
             Some(namespace) => format!("{namespace}/{}", self.name.value).into(),

@@ -4,7 +4,7 @@
 //! entry says about users is left out of `match`, and makes an entry of `exclude` fit nobody.
 
 mod clause;
-mod kind;
+pub(crate) mod kind;
 mod overrides;
 
 use kubewright_engine::{

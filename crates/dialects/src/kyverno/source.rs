@@ -180,8 +180,6 @@ pub(crate) struct Cel {
     pub(crate) variables: Vec<NamedExpression>,
     pub(crate) audit_annotations: Vec<NamedExpression>,
     pub(crate) params: Option<(GroupVersionKind, ParamRef)>,
-    /// `generate`, where it is said.
-    pub(crate) is_generating: Option<bool>,
 }
 
 /// The Pod Security Standards that an object must meet.

@@ -26,7 +26,8 @@ use crate::session::complain;
 use crate::workers;
 use coverage::Coverage;
 use file::TestFile;
-use library::Library;
+pub(super) use kyverno::{Cases, Manner, is_meant, with_cases};
+pub(super) use library::Library;
 use run::Bench;
 use show::FileResult;
 

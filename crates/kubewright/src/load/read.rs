@@ -35,6 +35,13 @@ pub(crate) fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec
     documents
 }
 
+/// Reads the documents of a YAML text that we have written ourselves.
+pub(crate) fn documents_of_text(name: &str, text: &str) -> Vec<Document> {
+    let Ok(source) = yaml::decode(name, text.as_bytes().to_vec()) else { return Vec::new() };
+    let parts = parts(&source);
+    parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
+}
+
 /// Reads the text of `input`.
 pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();

@@ -29,11 +29,9 @@ pub(super) fn fits(leaf: &Leaf, value: &str, shape: Shape) -> Said<Formula> {
             leaf => of_int(leaf, value)?,
         },
         Shape::Word | Shape::Text | Shape::Amount => of_text(leaf, value, shape),
-        Shape::Port => guarded("int", value, of_int(leaf, value)?).or(guarded(
-            "string",
-            value,
-            of_text(leaf, value, shape),
-        )),
+        Shape::Port => {
+            number(value, of_int(leaf, value)?).or(guarded("string", value, of_text(leaf, value, shape)))
+        }
         Shape::Any => of_anything(leaf, value)?,
     })
 }
@@ -84,6 +82,14 @@ fn guarded(type_name: &str, value: &str, formula: Formula) -> Formula {
     match formula {
         Formula::False => Formula::False,
         formula => Formula::compare(&format!("type({value})"), "==", type_name).and(formula),
+    }
+}
+
+/// Returns `formula` for numbers, of what is a number or a text. Kyverno hands whole numbers on as doubles.
+fn number(value: &str, formula: Formula) -> Formula {
+    match formula {
+        Formula::False => Formula::False,
+        formula => Formula::compare(&format!("type({value})"), "!=", "string").and(formula),
     }
 }
 

@@ -14,7 +14,7 @@ impl Compiler<'_> {
     /// Returns the exceptions from the rule called `name`.
     pub(super) fn exceptions(&self, name: &Text) -> Vec<Exception> {
         let policy = self.policy.key();
-        let about = self.dialect.exceptions.iter().filter(|exception| is_about(exception, &policy, name));
+        let about = self.dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
         about.map(|exception| self.exception(exception)).collect()
     }
 
@@ -30,7 +30,10 @@ impl Compiler<'_> {
     }
 }
 
-fn is_about(exception: &source::Exception, policy: &Text, rule: &Text) -> bool {
-    let fits = |pattern: &Text| glob::matches(pattern, rule, &mut Budget::default()).unwrap_or(false);
-    exception.policies.iter().any(|(name, rules)| name == policy && rules.iter().any(fits))
+impl source::Exception {
+    /// Returns whether it is made from `rule` of the policy called `policy`.
+    pub(crate) fn is_for(&self, policy: &Text, rule: &Text) -> bool {
+        let fits = |pattern: &Text| glob::matches(pattern, rule, &mut Budget::default()).unwrap_or(false);
+        self.policies.iter().any(|(name, rules)| name == policy && rules.iter().any(fits))
+    }
 }

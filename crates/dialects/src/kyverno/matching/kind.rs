@@ -43,22 +43,9 @@ const OPTIONS: [(&str, &str, &str); 10] = [
 ];
 
 impl KindSelector {
-    /// Reads `text`: parts between `/`, and a subresource behind `/` or `.`.
+    /// Reads `text`.
     pub(super) fn parse(text: &str) -> Self {
-        let (front, last) = text.rsplit_once('/').map_or((None, text), |(front, last)| (Some(front), last));
-        let parts: Vec<&str> =
-            front.into_iter().flat_map(|front| front.split('/')).chain(last.split('.')).collect();
-        let [group, version, kind, subresource] = match parts.as_slice() {
-            [kind] => ["*", "*", kind, ""],
-            ["*", "*"] => ["*", "*", "*", "*"],
-            ["*", subresource] if !subresource.contains(char::is_uppercase) => ["*", "*", "*", subresource],
-            [version, kind] if is_version(version) => ["*", version, kind, ""],
-            [kind, subresource] => ["*", "*", kind, subresource],
-            [version, kind, subresource] if is_version(version) => ["*", version, kind, subresource],
-            [group, version, kind] => [group, version, kind, ""],
-            [group, version, kind, subresource] => [*group, *version, *kind, *subresource],
-            _ => ["", "", "", ""],
-        };
+        let [group, version, kind, subresource] = parts(text);
         let parts = Parts {
             group: Glob::parse(group),
             version: Glob::parse(version),
@@ -144,6 +131,24 @@ impl fmt::Display for Subject<'_> {
             "" => Ok(()),
             subresource => write!(f, "/{subresource}"),
         }
+    }
+}
+
+/// Returns group, version, kind and subresource of a selector: parts between `/`, and a subresource behind `/` or `.`.
+pub(crate) fn parts(text: &str) -> [&str; 4] {
+    let (front, last) = text.rsplit_once('/').map_or((None, text), |(front, last)| (Some(front), last));
+    let parts: Vec<&str> =
+        front.into_iter().flat_map(|front| front.split('/')).chain(last.split('.')).collect();
+    match parts.as_slice() {
+        [kind] => ["*", "*", kind, ""],
+        ["*", "*"] => ["*", "*", "*", "*"],
+        ["*", subresource] if !subresource.contains(char::is_uppercase) => ["*", "*", "*", subresource],
+        [version, kind] if is_version(version) => ["*", version, kind, ""],
+        [kind, subresource] => ["*", "*", kind, subresource],
+        [version, kind, subresource] if is_version(version) => ["*", version, kind, subresource],
+        [group, version, kind] => [group, version, kind, ""],
+        [group, version, kind, subresource] => [*group, *version, *kind, *subresource],
+        _ => ["", "", "", ""],
     }
 }
 

@@ -10,13 +10,14 @@ use crate::fields::{Fields, Reader};
 pub(super) fn cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
     let known = ["expressions", "variables", "auditAnnotations", "paramKind", "paramRef", "generate"];
     reader.only(fields, &known);
+    // Whether a ValidatingAdmissionPolicy is wanted is for whoever makes one to ask.
+    reader.boolean(fields, "generate");
     Cel {
         path: fields.path.clone(),
         expressions: validations(reader, fields, "expressions"),
         variables: named(reader, fields, "variables"),
         audit_annotations: annotations(reader, fields),
         params: params(reader, fields),
-        is_generating: reader.boolean(fields, "generate"),
     }
 }
 

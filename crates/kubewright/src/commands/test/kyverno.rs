@@ -1,5 +1,6 @@
 //! Runs a `kyverno-test.yaml`: policies and resources once, then row by row.
 
+mod cases;
 mod file;
 mod objects;
 mod policies;
@@ -16,6 +17,7 @@ use super::coverage::Coverage;
 use super::library::Library;
 use super::run::{CaseResult, relative};
 use crate::rules;
+pub(in crate::commands) use cases::{Cases, with_cases};
 use objects::Objects;
 use rows::Bench;
 
@@ -29,19 +31,19 @@ pub(super) struct Outcome {
 }
 
 /// What a test file is run with.
-pub(super) struct Manner<'a> {
+pub(in crate::commands) struct Manner<'a> {
     /// Where the test file is; what it names is relative to it.
-    pub(super) folder: &'a Path,
-    pub(super) library: &'a Library,
-    pub(super) options: &'a Options,
+    pub(in crate::commands) folder: &'a Path,
+    pub(in crate::commands) library: &'a Library,
+    pub(in crate::commands) options: &'a Options,
     /// The dialects without exceptions.
-    pub(super) dialects: &'a [Box<dyn Dialect>],
+    pub(in crate::commands) dialects: &'a [Box<dyn Dialect>],
     /// Whether to find out which parts of rules are exercised.
-    pub(super) has_coverage: bool,
+    pub(in crate::commands) has_coverage: bool,
 }
 
 /// Returns whether this is a test file of Kyverno's, well written or not.
-pub(super) fn is_meant(document: &Document) -> bool {
+pub(in crate::commands) fn is_meant(document: &Document) -> bool {
     file::is_meant(document)
 }
 

@@ -15,7 +15,7 @@ const KEPT: usize = 128;
 
 /// The files that were read lately.
 #[derive(Default)]
-pub(super) struct Library {
+pub(in crate::commands) struct Library {
     shelf: Mutex<Shelf>,
 }
 

@@ -8,6 +8,7 @@ use kubewright_value::{Document, Value};
 use super::super::library::{Book, Loan};
 use super::file::{Payload, Wanted};
 use crate::codes::TEST_VALUE;
+use crate::given::{GivenWorld, UserInfo};
 use crate::request;
 
 /// The objects of a test.
@@ -101,6 +102,25 @@ impl<'b> Object<'b> {
         let mut request = Request::for_object(document.value.clone(), Operation::Create, "");
         request.name = payload.path.strip_prefix("./").unwrap_or(&payload.path).into();
         Some(Self { document, request, payload: Some(payload.mode) })
+    }
+
+    /// Returns what `policy` is asked about the object: `operation`, or the one that is given for it.
+    pub(super) fn asked(
+        &self,
+        operation: Option<Operation>,
+        policy: &str,
+        world: &GivenWorld,
+        user: Option<&UserInfo>,
+    ) -> Request {
+        let mut request = self.request.clone();
+        let values = world.values();
+        let selected = operation.or_else(|| values.operation(Some(policy), &request.name));
+        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
+        values.place(&mut request);
+        if let Some(user) = user {
+            user.place(&mut request);
+        }
+        request
     }
 
     /// Returns the kind as it is written.

@@ -17,7 +17,6 @@ use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
 use crate::given::{GivenWorld, UserInfo};
-use crate::request;
 use crate::review::path_text;
 use crate::rules;
 
@@ -288,15 +287,7 @@ impl<'a> Bench<'a> {
     }
 
     fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> Request {
-        let mut request = object.request.clone();
-        let values = self.world.values();
-        let selected = row.operation.or_else(|| values.operation(Some(&policy.name), &request.name));
-        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
-        values.place(&mut request);
-        if let Some(user) = self.user {
-            user.place(&mut request);
-        }
-        request
+        object.asked(row.operation, &policy.name, self.world, self.user)
     }
 }
 

@@ -1,0 +1,158 @@
+//! What `generate` and `convert` share: policies in, policies in CEL out, each compared with its source before.
+
+mod proof;
+mod report;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use kubewright_dialects::convert::{Conversion, Target, Written, convert};
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Text};
+
+use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
+use crate::codes::{self, NOTHING_FOUND};
+use crate::failure::{Exit, Failure};
+use crate::load::{self, Input};
+use crate::output::{ColorChoice, standard_output, yaml_text};
+use crate::rules;
+use crate::session::complain;
+use crate::words::listed;
+use crate::workers;
+use proof::Proof;
+
+/// A policy and what became of it.
+struct Converted {
+    document: Document,
+    conversion: Conversion,
+    /// One for each of what was written.
+    texts: Vec<String>,
+    proof: Proof,
+}
+
+impl Converted {
+    /// Returns what is given out: that which was not found to differ, and has tests where these are asked for.
+    fn given_out(&self) -> impl Iterator<Item = (&Written, &str)> {
+        let written = self.conversion.written.iter().zip(&self.texts).enumerate();
+        written
+            .filter(|(place, _)| !self.proof.is_refused(*place))
+            .map(|(_, (written, text))| (written, text.as_str()))
+    }
+}
+
+/// Converts what `arguments` name.
+///
+/// # Errors
+/// When output cannot be written.
+pub(super) fn run(
+    arguments: &Conversions,
+    exceptions: &[String],
+    target: Target,
+    color: ColorChoice,
+) -> Result<Exit, Failure> {
+    let found = load::find(&arguments.policies);
+    let mut problems = found.problems;
+    let documents = load::documents(&found.inputs, &mut problems);
+    let documents = load::objects_of(documents, &mut Vec::new());
+    let mut options = rules::dialect_options(&RuleOptions::default(), None);
+    let exceptions = load::find(exceptions);
+    problems.extend(exceptions.problems);
+    options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut problems));
+    let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
+    problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
+    let made = workers::each(&documents, |document| convert(document, target, &options))?;
+    let mut converted: Vec<Converted> = Vec::new();
+    for (document, conversion) in documents.into_iter().zip(made) {
+        let Some(conversion) = conversion else { continue };
+        let texts = conversion.written.iter().map(text_of).collect();
+        converted.push(Converted { document, conversion, texts, proof: Proof::default() });
+    }
+    if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
+        let message = format!("no ClusterPolicy or Policy found in {}", listed(&arguments.policies));
+        problems.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
+    }
+    proof::prove(&mut converted, &roots(&arguments.policies), arguments.require_tests, &options)?;
+    problems.retain(Diagnostic::is_error);
+    let is_bad = complain(&problems, color.paint_errors());
+    give_out(arguments, &converted)?;
+    report::tell_all(&converted, arguments, color)?;
+    let is_all = converted.iter().all(|one| {
+        one.conversion.refused.is_empty() && one.given_out().count() == one.conversion.written.len()
+    });
+    Ok(match (is_bad, is_all) {
+        (true, _) => Exit::BadInput,
+        (false, true) => Exit::Clean,
+        (false, false) => Exit::Violations,
+    })
+}
+
+/// Returns the documents of one conversion as a stream.
+fn text_of(written: &Written) -> String {
+    written.documents.iter().map(yaml_text).collect::<Vec<_>>().join("---\n")
+}
+
+/// Returns the folders whose tests are looked at.
+fn roots(paths: &[String]) -> Vec<String> {
+    let mut roots: Vec<String> = Vec::new();
+    for input in load::find(paths).inputs {
+        let Input::File(file) = input else { continue };
+        let named = paths.iter().find(|path| Path::new(path).is_dir() && file.starts_with(path));
+        let folder = match named {
+            Some(folder) => folder.clone(),
+            None => match file.parent().map(Path::to_string_lossy) {
+                Some(parent) if !parent.is_empty() => parent.into_owned(),
+                _ => ".".to_owned(),
+            },
+        };
+        if !roots.contains(&folder) {
+            roots.push(folder);
+        }
+    }
+    roots
+}
+
+fn give_out(arguments: &Conversions, converted: &[Converted]) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.output_dir {
+        return into_folder(folder, converted);
+    }
+    if arguments.summary || arguments.output == ConversionFormat::Json {
+        return Ok(());
+    }
+    let mut out = standard_output();
+    let texts = converted.iter().flat_map(Converted::given_out).map(|(_, text)| text);
+    for (place, text) in texts.enumerate() {
+        if place > 0 {
+            writeln!(out, "---")?;
+        }
+        out.write_all(text.as_bytes())?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Writes one file for each policy.
+fn into_folder(folder: &Path, converted: &[Converted]) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+    let mut taken: HashSet<PathBuf> = HashSet::new();
+    for one in converted {
+        let texts: Vec<&str> = one.given_out().map(|(_, text)| text).collect();
+        if texts.is_empty() {
+            continue;
+        }
+        let stem = safe(&one.conversion.policy);
+        let mut path = folder.join(format!("{stem}.yaml"));
+        let mut number = 1;
+        while !taken.insert(path.clone()) {
+            number += 1;
+            path = folder.join(format!("{stem}-{number}.yaml"));
+        }
+        fs::write(&path, texts.join("---\n")).map_err(Failure::writing(&path))?;
+    }
+    Ok(())
+}
+
+/// Returns a name without anything that could lead out of the folder.
+fn safe(name: &Text) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
+}

@@ -1,0 +1,19 @@
+//! `convert`: policies in the form that follows theirs.
+
+use kubewright_dialects::convert::Target;
+
+use super::conversion;
+use crate::arguments::{Convert, ConvertTarget};
+use crate::failure::{Exit, Failure};
+use crate::output::ColorChoice;
+
+/// Runs the command.
+///
+/// # Errors
+/// When output cannot be written.
+pub(crate) fn run(arguments: &Convert, color: ColorChoice) -> Result<Exit, Failure> {
+    let target = match arguments.to {
+        ConvertTarget::Validatingpolicy => Target::ValidatingPolicy,
+    };
+    conversion::run(&arguments.conversions, &[], target, color)
+}
