@@ -5,9 +5,9 @@
 //! them. But an item of a list is never nothing, and an empty selector selects everything; the original is blind to
 //! both, and takes `ingress: [{}]` for `ingress: []`.
 
-use kubewright_value::{Budget, Exhausted, Value, json, text_of};
+use kubewright_value::{Budget, Exhausted, Map, Value, json, text_of};
 
-use super::ignored::Field;
+use super::ignored::{Field, Place};
 use crate::kyverno::gotext;
 
 /// One field that differs.
@@ -36,7 +36,7 @@ pub(super) fn differences(
 ) -> Result<Vec<Difference>, Exhausted> {
     let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let has_selectors = !version.starts_with(WEBHOOKS);
-    let mut walk = Walk { key: String::new(), ignored, has_selectors, found: Vec::new(), budget };
+    let mut walk = Walk { place: Place::default(), ignored, has_selectors, found: Vec::new(), budget };
     walk.compare(Some(signed), Some(object), false)?;
     let mut found = walk.found;
     found.sort_by(|one, other| one.key.cmp(&other.key));
@@ -71,7 +71,7 @@ fn typed(value: &Value) -> String {
 
 struct Walk<'a> {
     /// Where the walk is.
-    key: String,
+    place: Place,
     ignored: &'a [&'a Field],
     /// Whether an empty selector is something.
     has_selectors: bool,
@@ -95,6 +95,9 @@ impl Walk<'_> {
                     self.below(key, |walk| walk.compare(Some(value), other.get(key), counts))?;
                 }
                 for (key, value) in other.iter().filter(|(key, _)| !one.contains_key(key)) {
+                    if is_default(key, value, one, other) {
+                        continue;
+                    }
                     let counts = self.is_selector(key);
                     self.below(key, |walk| walk.compare(None, Some(value), counts))?;
                 }
@@ -107,7 +110,7 @@ impl Walk<'_> {
                 Ok(())
             }
             (Some(one), Some(other)) if is_scalar(one) && is_scalar(other) => {
-                if one != other && !is_same_image(&self.key, one, other) {
+                if one != other && !is_same_image(&self.place.key, one, other) {
                     self.differ(Some(one), Some(other))?;
                 }
                 Ok(())
@@ -177,12 +180,12 @@ impl Walk<'_> {
 
     fn differ(&mut self, before: Option<&Value>, after: Option<&Value>) -> Result<(), Exhausted> {
         self.budget.step(u64::try_from(self.ignored.len()).unwrap_or(u64::MAX))?;
-        if self.ignored.iter().any(|field| field.fits(&self.key)) {
+        if self.ignored.iter().any(|field| field.fits(&self.place)) {
             return Ok(());
         }
-        self.budget.produce(self.key.len())?;
+        self.budget.produce(self.place.key.len())?;
         let (before, after) = (before.cloned(), after.cloned());
-        self.found.push(Difference { key: self.key.clone(), before, after });
+        self.found.push(Difference { key: self.place.key.clone(), before, after });
         Ok(())
     }
 
@@ -191,16 +194,24 @@ impl Walk<'_> {
         key: &str,
         walk: impl FnOnce(&mut Self) -> Result<(), Exhausted>,
     ) -> Result<(), Exhausted> {
-        let length = self.key.len();
-        if length > 0 {
-            self.key.push('.');
-        }
-        self.key.push_str(key);
+        self.place.push(key);
         self.budget.enter()?;
         walk(self)?;
         self.budget.leave();
-        self.key.truncate(length);
+        self.place.pop();
         Ok(())
+    }
+}
+
+/// Returns whether `value` is what the API server writes for the account of a Pod that names none, or as the second
+/// name of the field. Any other account would be more than was signed.
+fn is_default(key: &str, value: &Value, signed: &Map, object: &Map) -> bool {
+    const NAMES: [&str; 2] = ["serviceAccountName", "serviceAccount"];
+    let is_unnamed = NAMES.iter().all(|name| signed.get(name).is_none());
+    match key {
+        "serviceAccount" => object.get("serviceAccountName") == Some(value),
+        "serviceAccountName" => is_unnamed && value.as_str() == Some("default"),
+        _ => false,
     }
 }
 
@@ -210,6 +221,9 @@ fn is_scalar(value: &Value) -> bool {
 
 fn is_same_image(key: &str, before: &Value, after: &Value) -> bool {
     let (Some(before), Some(after)) = (before.as_str(), after.as_str()) else { return false };
-    let is_short = |long: &str| long.strip_prefix("docker.io/") == Some(before);
-    key.ends_with("image") && (is_short(after) || after.strip_suffix(":latest") == Some(before))
+    // The first part of a name is a registry when it looks like a host, and `docker.io` is another one.
+    let is_of_hub =
+        before.split_once('/').is_none_or(|(host, _)| !host.contains(['.', ':']) && host != "localhost");
+    let is_short = is_of_hub && after.strip_prefix("docker.io/") == Some(before);
+    key.ends_with("image") && (is_short || after.strip_suffix(":latest") == Some(before))
 }

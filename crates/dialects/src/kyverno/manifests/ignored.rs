@@ -1,8 +1,10 @@
 //! Which fields may differ from what was signed.
 //!
 //! A field is a path with dots, `spec.containers.*.image`, and `*` stands for anything. As in the original it also
-//! fits inside a longer path, and what begins with it: `spec.dnsPolicy` of a Pod is `spec.template.spec.dnsPolicy` of
-//! a Deployment. The lists below rely on it.
+//! fits inside a longer path: `spec.dnsPolicy` of a Pod is `spec.template.spec.dnsPolicy` of a Deployment, and the lists
+//! below rely on it. But it starts and ends with whole keys, which the original does not ask: there a ConfigMap may get
+//! an entry `metadata.uid.conf`, and a Pod another `spec.serviceAccountName`, because `metadata.uid` and
+//! `spec.serviceAccount` are ignored.
 
 use kubewright_engine::{GroupVersionKind, ObjectName};
 use kubewright_value::{Text, Value};
@@ -22,8 +24,40 @@ pub(super) struct Ignored {
 pub(super) struct Field {
     /// What stands between `*`, in this order.
     pieces: Vec<Text>,
-    /// Whether the path starts at the object, and ends with a whole key.
-    is_whole: bool,
+    /// Whether more letters may follow, as numbers do behind the names of signatures.
+    is_start: bool,
+}
+
+/// Where something stands in an object.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// Keys and indexes with dots between them.
+    pub(super) key: String,
+    /// Where each of them starts, because keys have dots too.
+    starts: Vec<usize>,
+}
+
+impl Place {
+    pub(super) fn push(&mut self, key: &str) {
+        if !self.starts.is_empty() {
+            self.key.push('.');
+        }
+        self.starts.push(self.key.len());
+        self.key.push_str(key);
+    }
+
+    pub(super) fn pop(&mut self) {
+        let start = self.starts.pop().unwrap_or_default();
+        self.key.truncate(start.saturating_sub(1));
+    }
+
+    fn is_start(&self, at: usize) -> bool {
+        self.starts.binary_search(&at).is_ok()
+    }
+
+    fn is_end(&self, at: usize) -> bool {
+        at == self.key.len() || self.is_start(at.saturating_add(1))
+    }
 }
 
 /// What the API server, controllers and tools write into objects of every kind.
@@ -49,11 +83,8 @@ const OF_ALL: &[&str] = &[
     "spec.restartPolicy",
     "spec.schedulerName",
     "spec.terminationGracePeriodSeconds",
+    "status",
 ];
-
-/// Only the field of the object itself. The original takes every path with this word in it, and so does not see a
-/// change of `data.status` in a ConfigMap.
-const STATUS: &str = "status";
 
 /// What they write into objects of one kind.
 const OF_KIND: &[(&str, &[&str])] = &[
@@ -68,7 +99,6 @@ const OF_KIND: &[(&str, &[&str])] = &[
             "spec.enableServiceLinks",
             "spec.preemptionPolicy",
             "spec.priority",
-            "spec.serviceAccount",
         ],
     ),
     (
@@ -89,7 +119,7 @@ const OF_KIND: &[(&str, &[&str])] = &[
         &[
             "spec.ports.*.nodePort",
             "spec.clusterIP",
-            "spec.clusterIPs.0",
+            "spec.clusterIPs",
             "spec.sessionAffinity",
             "spec.type",
             "spec.ipFamilies.*",
@@ -117,12 +147,10 @@ impl Ignored {
     /// Returns what is always ignored, and what a rule ignores besides.
     pub(super) fn all(names: &Names, of_rule: &[IgnoreFields]) -> Vec<Self> {
         let mut everywhere: Vec<Field> = OF_ALL.iter().copied().map(Field::new).collect();
-        everywhere.push(Field { pieces: vec![STATUS.into()], is_whole: true });
         let bases = ["message", "signature", "certificate", "bundle", "resourceBundleRef"];
         for domain in [DEFAULT_DOMAIN, names.domain()] {
-            everywhere.extend(
-                bases.iter().map(|base| Field::new(&format!("metadata.annotations.{domain}/{base}"))),
-            );
+            let names = bases.iter().map(|base| format!("metadata.annotations.{domain}/{base}"));
+            everywhere.extend(names.map(|name| Field { is_start: true, ..Field::new(&name) }));
         }
         let of_kind = OF_KIND.iter().map(|(kind, fields)| {
             let group = if *kind == ROUTES.0 { ROUTES.1 } else { "" };
@@ -149,23 +177,42 @@ impl Ignored {
 
 impl Field {
     fn new(path: &str) -> Self {
-        Self { pieces: path.split('*').map(Text::new).collect(), is_whole: false }
+        Self { pieces: path.split('*').map(Text::new).collect(), is_start: false }
     }
 
-    /// Returns whether the path `key` is this field, or below it.
-    pub(super) fn fits(&self, key: &str) -> bool {
-        if self.is_whole {
-            let rest = self.pieces.first().and_then(|piece| key.strip_prefix(piece.as_str()));
-            return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    /// Returns whether `place` is this field, or below it. A field of a single word is one of the object itself: the
+    /// original does not see a change of `data.status` in a ConfigMap.
+    pub(super) fn fits(&self, place: &Place) -> bool {
+        let Some((first, others)) = self.pieces.split_first() else { return false };
+        if first.is_empty() {
+            return self.goes_on(others, 0, place);
         }
-        let mut rest = key;
-        self.pieces.iter().all(|piece| match rest.split_once(piece.as_str()) {
-            Some((_, after)) => {
-                rest = after;
-                true
-            }
-            None => false,
+        let word = first.find('.');
+        let starts = if word.is_some() { place.starts.as_slice() } else { &[0] };
+        starts.iter().any(|start| {
+            let is_here = place.key.get(*start..).is_some_and(|rest| rest.starts_with(first.as_str()));
+            is_here
+                && word.is_none_or(|length| place.is_end(start + length))
+                && self.goes_on(others, start + first.len(), place)
         })
+    }
+
+    /// Returns whether `pieces` follow somewhere behind `end`, where the one before them ends.
+    fn goes_on(&self, pieces: &[Text], end: usize, place: &Place) -> bool {
+        let Some((piece, others)) = pieces.split_first() else {
+            return self.is_start || place.is_end(end);
+        };
+        if others.is_empty() && piece.is_empty() {
+            return true;
+        }
+        let Some(rest) = place.key.get(end..) else { return false };
+        let mut found = rest.match_indices(piece.as_str()).map(|(at, _)| end + at);
+        let is_good = |at: &usize| !piece.starts_with('.') || place.is_start(at + 1);
+        match others.is_empty() {
+            // The first is as good as any other where more may follow.
+            false => found.find(is_good).is_some_and(|at| self.goes_on(others, at + piece.len(), place)),
+            true => found.filter(is_good).any(|at| self.is_start || place.is_end(at + piece.len())),
+        }
     }
 }
 

@@ -87,3 +87,57 @@ fn a_message_of_many_objects_costs_only_so_much() {
     let (status, _) = judged(ONE, object);
     assert_eq!(status, Status::Error);
 }
+
+#[test]
+fn a_key_that_looks_like_an_ignored_path_is_not_ignored() {
+    let config =
+        |data: &str| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c}}, data: {{{data}}}}}");
+    let with =
+        |data: &str, want: &[&str]| differs(&config("a: '1'"), &config(&format!("a: '1', {data}")), want);
+    with("metadata.uid: x", &["data.metadata.uid"]);
+    with("metadata.uid.conf: x", &["data.metadata.uid.conf"]);
+    with("spec.dnsPolicy: x", &["data.spec.dnsPolicy"]);
+    with("x.metadata.managedFields.: x", &["data.x.metadata.managedFields."]);
+    with("status: x", &["data.status"]);
+    let ignoring = "{attestors: [{entries: [{keys: {publicKeys: <a>}}]}], ignoreFields: [{fields: [data.a, 'data.b*', x.*.y, data]}]}";
+    let after = |data: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c, labels: {{{data}}}}}}}")
+    };
+    differs_with(ignoring, &after(""), &after("data: x"), &["metadata.labels.data"]);
+    let ignoring = ignoring.replace(", data]", "]");
+    let with = |data: &str, want: &[&str]| {
+        differs_with(&ignoring, &config("c: '1'"), &config(&format!("c: '1', {data}")), want)
+    };
+    with("a: x, bcd: x", &[]);
+    with("ab: x, a.b: x, x.c.y: z", &["data.a.b", "data.ab", "data.x.c.y"]);
+}
+
+#[test]
+fn an_account_that_nobody_signed_is_a_difference() {
+    let pod = |spec: &str| format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{{spec}}}}}");
+    let check = |before: &str, after: &str, want: &[&str]| differs(&pod(before), &pod(after), want);
+    check("hostname: h", "hostname: h, serviceAccountName: default, serviceAccount: default", &[]);
+    check("serviceAccountName: a", "serviceAccountName: a, serviceAccount: a", &[]);
+    check("hostname: h", "hostname: h, serviceAccountName: admin", &["spec.serviceAccountName"]);
+    check("hostname: h", "hostname: h, serviceAccount: admin", &["spec.serviceAccount"]);
+    check("serviceAccountName: a", "serviceAccountName: b, serviceAccount: b", &["spec.serviceAccountName"]);
+    check(
+        "serviceAccount: a",
+        "serviceAccount: a, serviceAccountName: default",
+        &["spec.serviceAccountName"],
+    );
+    check("priority: 1", "priority: 2, priorityClassName: system-node-critical", &["spec.priorityClassName"]);
+}
+
+#[test]
+fn an_image_of_another_registry_is_a_difference() {
+    let pod = |image: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{name: c, image: '{image}'}}]}}}}"
+        )
+    };
+    differs(&pod("shop/web"), &pod("docker.io/shop/web"), &[]);
+    for image in ["localhost/web", "registry.example/web", "registry:5000/web"] {
+        differs(&pod(image), &pod(&format!("docker.io/{image}")), &["spec.containers.0.image"]);
+    }
+}
