@@ -204,12 +204,15 @@ fn sign_reads_what_openssl_writes_and_says_what_it_cannot_use() {
         ("encrypted.pem", "`EC PRIVATE KEY` is encrypted"),
         ("a.pub", "`PUBLIC KEY` is no private key"),
         ("missing.pem", "cannot read the key `missing.pem`"),
+        ("/dev/zero", "it has more than 1024 KiB"),
+        ("a.pem --output a.pem", "`a.pem` is the key, and would be written over"),
     ] {
         let output = sign(key);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains(want), "{said}");
         assert!(output.stdout.is_empty());
     }
+    assert!(place.read("a.pem").contains("PRIVATE KEY"));
 }
 
 #[test]

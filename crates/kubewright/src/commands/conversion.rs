@@ -1,5 +1,6 @@
 //! What `generate` and `convert` share: policies in, policies in CEL out, each compared with its source before.
 
+mod names;
 mod proof;
 mod report;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_dialects::convert::{Conversion, Target, Written, convert};
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Text, Value};
 
 use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
@@ -56,6 +57,7 @@ pub(super) fn run(
     let mut problems = found.problems;
     let documents = load::documents(&found.inputs, &mut problems);
     let documents = load::objects_of(documents, &mut Vec::new());
+    let kept = kept(&documents);
     let mut options = rules::dialect_options(&RuleOptions::default(), None);
     let exceptions = load::find(exceptions);
     problems.extend(exceptions.problems);
@@ -69,6 +71,7 @@ pub(super) fn run(
         let texts = conversion.written.iter().map(text_of).collect();
         converted.push(Converted { document, conversion, texts, proof: Proof::default() });
     }
+    names::give_up_taken(&mut converted);
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         let message = format!("no ClusterPolicy or Policy found in {}", listed(&arguments.policies));
         problems.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
@@ -76,7 +79,7 @@ pub(super) fn run(
     proof::prove(&mut converted, &roots(&arguments.policies), arguments.require_tests, &options)?;
     problems.retain(Diagnostic::is_error);
     let is_bad = complain(&problems, color.paint_errors());
-    give_out(arguments, &converted)?;
+    give_out(arguments, &converted, &kept)?;
     report::tell_all(&converted, arguments, color)?;
     let is_all = converted.iter().all(|one| {
         one.conversion.refused.is_empty() && one.given_out().count() == one.conversion.written.len()
@@ -113,9 +116,13 @@ fn roots(paths: &[String]) -> Vec<String> {
     roots
 }
 
-fn give_out(arguments: &Conversions, converted: &[Converted]) -> Result<(), Failure> {
+fn give_out(
+    arguments: &Conversions,
+    converted: &[Converted],
+    kept: &HashSet<PathBuf>,
+) -> Result<(), Failure> {
     if let Some(folder) = &arguments.output_dir {
-        return into_folder(folder, converted);
+        return into_folder(folder, converted, kept);
     }
     if arguments.summary || arguments.output == ConversionFormat::Json {
         return Ok(());
@@ -131,10 +138,11 @@ fn give_out(arguments: &Conversions, converted: &[Converted]) -> Result<(), Fail
     Ok(out.flush()?)
 }
 
-/// Writes one file for each policy.
-fn into_folder(folder: &Path, converted: &[Converted]) -> Result<(), Failure> {
+/// Writes one file for each policy, and none in the place of those `kept`.
+fn into_folder(folder: &Path, converted: &[Converted], kept: &HashSet<PathBuf>) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
     let mut taken: HashSet<PathBuf> = HashSet::new();
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
     for one in converted {
         let texts: Vec<&str> = one.given_out().map(|(_, text)| text).collect();
         if texts.is_empty() {
@@ -147,9 +155,25 @@ fn into_folder(folder: &Path, converted: &[Converted]) -> Result<(), Failure> {
             number += 1;
             path = folder.join(format!("{stem}-{number}.yaml"));
         }
-        fs::write(&path, texts.join("---\n")).map_err(Failure::writing(&path))?;
+        files.push((path, texts.join("---\n")));
     }
-    Ok(())
+    let is_kept = |path: &Path| fs::canonicalize(path).is_ok_and(|path| kept.contains(&path));
+    if let Some((path, _)) = files.iter().find(|(path, _)| is_kept(path)) {
+        let message = format!("`{}` was read, and would be written over", path.display());
+        return Err(Failure::usage(message).help("name another folder; nothing was written"));
+    }
+    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(Failure::writing(path)))
+}
+
+/// Returns the files of `documents` that have more in them than what is written here.
+fn kept(documents: &[Document]) -> HashSet<PathBuf> {
+    let is_ours = |document: &Document| {
+        let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let group = version.split('/').next();
+        matches!(group, Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
+    };
+    let others = documents.iter().filter(|document| !is_ours(document));
+    others.filter_map(|document| fs::canonicalize(document.source.name.as_str()).ok()).collect()
 }
 
 /// Returns a name without anything that could lead out of the folder.

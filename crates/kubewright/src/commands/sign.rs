@@ -2,8 +2,9 @@
 //!
 //! All or nothing: when one document cannot be signed, nothing is written.
 
-use std::fs;
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
 
 use kubewright_dialects::signing::{self, Earlier, NotSigned, PrivateKey, Signed};
 use kubewright_engine::Diagnostic;
@@ -15,11 +16,19 @@ use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell, yaml_text};
 use crate::session::complain;
 
+/// How long a file with a key may be; some have all sorts of keys in them.
+const MAX_KEY: u64 = 1 << 20;
+
 /// Runs the command.
 ///
 /// # Errors
 /// When a manifest or the key cannot be used, or the result cannot be written.
 pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure> {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let output = arguments.output.as_deref().and_then(real);
+    if output.is_some() && output == real(Path::new(&arguments.key)) {
+        return Err(Failure::usage(format!("`{}` is the key, and would be written over", arguments.key)));
+    }
     let key = private_key(&arguments.key)?;
     let mut problems = Vec::new();
     let documents = load::documents(&[input(&arguments.manifest)], &mut problems);
@@ -62,7 +71,12 @@ fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, 
 /// Reads the key. What is in it is never told.
 fn private_key(path: &str) -> Result<PrivateKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
-    let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    let mut text = String::new();
+    let reading = File::open(path).and_then(|file| file.take(MAX_KEY + 1).read_to_string(&mut text));
+    reading.map_err(|error| problem(error.to_string()))?;
+    if text.len() as u64 > MAX_KEY {
+        return Err(problem(format!("it has more than {} KiB", MAX_KEY >> 10)));
+    }
     PrivateKey::from_pem(&text).map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
 }
 

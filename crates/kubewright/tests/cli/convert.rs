@@ -1,5 +1,8 @@
 //! From policies with patterns and expressions to policies in CEL.
 
+use std::fs;
+use std::path::Path;
+
 use super::{check, check_with, kubewright};
 
 #[test]
@@ -84,3 +87,51 @@ spec:
       match: {any: [{resources: {kinds: [Widget]}}]}
       validate: {message: too large, pattern: {spec: {size: \"<5\"}}}
 ";
+
+#[test]
+fn what_is_written_takes_the_place_of_no_policy_that_was_read() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("convert-in-place");
+    fs::create_dir_all(folder.join("out")).expect("a folder");
+    let source = POLICY.replace("kind: ClusterPolicy", "# mine\nkind: ClusterPolicy");
+    let file = folder.join("piped.yaml");
+    fs::write(&file, &source).expect("a file");
+    let convert = |to: &str| {
+        kubewright(&format!("convert {0} --to validatingpolicy --output-dir {0}/{to}", folder.display()), "")
+    };
+    let output = convert(".");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("would be written over"), "{said}");
+    assert_eq!(fs::read_to_string(&file).expect("the policy"), source);
+    for _ in ["first", "again, over what was written before"] {
+        assert!(convert("out").status.success());
+    }
+}
+
+#[test]
+fn what_becomes_of_two_rules_never_has_one_name() {
+    let policy = |name: &str, rules: [&str; 2]| {
+        let [one, other] = rules.map(|rule| {
+            let kind = if rule == "other" { "Secret" } else { "ConfigMap" };
+            format!(
+                "{{name: {rule}, match: {{any: [{{resources: {{kinds: [{kind}]}}}}]}}, \
+                 validate: {{message: m, pattern: {{data: {{{rule}: '?*'}}}}}}}}"
+            )
+        });
+        format!(
+            "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, \
+             spec: {{rules: [{one}, {other}]}}}}\n"
+        )
+    };
+    let policies = format!("{}---\n{}", policy("a-b", ["c", "other"]), policy("a", ["b-c", "other"]));
+    for (command, name) in [("convert - --to validatingpolicy", "a-b-c"), ("generate vap -", "cpol-a-b-c")] {
+        let output = kubewright(command, &policies);
+        let (said, written) =
+            (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        let want = format!(
+            "rule `b-c` of `a` is not converted: it would be called `{name}`, which rule `c` of `a-b` is called already"
+        );
+        assert!(said.contains(&want), "{said}");
+        assert_eq!(written.matches(&format!("  name: {name}\n")).count(), 1, "{written}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}

@@ -1,0 +1,39 @@
+//! What becomes of several rules must not have one name: whoever is applied last would take the place of the others.
+
+use std::collections::HashMap;
+
+use kubewright_dialects::convert::Refused;
+use kubewright_engine::ObjectName;
+use kubewright_value::Text;
+
+use super::Converted;
+
+/// Gives up what would have the name of something else. A policy that is there twice had one name before.
+pub(super) fn give_up_taken(converted: &mut [Converted]) {
+    let mut taken: HashMap<ObjectName, (Text, Vec<Text>)> = HashMap::new();
+    for one in converted {
+        let policy = one.conversion.policy.clone();
+        let written = std::mem::take(&mut one.conversion.written);
+        let texts = std::mem::take(&mut one.texts);
+        for (written, text) in written.into_iter().zip(texts) {
+            let origin = (policy.clone(), written.rules.clone());
+            let names: Vec<ObjectName> = written.documents.iter().map(ObjectName::of).collect();
+            let other = names.iter().find_map(|name| {
+                let other = taken.get(name).filter(|other| **other != origin)?;
+                Some((name.name.clone(), other.clone()))
+            });
+            let Some((name, (policy, rules))) = other else {
+                taken.extend(names.into_iter().map(|name| (name, origin.clone())));
+                one.conversion.written.push(written);
+                one.texts.push(text);
+                continue;
+            };
+            let rule = rules.first().map(Text::as_str).unwrap_or_default();
+            let why =
+                format!("it would be called `{name}`, which rule `{rule}` of `{policy}` is called already");
+            let location = one.document.locate(&["metadata".into(), "name".into()]);
+            let refused = |rule| Refused { rule, why: why.clone(), location: location.clone() };
+            one.conversion.refused.extend(written.rules.into_iter().map(refused));
+        }
+    }
+}
