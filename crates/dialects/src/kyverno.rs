@@ -95,7 +95,15 @@ pub(crate) fn read_policy(
     }
     let mut policy = source::read(document).0?;
     check::check(document, &mut policy);
-    let exceptions = options.exceptions.iter().filter_map(|document| exception(document).0).collect();
+    // There may be as many exceptions as policies, and only a few are for one of them.
+    let key = policy.key();
+    let is_named = |entry: &Value| entry.get("policyName").and_then(Value::as_str) == Some(key.as_str());
+    let is_meant = |document: &&Document| {
+        let entries = document.value.at(&["spec", "exceptions"]).and_then(Value::as_array);
+        entries.is_some_and(|entries| entries.iter().any(is_named))
+    };
+    let meant = options.exceptions.iter().filter(is_meant);
+    let exceptions = meant.filter_map(|document| exception(document).0).collect();
     Some((policy, exceptions))
 }
 

@@ -26,7 +26,7 @@ use crate::kyverno::mixed::Mixed;
 use crate::kyverno::pattern::Pattern;
 use crate::kyverno::source::{ContextSource, Filter, Method, Rule};
 use crate::kyverno::template::Template;
-use formula::Formula;
+use formula::{Formula, LARGEST};
 use scope::Scope;
 use shape::Shape;
 
@@ -227,6 +227,10 @@ fn patterns_in(
         // Where it skips, it does not fit.
         pass = pass.or(one.skip.clone().not().and(one.pass));
         skip = skip.and(one.skip);
+        if pass.size() > LARGEST || skip.size() > LARGEST {
+            let why = "the patterns make an expression that is too long".to_owned();
+            return Err(Inexpressible { why, path: patterns.path.clone() });
+        }
     }
     Ok(Checked { pass: pass.simplified(), skip: skip.simplified() })
 }

@@ -3,6 +3,8 @@
 //! Kinds and operations become resource rules, as these decide which requests are looked at at all. What is said about
 //! names, namespaces, labels and users becomes conditions, because lists cannot tie it to one entry of several.
 
+use std::collections::HashSet;
+
 use kubewright_engine::Operation;
 use kubewright_lang::glob::has_wildcard;
 use kubewright_value::{Step, Text};
@@ -16,6 +18,9 @@ use crate::fields::child;
 use crate::kyverno::matching::kind::parts;
 use crate::kyverno::source::{Filter, Match, Subject, SubjectKind};
 use crate::selector::{LabelOperator, Requirement, Selector};
+
+/// How many kinds an entry may name. Every one of them may be a rule of its own.
+const MOST_KINDS: usize = 2000;
 
 /// A `match` with what belongs to it.
 pub(super) struct Matching<'m> {
@@ -339,6 +344,9 @@ impl Writer<'_> {
 /// Returns the resources of an entry.
 fn found(entry: &Filter) -> Made<Vec<Resource>> {
     let mut all = Vec::new();
+    if entry.kinds.len() > MOST_KINDS {
+        return refuse("it is about too many kinds", &entry.path);
+    }
     for kind in &entry.kinds {
         match resources::find(&kind.value) {
             Found::Known(resources) if resources::is_any_version(&kind.value) => {
@@ -368,24 +376,23 @@ fn all_resources() -> Vec<Resource> {
 
 /// Puts resources of one group and version that are about the same operations together.
 fn merge(rules: &mut Vec<ResourceRule>) {
-    let mut merged: Vec<ResourceRule> = Vec::with_capacity(rules.len());
+    let mut merged: Vec<(ResourceRule, HashSet<Text>)> = Vec::with_capacity(rules.len());
     for rule in rules.drain(..) {
-        let shared = merged.iter_mut().find(|other| {
+        let shared = merged.iter_mut().find(|(other, _)| {
             (&other.groups, &other.versions, &other.operations, &other.names)
                 == (&rule.groups, &rule.versions, &rule.operations, &rule.names)
         });
         match shared {
-            Some(other) => {
-                for resource in rule.resources {
-                    if !other.resources.contains(&resource) {
-                        other.resources.push(resource);
-                    }
-                }
+            Some((other, known)) => {
+                other.resources.extend(rule.resources.into_iter().filter(|name| known.insert(name.clone())));
             }
-            None => merged.push(rule),
+            None => {
+                let known = rule.resources.iter().cloned().collect();
+                merged.push((rule, known));
+            }
         }
     }
-    *rules = merged;
+    *rules = merged.into_iter().map(|(rule, _)| rule).collect();
 }
 
 /// Returns whether Kubernetes takes a selector as it is.

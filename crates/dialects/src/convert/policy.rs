@@ -1,5 +1,7 @@
 //! A policy, rule by rule: what each is about and what it checks, in CEL.
 
+use std::collections::{HashMap, HashSet};
+
 use kubewright_engine::Operation;
 use kubewright_lang::jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Map, Step, Text, Value};
@@ -15,6 +17,12 @@ use crate::fields::child;
 use crate::kyverno::autogen::{self, Generated};
 use crate::kyverno::source::{Action, ActionOverride, Exception, Method, Policy, Rule};
 use crate::workload::Workload;
+
+/// How many characters an expression may have, for the API server and for us.
+const LONGEST: usize = 100_000;
+
+/// How many kinds of a rule are looked at for names that are guesses.
+const MOST_GUESSES: usize = 1000;
 
 /// A rule that can be written, or what was made of it for controllers.
 #[derive(Debug, Clone)]
@@ -162,6 +170,9 @@ impl Converter<'_> {
         };
         let mut drafts = vec![draft];
         self.controllers(subject, &checks, &mut drafts, notes)?;
+        if drafts.iter().flat_map(texts).any(|text| text.chars().count() > LONGEST) {
+            return refuse("it makes an expression that is too long", &rule.validate.path);
+        }
         Ok(drafts)
     }
 
@@ -277,7 +288,8 @@ impl Converter<'_> {
     /// Says that the name of a resource is a guess.
     fn tell_guesses(&self, rule: &Rule, notes: &mut Vec<Note>) {
         let filters = rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
-        for kind in filters.flat_map(|filter| &filter.kinds) {
+        // Finding a place takes the longer the more stands before it, and nobody reads thousands of notes.
+        for kind in filters.flat_map(|filter| &filter.kinds).take(MOST_GUESSES) {
             if let Found::Guessed(resource) = resources::find(&kind.value) {
                 notes.push(Note {
                     rule: rule.name.value.clone(),
@@ -395,15 +407,15 @@ pub(super) fn texts(draft: &Draft) -> impl Iterator<Item = &str> {
 
 /// Gives conditions that have one name names of their own.
 pub(super) fn unique(conditions: &mut [(Text, String)]) {
-    let mut taken: Vec<Text> = Vec::new();
+    let mut taken: HashSet<Text> = HashSet::new();
+    let mut numbers: HashMap<Text, usize> = HashMap::new();
     for (name, _) in conditions {
-        let mut number = 1;
         let wanted = name.clone();
-        while taken.contains(name) {
-            number += 1;
+        let number = numbers.entry(wanted.clone()).or_insert(1);
+        while !taken.insert(name.clone()) {
+            *number += 1;
             *name = format!("{wanted}-{number}").into();
         }
-        taken.push(name.clone());
     }
 }
 

@@ -1,5 +1,7 @@
 //! What policies are about before and after, on random policies and requests.
 
+mod hostile;
+
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings, Status};
 use kubewright_value::{Document, Map, Source, Value, json};
 

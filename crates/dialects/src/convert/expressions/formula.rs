@@ -129,7 +129,9 @@ impl Formula {
     /// Returns how many questions are asked in it.
     pub(super) fn size(&self) -> usize {
         match self {
-            Self::True | Self::False | Self::Atom(_) => 1,
+            Self::True | Self::False => 1,
+            // A question with long names is as much to read as several.
+            Self::Atom(atom) => 1 + atom.yes.len() / 256,
             Self::And(terms) | Self::Or(terms) => terms.iter().map(Self::size).sum(),
             Self::All(over) | Self::Exists(over) => 1 + over.each.size(),
         }

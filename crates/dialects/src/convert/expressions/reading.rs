@@ -2,6 +2,10 @@
 
 use kubewright_value::{Value, json};
 
+/// How long the text of a path may be, and how many steps it may have.
+const LONGEST: usize = 4096;
+const MOST_STEPS: usize = 64;
+
 /// `request.object.spec.containers[].image || 'none' | length(@)`
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reading {
@@ -70,11 +74,18 @@ fn call<'t>(text: &'t str, function: &str) -> Option<&'t str> {
 }
 
 fn path_of(text: &str) -> Option<Reading> {
+    if text.len() > LONGEST {
+        return None;
+    }
     let mut cursor = Cursor { rest: text.trim() };
     let mut steps = Vec::new();
     steps.push(Step::Key(cursor.key()?));
     while let Some(step) = cursor.step()? {
         steps.push(step);
+    }
+    // Every step is written out together with all that lead to it.
+    if steps.len() > MOST_STEPS {
+        return None;
     }
     let mut reading = rooted(steps)?;
     if cursor.takes("||") {

@@ -1,6 +1,6 @@
 //! Says what was converted, what was not and why: a line for each rule, and numbers for all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
 
 use kubewright_dialects::convert::{Note, Refused};
@@ -56,9 +56,10 @@ fn lines(converted: &[Converted], color: ColorChoice) {
     }
     for (what, about) in notes {
         let mut places: Vec<String> = Vec::new();
+        let mut known: HashSet<String> = HashSet::new();
         for note in about {
             let place = if note.about.is_empty() { place(&note.location) } else { note.about.clone() };
-            if !places.contains(&place) {
+            if known.insert(place.clone()) {
                 places.push(place);
             }
         }
