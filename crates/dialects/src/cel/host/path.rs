@@ -39,7 +39,9 @@ pub(super) fn of_list([version, resource, namespace]: [&str; 3], labels: &Value)
         ("namespace", namespace),
         ("resource", resource),
     ] {
-        for segment in segment.split('/').filter(|segment| !segment.is_empty()) {
+        // Only a resource has parts.
+        let parts = segment.split(|c| c == '/' && what == "resource");
+        for segment in parts.filter(|segment| !segment.is_empty()) {
             path.push('/');
             path.push_str(segment_of(what, segment)?);
         }

@@ -43,6 +43,8 @@ fn what_is_computed_leads_to_no_other_path() {
     object(["v1", "configmaps", "shop", ".."], "invalid resource name `..`");
     object(["v1", "configmaps", "shop", "a?watch=true"], "invalid resource name `a?watch=true`");
     object(["v1", "configmaps", "..", "a"], "invalid namespace `..`");
+    object(["v1", "configmaps", "shop/secrets/x", "a"], "invalid namespace `shop/secrets/x`");
+    list(["v1", "configmaps", "shop/secrets/x"], &[], "invalid namespace `shop/secrets/x`");
     object(["v1", "configmaps", "shop%2fx", "a"], "invalid namespace `shop%2fx`");
     object(["a/b/c", "configmaps", "shop", "a"], "unexpected GroupVersion string: a/b/c");
     object(["v1", "pods/../../secrets", "shop", "a"], "invalid resource name `..`");
