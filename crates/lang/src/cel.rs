@@ -73,6 +73,12 @@ impl Program {
         &self.planned.result
     }
 
+    /// Keeps `environment`, which has all that this uses, for when it is rewritten. Programs that were compiled one
+    /// after the other, each with one more variable, share the last one then.
+    pub fn share(&mut self, environment: &Environment) {
+        self.environment = environment.clone();
+    }
+
     /// Returns the variables that it reads.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.planned.variables.iter().map(Text::as_str)

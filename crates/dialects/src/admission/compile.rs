@@ -7,7 +7,7 @@ use kubewright_engine::{
 };
 use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_lang::cel::{Inputs, Kind};
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Text, Value};
 
 use super::evaluate::{Judge, Surroundings};
 use super::exceptions::Exception;
@@ -35,7 +35,7 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
     let wrong = check::wording(&draft.policy, document);
     draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
-    let checks = draft.checks(environments, given, Wording::ApiServer);
+    let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(Workload::Pod));
     let bindings = draft.bindings(beside);
     if bindings.is_empty() {
         draft.unbound();
@@ -79,6 +79,7 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         Mode::Http => draft.responses(environments, HTTP_RESPONSE_TYPE),
         Mode::Envoy => draft.responses(environments, ENVOY_RESPONSE_TYPE),
     };
+    let checks = Arc::new(checks.rebased(Workload::Pod));
     let kind = super::field(document, "kind");
     let excused: Vec<Exception> = exceptions
         .iter()
@@ -239,7 +240,12 @@ impl Draft {
 
     fn bindings(&mut self, beside: &[Document]) -> Vec<Binding> {
         let mut bindings = Vec::new();
-        for document in beside {
+        let name = &self.policy.name.value;
+        let is_own = |document: &&Document| {
+            document.value.at(&["spec", "policyName"]).and_then(Value::as_str) == Some(name.as_str())
+        };
+        let own: Vec<&Document> = beside.iter().filter(is_own).collect();
+        for document in own {
             let (Some(binding), _) = source::read_binding(document) else { continue };
             if binding.policy.value != self.policy.name.value {
                 continue;
@@ -276,7 +282,7 @@ impl Draft {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
-    fn rule(&self, name: Text, checks: &Checks, parts: Parts) -> Rule {
+    fn rule(&self, name: Text, checks: &Arc<Checks>, parts: Parts) -> Rule {
         let policy = &self.policy;
         let id = Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name });
         let matcher = parts.matcher.or_else(|| policy.constraints.as_ref().map(Matcher::compile));
@@ -290,7 +296,10 @@ impl Draft {
             document: Arc::clone(&self.document),
             matcher,
             binding: parts.binding,
-            checks: checks.rebased(parts.workload.unwrap_or(Workload::Pod)),
+            checks: match parts.workload {
+                None | Some(Workload::Pod) => Arc::clone(checks),
+                Some(workload) => Arc::new(checks.rebased(workload)),
+            },
             params: parts.params,
             exceptions: parts.exceptions,
             actions: parts.actions,

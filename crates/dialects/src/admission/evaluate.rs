@@ -28,7 +28,8 @@ pub(super) struct Judge {
     pub(super) matcher: Option<Matcher>,
     /// What the binding asks for besides.
     pub(super) binding: Option<Matcher>,
-    pub(super) checks: Checks,
+    /// Bindings share them.
+    pub(super) checks: Arc<Checks>,
     pub(super) params: Option<Params>,
     pub(super) exceptions: Vec<Exception>,
     pub(super) actions: Actions,
@@ -161,7 +162,7 @@ impl Judge {
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<Found, EvalError> {
-        let spent = Cell::new(0);
+        let spent = Cell::default();
         let form = match self.surroundings {
             Surroundings::Policy(Mode::Http) => Form::Http,
             Surroundings::Policy(Mode::Envoy) => Form::Envoy,

@@ -1,6 +1,7 @@
 //! Exceptions from ValidatingPolicies: who is excused, and what the expressions of a policy may let through.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
@@ -58,8 +59,12 @@ pub(super) fn load(environments: &Environments, options: &Options) -> Vec<Except
 pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
     let options = Options::default();
     let environments = Environments::policies(&options);
-    let known: Vec<&str> =
-        rules.filter(|rule| rule.dialect == super::Policies::NAME).map(|rule| rule.policy.as_str()).collect();
+    // By the name without the namespace.
+    let mut known: HashMap<&str, Vec<&str>> = HashMap::new();
+    for rule in rules.filter(|rule| rule.dialect == super::Policies::NAME) {
+        let policy = rule.policy.as_str();
+        known.entry(policy.rsplit('/').next().unwrap_or_default()).or_default().push(policy);
+    }
     let mut diagnostics = Vec::new();
     for document in documents.iter().filter(|document| super::is_exception(document)) {
         let (_, wrong) = compile(&environments, &options, document);
@@ -72,16 +77,21 @@ pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
 }
 
 /// Exceptions from policies of other kinds are not looked at.
-fn fits_nothing(document: &Document, name: &Placed<Text>, kind: &str, known: &[&str]) -> Option<Diagnostic> {
-    let mut of_this_name = known.iter().filter(|policy| policy.rsplit('/').next() == Some(&name.value));
+fn fits_nothing(
+    document: &Document,
+    name: &Placed<Text>,
+    kind: &str,
+    known: &HashMap<&str, Vec<&str>>,
+) -> Option<Diagnostic> {
+    let of_this_name = known.get(name.value.as_str()).map(Vec::as_slice).unwrap_or_default();
     let kind_of = |policy: &str| if policy.contains('/') { super::NAMESPACED_KIND } else { super::KIND };
-    if !super::KINDS.contains(&kind) || of_this_name.clone().any(|policy| kind_of(policy) == kind) {
+    if !super::KINDS.contains(&kind) || of_this_name.iter().any(|policy| kind_of(policy) == kind) {
         return None;
     }
     let location = document.locate(&name.path);
     let message = format!("there is no {kind} `{}` that it could be an exception from", name.value);
     let diagnostic = Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location);
-    Some(match of_this_name.next() {
+    Some(match of_this_name.first() {
         Some(policy) => diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))),
         None => diagnostic,
     })
@@ -149,8 +159,8 @@ pub(super) fn excused(
     let mut is_whole = false;
     let mut reported = Reported::default();
     let (mut images, mut values) = (Vec::new(), Vec::new());
+    let spent = Cell::default();
     for exception in exceptions {
-        let spent = Cell::new(0);
         let subject = Subject {
             form: subject.form,
             inputs: exception.inputs,

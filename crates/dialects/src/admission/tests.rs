@@ -1,5 +1,6 @@
 //! What policies in CEL say about objects.
 
+mod hostile;
 mod native;
 
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};

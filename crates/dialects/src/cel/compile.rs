@@ -67,14 +67,22 @@ impl<'k> Compiler<'k> {
         environments: &mut [&mut Environment],
     ) -> Vec<Variable> {
         let mut variables: Vec<Variable> = Vec::with_capacity(list.len());
+        let Some(before) = environments.first().map(|environment| (**environment).clone()) else {
+            return variables;
+        };
         for one in list {
             let Some(environment) = environments.first() else { break };
-            let Some(variable) = self.variable(one, environment, &variables) else { continue };
+            let Some(mut variable) = self.variable(one, environment, &variables) else { continue };
+            // As long as nobody else has an environment, adding to it copies nothing.
+            variable.expression.program.share(&before);
             let kind = variable.expression.program.result_type().clone();
             for environment in environments.iter_mut() {
-                **environment = environment.clone().variable_of(variable.name.clone(), kind.clone());
+                environment.add_variable(variable.name.clone(), kind.clone());
             }
             variables.push(variable);
+        }
+        if let Some(environment) = environments.first() {
+            variables.iter_mut().for_each(|variable| variable.expression.program.share(environment));
         }
         variables
     }

@@ -7,7 +7,7 @@ use kubewright_lang::cel::{Inputs, Val};
 use kubewright_value::{Step, Value};
 
 use super::request::objects;
-use super::scope::{Form, Namespace, Scope, Stopped};
+use super::scope::{Form, Namespace, Scope, Spent, Stopped};
 use super::{Assertion, Checks, Condition, Leniency, Wording};
 use crate::notes::Notes;
 
@@ -28,7 +28,7 @@ pub(crate) struct Subject<'a> {
     /// What a policy calls its conditions and what must hold, for traces.
     pub(crate) lists: (&'static str, &'static str),
     /// What was spent on the object already.
-    pub(crate) spent: &'a Cell<u64>,
+    pub(crate) spent: &'a Cell<Spent>,
     /// What no function can know by itself.
     pub(crate) inputs: Inputs,
 }
@@ -72,7 +72,7 @@ pub(crate) enum Asked {
 
 impl<'a> Subject<'a> {
     /// Returns an object that is judged with nothing besides.
-    pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<u64>) -> Self {
+    pub(crate) fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<Spent>) -> Self {
         Self {
             object,
             form: Form::Plain,

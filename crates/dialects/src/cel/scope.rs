@@ -18,6 +18,16 @@ const EXPRESSION_LIMIT: u64 = 1_000_000;
 /// What all expressions of a rule may cost together, for one object.
 const RULE_LIMIT: u64 = 10_000_000;
 
+/// How much work that costs nothing in a cluster, such as compiling patterns, the expressions of a rule may cause.
+const RULE_WORK: u64 = 30_000_000;
+
+/// What was spent on an object.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Spent {
+    cost: u64,
+    work: u64,
+}
+
 /// How many variables may be evaluated inside of each other; behind longer rows of variables the first ones go first.
 const MAX_NESTED: usize = 8;
 
@@ -40,7 +50,7 @@ pub(super) struct Scope<'a> {
     pub(super) variables: &'a [Variable],
     pub(super) values: Vec<OnceCell<Result<Val<'a>, Failure>>>,
     pub(super) made: OnceCell<Value>,
-    pub(super) spent: &'a Cell<u64>,
+    pub(super) spent: &'a Cell<Spent>,
     pub(super) inputs: Inputs,
     pub(super) notes: RefCell<Notes>,
     /// What the world does not know, and somebody asked for. It need not have stopped anything.
@@ -96,11 +106,19 @@ impl<'a> Scope<'a> {
     }
 
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
-        let remaining = RULE_LIMIT.saturating_sub(self.spent.get());
-        let mut cost = Cost::new(EXPRESSION_LIMIT.min(remaining));
+        let spent = self.spent.get();
+        let remaining = RULE_LIMIT.saturating_sub(spent.cost);
+        let mut cost =
+            Cost::new(EXPRESSION_LIMIT.min(remaining)).with_work(RULE_WORK.saturating_sub(spent.work));
+        let work = cost.work_left();
         let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
-        self.spent.set(self.spent.get().saturating_add(cost.used()));
+        // Variables that were read meanwhile have spent something too.
+        let spent = self.spent.get();
+        self.spent.set(Spent {
+            cost: spent.cost.saturating_add(cost.used()),
+            work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
+        });
         result
     }
 

@@ -112,7 +112,7 @@ impl CelCheck {
         if self.is_elsewhere {
             return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
         }
-        let spent = Cell::new(0);
+        let spent = Cell::default();
         let subject = Subject::of(object, LISTS, &spent);
         let Some(params) = &self.params else {
             return verdict(self.checks.judge(&subject, evaluation, notes)).unwrap_or_else(passed);
@@ -158,7 +158,7 @@ impl Conditions {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<bool, EvalError> {
-        let spent = Cell::new(0);
+        let spent = Cell::default();
         let subject = Subject::of(object, ("matchConditions", ""), &spent);
         match are_met(&self.0, &subject, evaluation, notes) {
             Asked::Met => Ok(true),

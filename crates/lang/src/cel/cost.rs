@@ -38,8 +38,14 @@ impl Cost {
     }
 
     /// Returns how much work besides costs is left.
-    pub(super) fn work_left(&self) -> u64 {
+    pub fn work_left(&self) -> u64 {
         self.work
+    }
+
+    /// Returns a count that allows at most this much work, and not more than usual.
+    #[must_use]
+    pub fn with_work(self, work: u64) -> Self {
+        Self { work: work.min(self.work), ..self }
     }
 
     /// Returns the limit.

@@ -177,6 +177,11 @@ impl Environment {
         self
     }
 
+    /// Adds a variable of a type to this environment, which is not copied unless somebody else has it too.
+    pub fn add_variable(&mut self, name: impl Into<Text>, kind: Type) {
+        Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
+    }
+
     /// Adds a name for a value that is always the same, such as the object whose methods a library has.
     #[must_use]
     pub fn constant(mut self, name: impl Into<Text>, value: Val<'static>) -> Self {

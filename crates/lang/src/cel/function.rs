@@ -17,6 +17,9 @@ use crate::gotemplate::Inputs;
 /// How large a pattern that is made while a rule runs may become.
 const PATTERN_SIZE: usize = 1 << 20;
 
+/// The work of compiling a pattern that turns out to be none.
+const FAILED_PATTERN: usize = 300_000;
+
 /// How many patterns that are made while a rule runs are kept.
 const KEPT_PATTERNS: usize = 16;
 
@@ -271,8 +274,14 @@ impl Patterns {
         }
         // Compiling is slow, whatever the API server charges for it.
         cost.work(5_000 + pattern.len().saturating_mul(64))?;
-        let regex = goregex::compile_within(pattern, PATTERN_SIZE)
-            .map_err(|error| Failure::new(EvalErrorKind::Value, format!("invalid regex: {error}")))?;
+        let regex = match goregex::compile_within(pattern, PATTERN_SIZE) {
+            Ok(regex) => regex,
+            Err(error) => {
+                // One that is too large was compiled up to the limit, and nothing remembers it.
+                cost.work(FAILED_PATTERN)?;
+                return Err(Failure::new(EvalErrorKind::Value, format!("invalid regex: {error}")));
+            }
+        };
         cost.work(usize::try_from(regex.compiling_cost()).unwrap_or(usize::MAX))?;
         if kept.len() == KEPT_PATTERNS {
             kept.remove(0);
