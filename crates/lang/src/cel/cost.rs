@@ -38,6 +38,7 @@ impl Cost {
     }
 
     /// Returns how much work besides costs is left.
+    #[must_use]
     pub fn work_left(&self) -> u64 {
         self.work
     }
