@@ -106,7 +106,7 @@ fn a_key_that_looks_like_an_ignored_path_is_not_ignored() {
     differs_with(ignoring, &after(""), &after("data: x"), &["metadata.labels.data"]);
     let ignoring = ignoring.replace(", data]", "]");
     let with = |data: &str, want: &[&str]| {
-        differs_with(&ignoring, &config("c: '1'"), &config(&format!("c: '1', {data}")), want)
+        differs_with(&ignoring, &config("c: '1'"), &config(&format!("c: '1', {data}")), want);
     };
     with("a: x, bcd: x", &[]);
     with("ab: x, a.b: x, x.c.y: z", &["data.a.b", "data.ab", "data.x.c.y"]);
