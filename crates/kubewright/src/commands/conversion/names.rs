@@ -10,19 +10,19 @@ use super::Converted;
 
 /// Gives up what would have the name of something else. A policy that is there twice had one name before.
 pub(super) fn give_up_taken(converted: &mut [Converted]) {
-    let mut taken: HashMap<ObjectName, (Text, Vec<Text>)> = HashMap::new();
-    for one in converted {
+    let mut taken: HashMap<ObjectName, (Text, usize, Vec<Text>)> = HashMap::new();
+    for (place, one) in converted.iter_mut().enumerate() {
         let policy = one.conversion.policy.clone();
         let written = std::mem::take(&mut one.conversion.written);
         let texts = std::mem::take(&mut one.texts);
         for (written, text) in written.into_iter().zip(texts) {
-            let origin = (policy.clone(), written.rules.clone());
+            let origin = (policy.clone(), place, written.rules.clone());
             let names: Vec<ObjectName> = written.documents.iter().map(ObjectName::of).collect();
             let other = names.iter().find_map(|name| {
-                let other = taken.get(name).filter(|other| **other != origin)?;
+                let other = taken.get(name).filter(|other| other.0 != policy || other.1 == place)?;
                 Some((name.name.clone(), other.clone()))
             });
-            let Some((name, (policy, rules))) = other else {
+            let Some((name, (policy, _, rules))) = other else {
                 taken.extend(names.into_iter().map(|name| (name, origin.clone())));
                 one.conversion.written.push(written);
                 one.texts.push(text);
