@@ -384,7 +384,7 @@ pub(crate) struct Convert {
     pub(crate) conversions: Conversions,
 
     /// What to write
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, value_enum, value_name = "KIND", ignore_case = true)]
     pub(crate) to: ConvertTarget,
 }
 
@@ -392,6 +392,7 @@ pub(crate) struct Convert {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
     /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
+    #[value(alias = "vpol")]
     Validatingpolicy,
 }
 

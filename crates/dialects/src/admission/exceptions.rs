@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict};
 use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -12,7 +12,7 @@ use super::source::{self, read_exception};
 use crate::Options;
 use crate::cel::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
 use crate::fields::Placed;
-use crate::notes::Notes;
+use crate::notes::{Note, Notes};
 
 /// A compiled exception.
 #[derive(Clone)]
@@ -98,6 +98,7 @@ fn compile(
     let mut compiler = Compiler::new(&[]);
     let environment = environments.environment(Given { namespace: true, ..Given::default() });
     let conditions = compiler.conditions(&exception.conditions, &environment);
+    let conditions = conditions.into_iter().map(Condition::of_another_document).collect();
     let problems = compiler.problems.into_iter();
     diagnostics.extend(problems.map(|problem: Problem| problem.diagnostic(document)));
     let has_ended = has_ended(&exception, options, document, &mut diagnostics);
@@ -154,9 +155,12 @@ pub(super) fn excused(
         let subject = Subject {
             form: subject.form,
             inputs: exception.inputs,
-            ..Subject::of(subject.object, ("exception", ""), &spent)
+            ..Subject::of(subject.object, ("matchConditions", ""), &spent)
         };
-        match are_met(&exception.conditions, &subject, evaluation, notes) {
+        notes.open();
+        let asked = are_met(&exception.conditions, &subject, evaluation, notes);
+        notes.close(|| exception.note(&asked));
+        match asked {
             Asked::Met => {}
             Asked::NotMet => continue,
             Asked::Failed(_) | Asked::Error(_) if is_whole => continue,
@@ -180,6 +184,24 @@ pub(super) fn excused(
         false if images.is_empty() && values.is_empty() => Excused::Partly(NOTHING.clone()),
         false => Excused::Partly(allowed(images, values)),
     })
+}
+
+impl Exception {
+    fn note(&self, asked: &Asked) -> Note {
+        let verdict = match asked {
+            Asked::Met => Verdict::Yes,
+            Asked::NotMet => Verdict::No,
+            Asked::Failed(_) | Asked::Error(_) => Verdict::Error,
+        };
+        Note {
+            what: format!("exception {}", self.key),
+            found: String::new(),
+            wanted: String::new(),
+            verdict,
+            at: Vec::new(),
+            children: Vec::new(),
+        }
+    }
 }
 
 impl Reported {

@@ -62,7 +62,7 @@ fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, 
 /// Reads the key. What is in it is never told.
 fn private_key(path: &str) -> Result<PrivateKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
-    let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    let text = fs::read_to_string(path).map_err(|error| problem(load::plain(&error)))?;
     PrivateKey::from_pem(&text).map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
 }
 
