@@ -100,7 +100,7 @@ impl Converter<'_> {
     /// Returns what a rule checks.
     pub(super) fn checks(&self, rule: &Rule, notes: &mut Vec<Note>) -> Made<Checks> {
         let mut checks = match &rule.validate.method {
-            Method::Cel(cel) => self.cel(rule, cel)?,
+            Method::Cel(cel) => self.cel(rule, cel, notes)?,
             _ => self.expressions(rule, notes)?,
         };
         let gate = self.policy.settings.match_conditions.iter();
@@ -111,7 +111,7 @@ impl Converter<'_> {
         Ok(checks)
     }
 
-    fn cel(&self, rule: &Rule, cel: &source::Cel) -> Made<Checks> {
+    fn cel(&self, rule: &Rule, cel: &source::Cel, notes: &mut Vec<Note>) -> Made<Checks> {
         if rule.preconditions.is_some() {
             return refuse("`preconditions` beside `cel`", &child(&rule.path, "preconditions"));
         }
@@ -149,6 +149,15 @@ impl Converter<'_> {
             early_reach: Some(Reach::Description),
             was_violated: None,
         };
+        if !has_operations(&rule.matching) {
+            self.note(
+                notes,
+                rule,
+                &rule.name.path,
+                "deletions are judged too, and `object` is null there, as in the source; `operations` in its `match` \
+                 would say what is meant",
+            );
+        }
         // What Kyverno writes itself forgives nothing.
         if self.target == Target::ValidatingPolicy {
             checks.was_violated = checks.violated_before();
