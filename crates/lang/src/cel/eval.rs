@@ -9,7 +9,7 @@ mod path;
 
 use std::sync::{Arc, LazyLock};
 
-use kubewright_value::{Text, Value};
+use kubewright_value::{Map, Text, Value};
 
 use super::bindings::Bindings;
 use super::cost::Cost;
@@ -39,6 +39,8 @@ pub(super) struct Run<'r, 'a> {
     variables: &'r [Text],
     locals: [Val<'a>; FEW],
     more_locals: Vec<Val<'a>>,
+    /// The objects that the first variables are, once they were read.
+    roots: [Option<&'a Arc<Map>>; FEW],
     cost: &'r mut Cost,
     patterns: Patterns,
     /// Whether a field of a scalar may be asked for where it is optional.
@@ -59,6 +61,7 @@ impl<'r, 'a> Run<'r, 'a> {
             variables,
             locals,
             more_locals,
+            roots: [None; FEW],
             cost,
             patterns: Patterns::default(),
             is_forgiving: false,
@@ -171,14 +174,25 @@ impl<'r, 'a> Run<'r, 'a> {
         failed.map_or(Ok(!decisive), |failure| Err(failure.at(at)))
     }
 
-    fn variable(&self, index: u32) -> Outcome<'a> {
+    fn variable(&mut self, index: u32) -> Outcome<'a> {
+        if let Some(Some(known)) = self.roots.get(index as usize) {
+            return Ok(Val::Map(MapVal::Borrowed(known)));
+        }
+        self.find(index)
+    }
+
+    fn find(&mut self, index: u32) -> Outcome<'a> {
         let name = self.variables.get(index as usize).map_or("", Text::as_str);
-        self.bindings.find(name)?.ok_or_else(|| {
+        let value = self.bindings.find(name)?.ok_or_else(|| {
             Failure::new(
                 EvalErrorKind::Unbound,
                 format!("no such attribute: the variable `{name}` is not bound"),
             )
-        })
+        })?;
+        if let (Some(root), Val::Map(MapVal::Borrowed(map))) = (self.roots.get_mut(index as usize), &value) {
+            *root = Some(map);
+        }
+        Ok(value)
     }
 
     fn local(&self, slot: u32) -> Val<'a> {
