@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
 use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -71,18 +71,27 @@ pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
     diagnostics
 }
 
-/// Exceptions from policies of other kinds are not looked at.
+/// The kinds of policies that have such exceptions too, in a namespace or not; nobody reads them here.
+const OTHER_KINDS: [&str; 4] =
+    ["ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
+
 fn fits_nothing(document: &Document, name: &Placed<Text>, kind: &str, known: &[&str]) -> Option<Diagnostic> {
-    let mut of_this_name = known.iter().filter(|policy| policy.rsplit('/').next() == Some(&name.value));
+    let name_of = |policy: &str| policy.rsplit('/').next().unwrap_or_default().to_owned();
     let kind_of = |policy: &str| if policy.contains('/') { super::NAMESPACED_KIND } else { super::KIND };
-    if !super::KINDS.contains(&kind) || of_this_name.clone().any(|policy| kind_of(policy) == kind) {
+    let mut of_this_name = known.iter().filter(|policy| name_of(policy) == name.value);
+    let is_other = OTHER_KINDS.contains(&kind.strip_prefix("Namespaced").unwrap_or(kind));
+    if is_other || of_this_name.clone().any(|policy| kind_of(policy) == kind) {
         return None;
     }
     let location = document.locate(&name.path);
     let message = format!("there is no {kind} `{}` that it could be an exception from", name.value);
     let diagnostic = Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location);
-    Some(match of_this_name.next() {
-        Some(policy) => diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))),
+    if let Some(policy) = of_this_name.next() {
+        return Some(diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))));
+    }
+    let names: Vec<String> = known.iter().map(|policy| name_of(policy)).collect();
+    Some(match nearest(&name.value, names.iter().map(String::as_str)) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     })
 }
