@@ -146,6 +146,12 @@ impl Checks {
 }
 
 impl Condition {
+    /// Returns it without its place, which is none of the policy's.
+    pub(crate) fn of_another_document(mut self) -> Self {
+        self.expression.path.clear();
+        self
+    }
+
     fn rebased(&self, to: Workload) -> Self {
         Self { name: self.name.clone(), expression: self.expression.rebased(to) }
     }

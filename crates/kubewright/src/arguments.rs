@@ -18,7 +18,7 @@ Examples:
 
 Exit codes:
   0  nothing wrong
-  1  a rule refuses an object or cannot answer, or a test fails
+  1  a rule refuses an object, cannot answer or cannot be converted, or a test fails
   2  bad input or bad usage; everything that could be read was still done";
 
 /// Reads Kubernetes rule languages, runs them on manifests, and says why.
@@ -54,9 +54,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show why each rule did what it did
     Trace(Trace),
-    /// Write the ValidatingAdmissionPolicies that policies can become
+    /// Write ValidatingAdmissionPolicies that say what ClusterPolicies say
     Generate(Generate),
-    /// Write policies in the form that follows theirs
+    /// Write ValidatingPolicies that say what ClusterPolicies say
     Convert(Convert),
     /// Try an expression on an object
     Eval(Eval),
@@ -141,7 +141,7 @@ pub(crate) struct ObjectArguments {
     #[arg(long)]
     pub(crate) background: bool,
 
-    /// Only this rule: its full id, `policy/rule` or `rule`; may be repeated
+    /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; may be repeated
     #[arg(long = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,
 }
@@ -337,7 +337,7 @@ pub(crate) struct Generate {
 /// What can be generated.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Generated {
-    /// ValidatingAdmissionPolicy and binding for every rule that the API server can judge itself
+    /// Write a ValidatingAdmissionPolicy and its binding for every rule that the API server can judge itself
     Vap(GenerateVap),
 }
 
@@ -384,7 +384,7 @@ pub(crate) struct Convert {
     pub(crate) conversions: Conversions,
 
     /// What to write
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, value_enum, value_name = "KIND", ignore_case = true)]
     pub(crate) to: ConvertTarget,
 }
 
@@ -392,6 +392,7 @@ pub(crate) struct Convert {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
     /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
+    #[value(alias = "vpol")]
     Validatingpolicy,
 }
 
@@ -506,7 +507,9 @@ Examples:
   openssl ecparam -name prime256v1 -genkey -noout -out key.pem
   openssl ec -in key.pem -pubout -out key.pub
   kubewright sign service.yaml --key key.pem -o service.signed.yaml
-  kustomize build | kubewright sign - --key key.pem | kubectl apply -f -")]
+  kustomize build | kubewright sign - --key key.pem | kubectl apply -f -
+
+Exit codes: 0 everything is signed, 2 bad input, and nothing is written")]
 pub(crate) struct Sign {
     /// A file with one or several objects; `-` is standard input
     #[arg(value_name = "MANIFEST")]

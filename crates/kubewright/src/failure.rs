@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use kubewright_value::Position;
 use thiserror::Error;
 
+use crate::load::plain;
 use crate::output::{Paint, tell, visible, window};
 
 /// How a command ended.
@@ -57,7 +58,7 @@ pub(crate) enum Failure {
         length: u32,
     },
     /// A file could not be written.
-    #[error("cannot write `{}`: {error}", path.display())]
+    #[error("cannot write `{}`: {}", path.display(), plain(error))]
     Write {
         /// The file.
         path: PathBuf,
@@ -65,7 +66,7 @@ pub(crate) enum Failure {
         error: io::Error,
     },
     /// Standard output could not be written.
-    #[error("cannot write the output: {0}")]
+    #[error("cannot write the output: {}", plain(.0))]
     Output(#[from] io::Error),
 }
 

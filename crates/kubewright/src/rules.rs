@@ -30,12 +30,13 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let found = load::find(paths);
     let mut diagnostics = found.problems;
     let exceptions = load::find(&arguments.exceptions);
+    let are_exceptions_missing = !exceptions.problems.is_empty();
     diagnostics.extend(exceptions.problems);
     let documents = load::documents(&found.inputs, &mut diagnostics);
     let mut options = dialect_options(&arguments.options, namespace);
     let documents_of_exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
     options.exceptions = self::exceptions(documents_of_exceptions);
-    if options.exceptions.is_empty() && !arguments.exceptions.is_empty() {
+    if options.exceptions.is_empty() && !arguments.exceptions.is_empty() && !are_exceptions_missing {
         let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
         diagnostics.push(problem.help("an exception is a document such as a PolicyException"));

@@ -202,7 +202,7 @@ fn sign_reads_what_openssl_writes_and_says_what_it_cannot_use() {
     for (key, want) in [
         ("p384.pem", "this is a key of the curve P-384"),
         ("encrypted.pem", "`EC PRIVATE KEY` is encrypted"),
-        ("a.pub", "`PUBLIC KEY` is no private key"),
+        ("a.pub", "this is a public key, which cannot sign"),
         ("missing.pem", "cannot read the key `missing.pem`"),
         ("/dev/zero", "it has more than 1024 KiB"),
         ("a.pem --output a.pem", "`a.pem` is the key, and would be written over"),

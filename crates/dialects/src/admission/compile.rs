@@ -225,7 +225,10 @@ impl Draft {
         let problems = compiler.problems;
         let document = Arc::clone(&self.document);
         self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(&document)));
-        if self.policy.validations.is_empty() && self.policy.annotations.is_empty() {
+        // Those that cannot be read are reported already.
+        let written = document.value.at(&["spec", "validations"]).and_then(Value::as_array);
+        let has_some = written.is_some_and(|list| !list.is_empty());
+        if !has_some && self.policy.annotations.is_empty() {
             let message = "there is no validation, and every object passes".to_owned();
             self.report(&code::NO_VALIDATIONS, message, "give `validations`");
         }

@@ -187,15 +187,18 @@ impl Judge {
             Ok(found) => found,
             Err(error) => return self.unfit(error, &[]).map(Found::Effect),
         };
-        let mut effect = Effect::Pass(Text::default());
+        let mut effect = None;
         for params in &found {
             let subject = Subject { params, ..subject };
-            effect = self.effect(self.checks.judge(&subject, evaluation, notes))?;
-            if let Effect::Fail { .. } = effect {
-                break;
+            let next = self.effect(self.checks.judge(&subject, evaluation, notes))?;
+            match (&effect, &next) {
+                (_, Effect::Fail { .. }) => return Ok(Found::Effect(next)),
+                // Parameters that are not about the object do not hide that it is as others want it.
+                (Some(_), Effect::Skip { .. }) => {}
+                _ => effect = Some(next),
             }
         }
-        Ok(Found::Effect(effect))
+        Ok(Found::Effect(effect.unwrap_or_else(|| Effect::Pass(Text::default()))))
     }
 
     fn answer(&self, response: Response) -> Result<Effect, EvalError> {
@@ -232,7 +235,9 @@ impl Judge {
                 path,
                 denial: None,
             },
-            Finding::Failed(violation) => return Err(EvalError::new(violation.message)),
+            Finding::Failed(Violation { message, at, .. }) => {
+                return Err(EvalError::new(message).at(self.document.locate(&at)));
+            }
             Finding::Unsaid(Violation { message, at, .. }) => {
                 return self.unfit(EvalError::new(message), &at);
             }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
 use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -13,7 +13,7 @@ use super::source::{self, read_exception};
 use crate::Options;
 use crate::cel::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
 use crate::fields::Placed;
-use crate::notes::Notes;
+use crate::notes::{Note, Notes};
 
 /// A compiled exception.
 #[derive(Clone)]
@@ -76,7 +76,10 @@ pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
     diagnostics
 }
 
-/// Exceptions from policies of other kinds are not looked at.
+/// The kinds of policies that have such exceptions too, in a namespace or not; nobody reads them here.
+const OTHER_KINDS: [&str; 4] =
+    ["ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
+
 fn fits_nothing(
     document: &Document,
     name: &Placed<Text>,
@@ -85,14 +88,20 @@ fn fits_nothing(
 ) -> Option<Diagnostic> {
     let of_this_name = known.get(name.value.as_str()).map(Vec::as_slice).unwrap_or_default();
     let kind_of = |policy: &str| if policy.contains('/') { super::NAMESPACED_KIND } else { super::KIND };
-    if !super::KINDS.contains(&kind) || of_this_name.iter().any(|policy| kind_of(policy) == kind) {
+    let is_other = OTHER_KINDS.contains(&kind.strip_prefix("Namespaced").unwrap_or(kind));
+    if is_other || of_this_name.iter().any(|policy| kind_of(policy) == kind) {
         return None;
     }
     let location = document.locate(&name.path);
     let message = format!("there is no {kind} `{}` that it could be an exception from", name.value);
     let diagnostic = Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location);
-    Some(match of_this_name.first() {
-        Some(policy) => diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))),
+    if let Some(policy) = of_this_name.first() {
+        return Some(diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))));
+    }
+    let mut names: Vec<&str> = known.keys().copied().collect();
+    names.sort_unstable();
+    Some(match nearest(&name.value, names.into_iter()) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     })
 }
@@ -108,6 +117,7 @@ fn compile(
     let mut compiler = Compiler::new(&[]);
     let environment = environments.environment(Given { namespace: true, ..Given::default() });
     let conditions = compiler.conditions(&exception.conditions, &environment);
+    let conditions = conditions.into_iter().map(Condition::of_another_document).collect();
     let problems = compiler.problems.into_iter();
     diagnostics.extend(problems.map(|problem: Problem| problem.diagnostic(document)));
     let has_ended = has_ended(&exception, options, document, &mut diagnostics);
@@ -164,9 +174,12 @@ pub(super) fn excused(
         let subject = Subject {
             form: subject.form,
             inputs: exception.inputs,
-            ..Subject::of(subject.object, ("exception", ""), &spent)
+            ..Subject::of(subject.object, ("matchConditions", ""), &spent)
         };
-        match are_met(&exception.conditions, &subject, evaluation, notes) {
+        notes.open();
+        let asked = are_met(&exception.conditions, &subject, evaluation, notes);
+        notes.close(|| exception.note(&asked));
+        match asked {
             Asked::Met => {}
             Asked::NotMet => continue,
             Asked::Failed(_) | Asked::Error(_) if is_whole => continue,
@@ -190,6 +203,24 @@ pub(super) fn excused(
         false if images.is_empty() && values.is_empty() => Excused::Partly(NOTHING.clone()),
         false => Excused::Partly(allowed(images, values)),
     })
+}
+
+impl Exception {
+    fn note(&self, asked: &Asked) -> Note {
+        let verdict = match asked {
+            Asked::Met => Verdict::Yes,
+            Asked::NotMet => Verdict::No,
+            Asked::Failed(_) | Asked::Error(_) => Verdict::Error,
+        };
+        Note {
+            what: format!("exception {}", self.key),
+            found: String::new(),
+            wanted: String::new(),
+            verdict,
+            at: Vec::new(),
+            children: Vec::new(),
+        }
+    }
 }
 
 impl Reported {

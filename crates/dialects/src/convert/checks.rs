@@ -37,10 +37,24 @@ impl Checks {
     /// Returns what is checked of the objects that make Pods.
     pub(super) fn moved(&self, to: Workload) -> Option<Self> {
         let change = |text: &str| rebase::rebased(text, to, self.reach);
-        self.changed(&change, &|name, text| match name {
+        let moved = self.changed(&change, &|name, text| match name {
             "preconditions" => rebase::rebased(text, to, self.early_reach?),
             _ => change(text),
-        })
+        })?;
+        Some(Self { validations: self.with_messages_moved(moved.validations, to)?, ..moved })
+    }
+
+    /// A pattern moves into the template as a whole, the message of its rule does not: a template has no name.
+    fn with_messages_moved(&self, moved: Vec<Value>, to: Workload) -> Option<Vec<Value>> {
+        const KEY: &str = "messageExpression";
+        let one = |(written, moved): (&Value, Value)| {
+            let Some(text) = written.get(KEY).and_then(Value::as_str) else { return Some(moved) };
+            let reach = if self.reach == Reach::Everything { Reach::Description } else { self.reach };
+            let mut map = moved.as_object()?.clone();
+            map.insert(KEY.into(), rebase::rebased(text, to, reach)?.into());
+            Some(map.into())
+        };
+        self.validations.iter().zip(moved).map(one).collect()
     }
 
     /// Returns whether the object as it was violates what is checked, where its expressions look at the object alone.
@@ -49,7 +63,10 @@ impl Checks {
         let of_old = |text: &str| rebase::of_old_object(text).map(|text| format!("({text})"));
         let held: Option<Vec<String>> = written.map(|text| of_old(text?)).collect();
         let asked: Option<Vec<String>> = self.conditions.iter().map(|(_, text)| of_old(text)).collect();
-        let violated = format!("!({})", held?.join(" && "));
+        let violated = match held?.as_slice() {
+            [one] => format!("!{one}"),
+            several => format!("!({})", several.join(" && ")),
+        };
         Some(asked?.into_iter().chain([violated]).collect::<Vec<_>>().join(" && "))
     }
 
@@ -83,7 +100,7 @@ impl Converter<'_> {
     /// Returns what a rule checks.
     pub(super) fn checks(&self, rule: &Rule, notes: &mut Vec<Note>) -> Made<Checks> {
         let mut checks = match &rule.validate.method {
-            Method::Cel(cel) => self.cel(rule, cel)?,
+            Method::Cel(cel) => self.cel(rule, cel, notes)?,
             _ => self.expressions(rule, notes)?,
         };
         let gate = self.policy.settings.match_conditions.iter();
@@ -94,7 +111,7 @@ impl Converter<'_> {
         Ok(checks)
     }
 
-    fn cel(&self, rule: &Rule, cel: &source::Cel) -> Made<Checks> {
+    fn cel(&self, rule: &Rule, cel: &source::Cel, notes: &mut Vec<Note>) -> Made<Checks> {
         if rule.preconditions.is_some() {
             return refuse("`preconditions` beside `cel`", &child(&rule.path, "preconditions"));
         }
@@ -132,6 +149,15 @@ impl Converter<'_> {
             early_reach: Some(Reach::Description),
             was_violated: None,
         };
+        if !has_operations(&rule.matching) {
+            self.note(
+                notes,
+                rule,
+                &rule.name.path,
+                "deletions are judged too, and `object` is null there, as in the source; `operations` in its `match` \
+                 would say what is meant",
+            );
+        }
         // What Kyverno writes itself forgives nothing.
         if self.target == Target::ValidatingPolicy {
             checks.was_violated = checks.violated_before();
@@ -200,8 +226,15 @@ impl Converter<'_> {
             filter.selector.is_some() || !filter.annotations.is_empty() || !filter.subjects.is_empty()
         });
         match checks.was_violated.take().filter(|_| !is_told_by_match) {
+            Some(was_violated) if was_violated == "false" => {}
             Some(was_violated) => {
-                let also = format!("(request.operation == \"UPDATE\" && ({was_violated}))");
+                let is_update = "request.operation == \"UPDATE\"";
+                let is_whole = !was_violated.contains("||") && !was_violated.contains('?');
+                let also = match was_violated.as_str() {
+                    "true" => is_update.to_owned(),
+                    one if is_whole => format!("({is_update} && {one})"),
+                    several => format!("({is_update} && ({several}))"),
+                };
                 checks.validations = checks.validations.iter().map(|one| or_also(one, &also)).collect();
             }
             None => self.note(

@@ -29,6 +29,7 @@ use crate::kyverno::template::Template;
 use formula::{Formula, LARGEST};
 use scope::Scope;
 use shape::Shape;
+pub(super) use text::literal;
 
 /// What is judged, also on deletions.
 pub(super) const TARGET: &str = "(object != null ? object : oldObject)";
@@ -54,6 +55,11 @@ pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressi
         written.was_violated = was_violated(rule, scope.shape, functions);
     }
     Ok(written)
+}
+
+/// Returns whether the text that `subject` stands for fits `pattern`, which may have wildcards in it.
+pub(super) fn fits(subject: &str, pattern: &str) -> String {
+    leaf::wildcards(pattern, subject, Shape::Text).written()
 }
 
 /// Returns whether the rule is violated by the object as it was, when that was created.

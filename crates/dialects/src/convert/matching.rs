@@ -11,9 +11,9 @@ use kubewright_value::{Step, Text};
 
 use super::Inexpressible;
 use super::constraints::{Constraints, ResourceRule, selector};
-use super::expressions::TARGET;
+use super::expressions::{TARGET, fits, literal};
 use super::resources::{self, Found, Resource, Scoped};
-use super::texts::{all, any, fits, is_one_of, literal};
+use super::texts::{all, any, is_one_of};
 use crate::fields::child;
 use crate::kyverno::matching::kind::parts;
 use crate::kyverno::source::{Filter, Match, Subject, SubjectKind};

@@ -46,7 +46,7 @@ pub(super) struct Draft {
 pub(super) struct Origin<'p> {
     pub(super) document: &'p Document,
     pub(super) policy: &'p Policy,
-    /// Whether every rule is written by itself because there are several.
+    /// How many rules it has, those that cannot be written included.
     pub(super) rules: usize,
 }
 

@@ -315,7 +315,7 @@ fn what_the_controller_in_the_cluster_refuses_is_refused_in_its_words() {
 
 #[test]
 fn wildcards_become_the_shortest_question() {
-    let fits = |pattern: &str| super::texts::fits("x", pattern);
+    let fits = |pattern: &str| super::expressions::fits("x", pattern);
     assert_eq!(fits("a"), r#"x == "a""#);
     assert_eq!(fits("a*"), r#"x.startsWith("a")"#);
     assert_eq!(fits("*a"), r#"x.endsWith("a")"#);
@@ -342,4 +342,19 @@ fn a_message_of_an_admission_policy_is_one_line_and_long_expressions_have_one() 
     assert_eq!(written(&cel(r#""expression": "true", "message": "one\ntwo\n""#)), message("one two"));
     assert_eq!(written(&cel(r#""expression": "true &&\ntrue""#)), message("rule r is violated"));
     assert_eq!(written(&cel(r#""expression": "true""#)), None);
+}
+
+#[test]
+fn the_message_about_a_controller_has_its_name() {
+    let text = r#"{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}, "spec": {"rules": [{
+        "name": "r", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, "validate": {
+            "message": "{{ request.object.metadata.name }} has no team", "pattern": {"metadata": {"labels": {"team": "?*"}}}}}]}}"#;
+    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
+    let conversion = convert(&document_of(text), target, &Options::default()).expect("a policy");
+    let message = |policy: &Value| {
+        let validations = policy.at(&["spec", "validations"]).and_then(Value::as_array)?;
+        Some(validations[0].get("messageExpression")?.as_str()?.to_owned())
+    };
+    let messages: Vec<String> = conversion.written[0].documents.iter().filter_map(message).collect();
+    assert_eq!(messages, [r#"object.metadata.name + " has no team""#; 3]);
 }

@@ -72,8 +72,19 @@ impl PrivateKey {
         let key = match block.label.as_str() {
             "PRIVATE KEY" => SecretKey::from_pkcs8_der(&block.bytes).ok(),
             "EC PRIVATE KEY" => SecretKey::from_sec1_der(&block.bytes).ok(),
+            "ENCRYPTED PRIVATE KEY" => {
+                let message = "the key is encrypted, which is not supported".to_owned();
+                return Err(NotSigned { message, help: "`openssl pkey -in KEY -out plain.pem` decrypts it" });
+            }
             label if label.starts_with("ENCRYPTED") => {
                 return Err(wrong(format!("`{label}` is encrypted, which is not supported")));
+            }
+            "PUBLIC KEY" => {
+                let message = "this is a public key, which cannot sign".to_owned();
+                return Err(NotSigned {
+                    message,
+                    help: "name the private key; the public one goes into the policy",
+                });
             }
             label => return Err(wrong(format!("`{label}` is no private key"))),
         };

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
     let mut out = standard_output();
     let Some(name) = &arguments.code else {
         for code in &all {
-            writeln!(out, "{}  {:7}  {}", code.id, code.severity, code.title)?;
+            writeln!(out, "{}  {:7}  {}", code.id, code.severity.name(), code.title)?;
         }
         writeln!(out, "\n`kubewright explain CODE` shows what one means and how to mend it")?;
         out.flush()?;

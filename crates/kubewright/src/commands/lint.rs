@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
             let files = plural(loaded.files, "file");
             let rules = plural(loaded.rules.len(), "rule");
             let closing = match tally {
+                Tally { errors: 0, warnings: 0 } if loaded.files == 0 => String::new(),
                 Tally { errors: 0, warnings: 0 } => format!("{rules} in {files}: nothing wrong"),
                 tally => format!("{tally} in {files}"),
             };
@@ -60,7 +61,7 @@ fn table(diagnostics: &[Diagnostic], closing: &str, is_quiet: bool, color: Color
     for diagnostic in diagnostics {
         writeln!(out, "{}", snippet(diagnostic, color.paint_output()))?;
     }
-    if !is_quiet || !diagnostics.is_empty() {
+    if !closing.is_empty() && (!is_quiet || !diagnostics.is_empty()) {
         writeln!(out, "{closing}")?;
     }
     out.flush()

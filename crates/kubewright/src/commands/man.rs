@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
 use crate::arguments::{self, Arguments};
@@ -25,16 +26,17 @@ pub(crate) fn run(arguments: &arguments::Man) -> Result<Exit, Failure> {
         return Ok(Exit::Clean);
     };
     fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
-    let mut pages = vec![(command.clone(), "kubewright".to_owned())];
-    for part in command.get_subcommands() {
-        let name = format!("kubewright-{}", part.get_name());
-        pages.push((part.clone().name(name.clone()).display_name(name.clone()), name));
-    }
-    for (command, name) in pages {
-        let mut page = Vec::new();
-        Man::new(command).render(&mut page)?;
-        let path = folder.join(format!("{name}.1"));
-        fs::write(&path, page).map_err(Failure::writing(&path))?;
-    }
+    write(command, "kubewright", folder)?;
     Ok(Exit::Clean)
+}
+
+/// Writes the page of `command`, which is called `name`, and those of its commands.
+fn write(command: Command, name: &str, folder: &Path) -> Result<(), Failure> {
+    for part in command.get_subcommands() {
+        write(part.clone(), &format!("{name}-{}", part.get_name()), folder)?;
+    }
+    let mut page = Vec::new();
+    Man::new(command.name(name.to_owned()).display_name(name)).render(&mut page)?;
+    let path = folder.join(format!("{name}.1"));
+    fs::write(&path, page).map_err(Failure::writing(&path))
 }

@@ -73,7 +73,7 @@ fn private_key(path: &str) -> Result<PrivateKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
     let mut text = String::new();
     let reading = File::open(path).and_then(|file| file.take(MAX_KEY + 1).read_to_string(&mut text));
-    reading.map_err(|error| problem(error.to_string()))?;
+    reading.map_err(|error| problem(load::plain(&error)))?;
     if text.len() as u64 > MAX_KEY {
         return Err(problem(format!("it has more than {} KiB", MAX_KEY >> 10)));
     }

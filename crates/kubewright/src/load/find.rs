@@ -145,7 +145,7 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
 }
 
 /// Returns what went wrong in words, without the number of the system.
-pub(super) fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();

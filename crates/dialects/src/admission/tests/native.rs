@@ -101,6 +101,20 @@ fn parameters_without_a_namespace_are_where_the_object_is() {
 }
 
 #[test]
+fn parameters_that_are_not_about_the_object_do_not_hide_a_pass() {
+    let spec = "paramKind: {apiVersion: v1, kind: ConfigMap}\nmatchConditions: [{name: live, expression: params.data.live == 'yes'}]\nvalidations: [{expression: object.data.a == 'x'}]";
+    let binding = format!("{DENY}\n  paramRef: {{selector: {{}}, parameterNotFoundAction: Deny}}");
+    let stored = |name: &str, live: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: shop}}, data: {{live: '{live}'}}}}"
+        )
+    };
+    let (first, second) = (stored("p1", "yes"), stored("p2", "no"));
+    assert_eq!(decide(spec, &binding, CONFIG_MAP, &[&first, &second]).0, "allowed, pass: ");
+    assert_eq!(decide(spec, &binding, CONFIG_MAP, &[&second, &first]).0, "allowed, pass: ");
+}
+
+#[test]
 fn parameters_that_the_policy_does_not_ask_for_are_passed_over() {
     let binding = format!("{DENY}\n  paramRef: {{name: none, parameterNotFoundAction: Deny}}");
     says("validations: [{expression: object.data.a == 'x'}]", &binding, CONFIG_MAP, "allowed, pass: ");

@@ -11,6 +11,9 @@ use super::text::literal;
 use crate::kyverno::source::Rule;
 use crate::kyverno::template::Template;
 
+/// What stands for a variable in a message that is no expression.
+const ELLIPSIS: &str = "…";
+
 /// Returns the message of `rule`, and the expression that makes it where it has variables that CEL can read. Where that
 /// expression has no value, the message counts.
 pub(super) fn of(rule: &Rule, scope: &Scope, functions: &Functions) -> (Option<String>, Option<String>) {
@@ -22,9 +25,15 @@ pub(super) fn of(rule: &Rule, scope: &Scope, functions: &Functions) -> (Option<S
     }
     let pieces = template.pieces().unwrap_or_default();
     let made: Option<Vec<String>> = pieces
-        .into_iter()
-        .map(|(piece, is_variable)| if is_variable { variable(piece, scope) } else { Some(literal(piece)) })
+        .iter()
+        .map(|(piece, is_variable)| if *is_variable { variable(piece, scope) } else { Some(literal(piece)) })
         .collect();
+    let text = match pieces.is_empty() {
+        true => text,
+        false => {
+            pieces.iter().map(|(piece, is_variable)| if *is_variable { ELLIPSIS } else { piece }).collect()
+        }
+    };
     (Some(text), made.filter(|made| !made.is_empty()).map(|made| made.join(" + ")))
 }
 

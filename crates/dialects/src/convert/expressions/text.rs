@@ -1,7 +1,7 @@
 //! Literals, keys and names of CEL.
 
 /// Returns `text` as a literal.
-pub(super) fn literal(text: &str) -> String {
+pub(in crate::convert) fn literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {

@@ -250,7 +250,7 @@ fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<P
     let wrong = |problem: &str| EvalError::new(format!("{path}: {query}: {problem}"));
     let secret = match evaluation.world.get(query) {
         Answer::Found(secret) => secret,
-        Answer::Absent => return Err(wrong("not found")),
+        Answer::Absent => return Err(wrong("not found among what rules may look up")),
         Answer::Unknown => return Err(EvalError::unanswered(query.clone())),
     };
     let plain = secret.at(&["stringData", SECRET_KEY]).and_then(Value::as_str).map(str::to_owned);

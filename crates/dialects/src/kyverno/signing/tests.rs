@@ -80,7 +80,8 @@ fn keys_are_read_in_both_forms() {
 fn a_key_of_another_sort_is_named_and_never_shown() {
     let wrong = |text: &str| PrivateKey::from_pem(text).unwrap_err().message;
     assert_eq!(wrong("nothing"), "there is no PEM block in it");
-    assert_eq!(wrong(&pem("PUBLIC KEY", &[1])), "`PUBLIC KEY` is no private key");
+    assert_eq!(wrong(&pem("PUBLIC KEY", &[1])), "this is a public key, which cannot sign");
+    assert_eq!(wrong(&pem("ENCRYPTED PRIVATE KEY", &[1])), "the key is encrypted, which is not supported");
     let encrypted = pem("ENCRYPTED SIGSTORE PRIVATE KEY", b"secret");
     assert_eq!(wrong(&encrypted), "`ENCRYPTED SIGSTORE PRIVATE KEY` is encrypted, which is not supported");
     let ed25519 = pem("PRIVATE KEY", &[0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70]);

@@ -115,7 +115,7 @@ fn attestor_set<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> AttestorSet
         && !usize::try_from(count.value).is_ok_and(|wanted| (1..=entries.len()).contains(&wanted))
     {
         let location = reader.place(&count.path);
-        let message = format!("`count` is {}, and the set has {} entries", count.value, entries.len());
+        let message = format!("`count` is {}, and the number of entries is {}", count.value, entries.len());
         let help =
             "give a number from 1 to that of the entries; without `count` all of them must have signed";
         reader.report(Diagnostic::new(&code::SIGNATURE_COUNT, message, location).help(help));
@@ -129,9 +129,7 @@ fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
     let known =
         ["keys", "certificates", "keyless", "attestor", "annotations", "repository", "signatureAlgorithm"];
     reader.only(fields, &known);
-    let annotations = reader.texts(fields, "annotations").unwrap_or_default();
-    let annotations: Vec<(Text, Text)> =
-        annotations.into_iter().map(|(name, text)| (name, text.value)).collect();
+    let annotations = reader.pairs(fields, "annotations");
     algorithm(reader, fields);
     let is_in_repository = repository(reader, fields);
     let given: Vec<&'static str> =
@@ -289,7 +287,7 @@ fn out_of_reach(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> 
 
 fn no_signer(reader: &mut Reader<'_>, path: &[Step], message: &str) {
     let location = reader.document.locate_key(path);
-    let help = "an entry has exactly one of `keys`, `certificates`, `keyless`, `attestor`";
+    let help = "give `attestors` with `entries`, each with exactly one of `keys`, `certificates`, `keyless`, `attestor`";
     reader.report(Diagnostic::new(&code::NO_SIGNER, message, location).help(help));
 }
 

@@ -131,10 +131,11 @@ impl Summary {
             let proven: usize = proven.map(|(_, written)| written.rules.len()).sum();
             summary.given.add(1, all);
             match given_out {
-                0 => summary.none.add(1, all),
+                0 => summary.none.add(1, 0),
                 some if some == all => summary.whole.add(1, all),
                 some => summary.partly.add(1, some),
             }
+            summary.none.rules += all.saturating_sub(given_out);
             summary.proven.add(usize::from(proven > 0 && proven == given_out), proven);
             for refused in &one.conversion.refused {
                 *reasons.entry(general(&refused.why)).or_default() += 1;
