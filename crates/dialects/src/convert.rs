@@ -83,6 +83,13 @@ pub struct Note {
     pub location: Location,
 }
 
+/// Returns whether `document` is of a kind that conversions write.
+#[must_use]
+pub fn is_written(document: &Document) -> bool {
+    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    matches!(version.split('/').next(), Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
+}
+
 /// Converts the ClusterPolicy or Policy in `document`; nothing when it holds something else.
 #[must_use]
 pub fn convert(document: &Document, target: Target, options: &Options) -> Option<Conversion> {

@@ -9,9 +9,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::convert::{Conversion, Target, Written, convert};
+use kubewright_dialects::convert::{Conversion, Target, Written, convert, is_written};
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
@@ -167,12 +167,7 @@ fn into_folder(folder: &Path, converted: &[Converted], kept: &HashSet<PathBuf>) 
 
 /// Returns the files of `documents` that have more in them than what is written here.
 fn kept(documents: &[Document]) -> HashSet<PathBuf> {
-    let is_ours = |document: &Document| {
-        let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        let group = version.split('/').next();
-        matches!(group, Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
-    };
-    let others = documents.iter().filter(|document| !is_ours(document));
+    let others = documents.iter().filter(|document| !is_written(document));
     others.filter_map(|document| fs::canonicalize(document.source.name.as_str()).ok()).collect()
 }
 
