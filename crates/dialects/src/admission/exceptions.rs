@@ -100,7 +100,7 @@ fn fits_nothing(
     }
     let mut names: Vec<&str> = known.keys().copied().collect();
     names.sort_unstable();
-    Some(match nearest(&name.value, names.into_iter()) {
+    Some(match nearest(&name.value, names) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     })
