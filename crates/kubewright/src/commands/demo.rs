@@ -19,7 +19,7 @@ use crate::rules;
 /// An example: where it is saved, and what it holds.
 type Example = (&'static str, &'static str);
 
-const RULES: [Example; 3] = [
+const RULES: [Example; 4] = [
     (
         "rules/graceful-shutdown.yaml",
         include_str!("../../../../examples/modrule/graceful-shutdown/rule.yaml"),
@@ -28,6 +28,10 @@ const RULES: [Example; 3] = [
     (
         "rules/autoscaler-bounds.yaml",
         include_str!("../../../../examples/kyverno/autoscaler-bounds/policy.yaml"),
+    ),
+    (
+        "rules/resource-limits.yaml",
+        include_str!("../../../../examples/admission/resource-limits/policy.yaml"),
     ),
 ];
 const MANIFESTS: [Example; 3] = [
