@@ -7,7 +7,7 @@ use kubewright_lang::cel::{Inputs, Val};
 use kubewright_value::{Step, Value};
 
 use super::request::objects;
-use super::scope::{Form, Namespace, Scope, Spent, Stopped};
+use super::scope::{Form, Namespace, Scope, Spent, Stopped, Values};
 use super::{Assertion, Checks, Condition, Leniency, Wording};
 use crate::notes::Notes;
 
@@ -129,7 +129,7 @@ impl Checks {
         let scope = Scope {
             namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
             variables: &self.variables,
-            values: Scope::unread(&self.variables),
+            values: Values::of(&self.variables),
             ..scope(object, old_object, subject, evaluation, notes)
         };
         let finding = self.find(&scope, subject.lists);
@@ -225,7 +225,7 @@ pub(super) fn scope<'a>(
         exceptions: subject.exceptions,
         namespace: Namespace::None,
         variables: &[],
-        values: Vec::new(),
+        values: Values::default(),
         made: OnceCell::new(),
         spent: subject.spent,
         inputs: subject.inputs,

@@ -7,7 +7,7 @@ use kubewright_value::Step;
 
 use super::judge::{self, Asked, Subject};
 use super::request::objects;
-use super::scope::{Scope, Stopped};
+use super::scope::{Scope, Stopped, Values};
 use super::{Checks, Leniency};
 use crate::notes::Notes;
 
@@ -33,7 +33,7 @@ impl Checks {
         let (object, old_object) = objects(evaluation.request, subject.object);
         let scope = Scope {
             variables: &self.variables,
-            values: Scope::unread(&self.variables),
+            values: Values::of(&self.variables),
             ..judge::scope(object, old_object, subject, evaluation, notes)
         };
         let response = self.first(&scope, subject.lists);

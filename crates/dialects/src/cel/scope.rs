@@ -48,13 +48,35 @@ pub(super) struct Scope<'a> {
     /// The namespace of the object, if anybody asks for it.
     pub(super) namespace: Namespace<'a>,
     pub(super) variables: &'a [Variable],
-    pub(super) values: Vec<OnceCell<Result<Val<'a>, Failure>>>,
+    pub(super) values: Values<'a>,
     pub(super) made: OnceCell<Value>,
     pub(super) spent: &'a Cell<Spent>,
     pub(super) inputs: Inputs,
     pub(super) notes: RefCell<Notes>,
     /// What the world does not know, and somebody asked for. It need not have stopped anything.
     pub(super) unanswered: RefCell<Vec<EvalError>>,
+}
+
+/// How many variables need no heap.
+const FEW: usize = 3;
+
+/// What variables are, as far as somebody has read them.
+#[derive(Default)]
+pub(super) struct Values<'a> {
+    few: [OnceCell<Result<Val<'a>, Failure>>; FEW],
+    more: Vec<OnceCell<Result<Val<'a>, Failure>>>,
+}
+
+impl<'a> Values<'a> {
+    /// Returns room for what `variables` are.
+    pub(super) fn of(variables: &[Variable]) -> Self {
+        let more = variables.iter().skip(FEW).map(|_| OnceCell::new()).collect();
+        Self { few: Default::default(), more }
+    }
+
+    fn get(&self, index: usize) -> Option<&OnceCell<Result<Val<'a>, Failure>>> {
+        self.few.get(index).or_else(|| self.more.get(index.checked_sub(FEW)?))
+    }
 }
 
 /// What the object is to expressions.
@@ -98,11 +120,6 @@ impl<'a> Scope<'a> {
         let result = self.run(expression);
         self.notes.borrow_mut().close(|| note(expression, what(), &result));
         result.map_err(|error| self.stopped(expression, &error))
-    }
-
-    /// Returns an empty list of variables to be filled.
-    pub(super) fn unread(variables: &[Variable]) -> Vec<OnceCell<Result<Val<'a>, Failure>>> {
-        variables.iter().map(|_| OnceCell::new()).collect()
     }
 
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
