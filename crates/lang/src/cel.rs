@@ -36,6 +36,7 @@ pub use error::{CompileError, CompileErrorKind, EvalError, EvalErrorKind, Failur
 pub use function::{Body, Call, CallCost, Functions, Host, Overload};
 use kubewright_value::Text;
 pub use library::Library;
+pub use parse::RESERVED;
 pub use reads::{ANY, Read};
 pub use rewrite::Change;
 pub use time::Timestamp;

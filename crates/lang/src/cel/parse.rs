@@ -6,8 +6,8 @@ use super::ast::{Element, Expr, MAX_HEIGHT, Node, Operator, Span};
 use super::lex::{self, Bad, Token, Word};
 use super::val::Val;
 
-/// Names that only mean something in other languages.
-const RESERVED: [&str; 17] = [
+/// Names that only mean something in other languages, and that nothing can have.
+pub const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",

@@ -1,5 +1,7 @@
 //! Literals, keys and names of CEL.
 
+use kubewright_lang::cel::RESERVED;
+
 /// Returns `text` as a literal.
 pub(in crate::convert) fn literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
@@ -76,7 +78,7 @@ pub(super) fn element_name(key: &str, taken: &[String]) -> String {
         Some(singular) if singular.len() > 1 && !singular.ends_with('s') => singular,
         _ => "item",
     };
-    let is_fine = is_name(singular) && !RESERVED.contains(&singular);
+    let is_fine = is_name(singular) && !RESERVED.contains(&singular) && !TAKEN.contains(&singular);
     let name = if is_fine { singular } else { "item" };
     if !taken.iter().any(|taken| taken == name) {
         return name.to_owned();
@@ -84,25 +86,8 @@ pub(super) fn element_name(key: &str, taken: &[String]) -> String {
     (2..).map(|number| format!("{name}{number}")).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// What an element must not be called.
-const RESERVED: &[&str] = &[
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
+/// What an element must not be called besides: it means something else.
+const TAKEN: &[&str] = &[
     "object",
     "request",
     "param",
