@@ -6,6 +6,7 @@
 pub mod cel;
 pub mod glob;
 pub mod gofloat;
+mod gojson;
 pub mod goregex;
 pub mod gotemplate;
 mod gourl;

@@ -9,6 +9,7 @@ use super::super::item::Item;
 use super::super::literal::lossy;
 use super::arguments::{any, text};
 use super::{Function, Type, function};
+use crate::gojson;
 
 pub(super) const TABLE: &[Function] = &[
     function("fromJson", &[Type::Text], |call, a| match read(call, text(a, 0)) {
@@ -173,25 +174,6 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        self.out.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => self.out.push_str("\\\""),
-                '\\' => self.out.push_str("\\\\"),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
-                '\u{8}' => self.out.push_str("\\b"),
-                '\u{c}' => self.out.push_str("\\f"),
-                '<' | '>' | '&' if self.style.escapes_html => self.escape(c),
-                c if c < ' ' || matches!(c, '\u{2028}' | '\u{2029}') => self.escape(c),
-                c => self.out.push(c),
-            }
-        }
-        self.out.push('"');
-    }
-
-    fn escape(&mut self, c: char) {
-        let _ = write!(self.out, "\\u{:04x}", u32::from(c));
+        gojson::quote(&mut self.out, text, self.style.escapes_html);
     }
 }

@@ -9,7 +9,7 @@ use kubewright_value::Number;
 use crate::cel::error::Failure;
 use crate::cel::function::Call;
 use crate::cel::val::{List, MapVal, Val};
-use crate::gofloat;
+use crate::{gofloat, gojson};
 
 /// How deep values may nest.
 const MAX_DEPTH: usize = 300;
@@ -112,22 +112,6 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        self.out.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => self.out.push_str("\\\""),
-                '\\' => self.out.push_str("\\\\"),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
-                '\u{8}' => self.out.push_str("\\b"),
-                '\u{c}' => self.out.push_str("\\f"),
-                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\x1f' => {
-                    let _ = write!(self.out, "\\u{:04x}", u32::from(c));
-                }
-                c => self.out.push(c),
-            }
-        }
-        self.out.push('"');
+        gojson::quote(&mut self.out, text, true);
     }
 }
