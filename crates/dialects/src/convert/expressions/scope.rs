@@ -148,13 +148,7 @@ impl Scope {
                     taken.extend(self.element.iter().map(|(name, _)| name.clone()));
                     let name = element_name(last_key, &taken);
                     loops.push((one.there, one.value, name.clone()));
-                    one = One {
-                        optional: Some(name.clone()),
-                        value: name,
-                        shape: one.shape.element(),
-                        there: Formula::True,
-                        missing: Formula::False,
-                    };
+                    one = One::element(name, &one.shape);
                 }
                 Step::Several(keys) => {
                     matches!(steps.next(), Some(Step::Flatten)).then_some(())?;
@@ -168,13 +162,7 @@ impl Scope {
                     if steps.peek().is_some() {
                         let name = element_name(last_key, &[]);
                         loops.push((one.there, one.value, name.clone()));
-                        one = One {
-                            optional: Some(name.clone()),
-                            value: name,
-                            shape: one.shape.element(),
-                            there: Formula::True,
-                            missing: Formula::False,
-                        };
+                        one = One::element(name, &one.shape);
                     }
                 }
                 Step::Flatten => return None,
@@ -188,6 +176,17 @@ impl Scope {
 }
 
 impl One {
+    /// Returns an element, called `name`, of a list of this shape.
+    fn element(name: String, list: &Shape) -> Self {
+        Self {
+            optional: Some(name.clone()),
+            value: name,
+            shape: list.element(),
+            there: Formula::True,
+            missing: Formula::False,
+        }
+    }
+
     fn last_key(&self) -> &str {
         let key = self.value.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
         let key = key.strip_suffix(".orValue([").unwrap_or(key);
