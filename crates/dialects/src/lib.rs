@@ -64,6 +64,9 @@ pub fn check_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId> + Clone,
 ) -> Vec<Diagnostic> {
+    if exceptions.is_empty() {
+        return Vec::new();
+    }
     let mut diagnostics = kyverno::check_exceptions(exceptions, rules.clone());
     diagnostics.extend(admission::check_exceptions(exceptions, rules));
     diagnostics

@@ -57,6 +57,11 @@ pub(super) fn load(environments: &Environments, options: &Options) -> Vec<Except
 
 /// Returns what is wrong with exceptions from `rules`.
 pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
+    let documents: Vec<&Document> =
+        documents.iter().filter(|document| super::is_exception(document)).collect();
+    if documents.is_empty() {
+        return Vec::new();
+    }
     let options = Options::default();
     let environments = Environments::policies(&options);
     // By the name without the namespace.
@@ -66,7 +71,7 @@ pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
         known.entry(policy.rsplit('/').next().unwrap_or_default()).or_default().push(policy);
     }
     let mut diagnostics = Vec::new();
-    for document in documents.iter().filter(|document| super::is_exception(document)) {
+    for document in documents {
         let (_, wrong) = compile(&environments, &options, document);
         diagnostics.extend(wrong);
         let (exception, _) = read_exception(document);
