@@ -13,6 +13,7 @@ mod kyverno;
 mod manifests;
 mod modrule;
 mod patch;
+mod shorthand;
 mod yaml;
 mod yaml_write;
 
@@ -45,4 +46,5 @@ pub(crate) const TARGETS: &[Target] = &[
     kyverno::TARGET,
     manifests::TARGET,
     admission::TARGET,
+    shorthand::TARGET,
 ];

@@ -30,6 +30,9 @@ const MAX_DEPTH: usize = 64;
 /// How many schemas a schema may hold when all references are written out.
 const MAX_NODES: usize = 20_000;
 
+/// How many mistakes of a schema are told.
+const MOST_PROBLEMS: usize = 200;
+
 /// A schema, compiled from any of its shapes.
 #[derive(Debug, Clone)]
 pub struct Schema {
@@ -104,7 +107,7 @@ impl Schema {
         let resolved = refs::resolve(value);
         let mut problems = resolved.problems.clone();
         let (root, found) = openapi::read(&resolved.value);
-        problems.extend(found.into_iter().map(|problem| resolved.placed(problem)));
+        problems.extend(found.into_iter().take(MOST_PROBLEMS).map(|problem| resolved.placed(problem)));
         for problem in &mut problems {
             problem.path.splice(0..0, path.iter().cloned());
         }

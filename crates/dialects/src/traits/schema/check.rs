@@ -62,7 +62,7 @@ impl Checker<'_> {
         self.choices(node, value)?;
         match value {
             Value::Number(number) => {
-                numbers::judge(node, *number).into_iter().for_each(|said| self.wrong(said))
+                numbers::judge(node, *number).iter().for_each(|said| self.wrong(said));
             }
             Value::String(text) => self.text(node, text)?,
             Value::Array(items) => self.items(node, items)?,
@@ -76,7 +76,7 @@ impl Checker<'_> {
         if node.is_int_or_string {
             let fits = Type::Integer.fits(value) || Type::String.fits(value);
             if !fits {
-                self.wrong(format!("must be of type integer or string: \"{}\"", value.kind()));
+                self.wrong(&format!("must be of type integer or string: \"{}\"", value.kind()));
             }
             return fits;
         }
@@ -94,7 +94,7 @@ impl Checker<'_> {
             }
             _ => String::new(),
         };
-        self.report(format!("must be of type {}: \"{found}\"", kind.name()), help, Severity::Error);
+        self.report(&format!("must be of type {}: \"{found}\"", kind.name()), help, Severity::Error);
         false
     }
 
@@ -108,7 +108,7 @@ impl Checker<'_> {
             value.as_str().and_then(|text| nearest(text, node.choices.iter().filter_map(Value::as_str)));
         let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
         let message = format!("should be one of [{}], got {}", listed.join(", "), short(value));
-        self.report(message, help, Severity::Error);
+        self.report(&message, help, Severity::Error);
         Ok(())
     }
 
@@ -120,13 +120,13 @@ impl Checker<'_> {
         if let Some(pattern) = &node.pattern {
             self.budget.step(pattern.cost(text))?;
             if !pattern.is_match(text) {
-                self.wrong(format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
+                self.wrong(&format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
             }
         }
         if let Some(format) = &node.format
             && !formats::fits(format, text)
         {
-            self.wrong(format!("must be of type {format}: {}", short(&text.into())));
+            self.wrong(&format!("must be of type {format}: {}", short(&text.into())));
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ impl Checker<'_> {
         let mut sorted: Vec<&Value> = items.iter().collect();
         sorted.sort();
         if let Some([twice, _]) = sorted.windows(2).find(|pair| pair.first() == pair.last()) {
-            self.wrong(format!("shouldn't contain duplicates, {} stands twice", short(twice)));
+            self.wrong(&format!("shouldn't contain duplicates, {} stands twice", short(twice)));
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Checker<'_> {
         for name in node.required.iter().filter(|name| !map.contains_key(name)) {
             self.path.push(Step::Key(name.clone()));
             let help = node.properties.get(name).map(hint).unwrap_or_default();
-            self.report("is required".to_owned(), help, Severity::Error);
+            self.report("is required", help, Severity::Error);
             self.path.pop();
         }
         for (name, value) in map.iter() {
@@ -199,7 +199,7 @@ impl Checker<'_> {
             }
         };
         self.path.push(Step::Key(name.clone()));
-        self.report(said.to_owned(), help, severity);
+        self.report(said, help, severity);
         self.path.pop();
     }
 
@@ -208,19 +208,19 @@ impl Checker<'_> {
             self.node(schema, value)?;
         }
         if !node.any_of.is_empty() && self.fitting(&node.any_of, value)? == 0 {
-            self.wrong("must validate at least one schema (anyOf)".to_owned());
+            self.wrong("must validate at least one schema (anyOf)");
         }
         if !node.one_of.is_empty() {
             match self.fitting(&node.one_of, value)? {
                 1 => {}
-                0 => self.wrong("must validate one and only one schema (oneOf), none does".to_owned()),
-                count => self.wrong(format!("must validate one and only one schema (oneOf), {count} do")),
+                0 => self.wrong("must validate one and only one schema (oneOf), none does"),
+                count => self.wrong(&format!("must validate one and only one schema (oneOf), {count} do")),
             }
         }
         if let Some(schema) = &node.not
             && self.fits(schema, value)?
         {
-            self.wrong("must not validate the schema (not)".to_owned());
+            self.wrong("must not validate the schema (not)");
         }
         Ok(())
     }
@@ -248,18 +248,18 @@ impl Checker<'_> {
     fn range(&mut self, range: Range, count: usize, (least_said, most_said, what): (&str, &str, &str)) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         if let Some(least) = range.least.filter(|least| count < *least) {
-            self.wrong(format!("should {least_said} {least} {what}, got {count}"));
+            self.wrong(&format!("should {least_said} {least} {what}, got {count}"));
         }
         if let Some(most) = range.most.filter(|most| count > *most) {
-            self.wrong(format!("should {most_said} {most} {what}, got {count}"));
+            self.wrong(&format!("should {most_said} {most} {what}, got {count}"));
         }
     }
 
-    fn wrong(&mut self, said: String) {
+    fn wrong(&mut self, said: &str) {
         self.report(said, String::new(), Severity::Error);
     }
 
-    fn report(&mut self, said: String, help: String, severity: Severity) {
+    fn report(&mut self, said: &str, help: String, severity: Severity) {
         if self.wrongs.len() >= MOST {
             return;
         }

@@ -120,16 +120,15 @@ impl Node {
         Self { kind: Some(kind), ..Self::default() }
     }
 
-    /// Returns how many schemas there are in this one, itself included.
-    pub(super) fn nodes(&self) -> usize {
+    /// Returns how many schemas there are in this one, and how many levels of them, itself included.
+    pub(super) fn extent(&self) -> (usize, usize) {
         let each = match &self.additional {
             Additional::Each(node) => Some(&**node),
             _ => None,
         };
         let inner = self.properties.iter().map(|(_, node)| node);
-        let inner = inner.chain(self.items.as_deref()).chain(self.not.as_deref()).chain(each);
-        let inner = inner.chain(&self.all_of).chain(&self.any_of).chain(&self.one_of);
-        1 + inner.chain(self.patterns.iter().map(|(_, node)| node)).map(Self::nodes).sum::<usize>()
+        let inner = inner.chain(self.items.as_deref()).chain(each).map(Self::extent);
+        inner.fold((1, 1), |(nodes, height), (more, below)| (nodes + more, height.max(below + 1)))
     }
 
     /// Returns whether fields that are not declared may be meant as they are.

@@ -1,11 +1,11 @@
 //! JSON Schema as CustomResourceDefinitions use it, read to a [`Node`]. References are written out before.
 
-use kubewright_engine::nearest;
+use kubewright_engine::{Severity, nearest};
 use kubewright_lang::goregex;
-use kubewright_value::{Kind, Map, Number, Step, Text, Value};
+use kubewright_value::{Budget, Kind, Limits, Map, Number, Step, Text, Value};
 
 use super::node::{Additional, Node, Range, Type};
-use super::{MAX_DEPTH, MAX_NODES, Problem};
+use super::{MAX_DEPTH, MAX_NODES, Problem, check};
 use crate::fields::{article, child};
 
 /// Everything that a schema may say.
@@ -78,6 +78,7 @@ impl Reader {
         node.required.sort();
         node.required.dedup();
         self.consistent(&node, map, path);
+        self.own_default(&node, path);
         node
     }
 
@@ -93,7 +94,7 @@ impl Reader {
             "exclusiveMinimum" => node.excludes_minimum = self.exclusive(value, at, "minimum"),
             "exclusiveMaximum" => node.excludes_maximum = self.exclusive(value, at, "maximum"),
             "multipleOf" => {
-                node.multiple_of = self.number(value, at).filter(|number| self.is_step(*number, at))
+                node.multiple_of = self.number(value, at).filter(|number| self.is_step(*number, at));
             }
             "minLength" => node.length.least = self.count(value, at),
             "maxLength" => node.length.most = self.count(value, at),
@@ -173,6 +174,19 @@ impl Reader {
                     format!("`{name}` is required and is not in `properties`"),
                 );
             }
+        }
+    }
+
+    /// Reports a default that its own schema refuses.
+    fn own_default(&mut self, node: &Node, path: &[Step]) {
+        let Some(default) = &node.default else { return };
+        let mut budget = Budget::new(Limits { steps: 10_000, ..Limits::default() });
+        let wrongs = check::check(node, default, &mut budget).unwrap_or_default();
+        if let Some(wrong) = wrongs.iter().find(|wrong| wrong.severity == Severity::Error) {
+            self.warn(
+                &child(path, "default"),
+                format!("the default is refused by its own schema: {}", wrong.message),
+            );
         }
     }
 

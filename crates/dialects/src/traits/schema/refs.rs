@@ -35,9 +35,15 @@ const SCHEMA_MAPS: [&str; 2] = ["properties", "patternProperties"];
 /// Writes out every reference in `schema`. A part whose reference is wrong is left as a schema that takes anything.
 pub(super) fn resolve(schema: &Value) -> Resolved {
     let definitions = schema.get("$defs").and_then(Value::as_object);
-    let mut resolver =
-        Resolver { definitions, trail: Vec::new(), problems: Vec::new(), origins: Vec::new(), nodes: 0 };
-    let mut value = resolver.node(schema, Vec::new(), Vec::new(), 0);
+    let mut resolver = Resolver {
+        definitions,
+        trail: Vec::new(),
+        problems: Vec::new(),
+        origins: Vec::new(),
+        nodes: 0,
+        is_cut: false,
+    };
+    let mut value = resolver.node(schema, &[], &[], 0);
     if let Some(map) = value.as_object_mut() {
         map.remove("$defs");
     }
@@ -70,26 +76,28 @@ struct Resolver<'s> {
     problems: Vec<Problem>,
     origins: Vec<Origin>,
     nodes: usize,
+    /// Something was left out because there is too much.
+    is_cut: bool,
 }
 
 impl Resolver<'_> {
     /// Returns `value`, which goes to `at` and stands at `from`, without references.
-    fn node(&mut self, value: &Value, at: Vec<Step>, from: Vec<Step>, depth: usize) -> Value {
+    fn node(&mut self, value: &Value, at: &[Step], from: &[Step], depth: usize) -> Value {
         self.nodes += 1;
         if depth > MAX_DEPTH || self.nodes > MAX_NODES {
-            self.too_large(depth, from);
+            self.too_large(depth, from.to_vec());
             return Value::object(Map::new());
         }
         match value {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
                 let resolved =
-                    items.map(|(i, item)| self.node(item, child(&at, i), child(&from, i), depth + 1));
+                    items.map(|(i, item)| self.node(item, &child(at, i), &child(from, i), depth + 1));
                 Value::array(resolved.collect())
             }
             Value::Object(map) => match map.get("$ref") {
-                Some(reference) => self.reference(reference, map, &at, &from, depth),
-                None => self.fields(map, &at, &from, depth),
+                Some(reference) => self.reference(reference, map, at, from, depth),
+                None => self.fields(map, at, from, depth),
             },
             other => other.clone(),
         }
@@ -99,7 +107,7 @@ impl Resolver<'_> {
         let mut resolved = map.clone();
         for key in SCHEMAS {
             if let Some(value) = map.get(key) {
-                let node = self.node(value, child(at, key), child(from, key), depth + 1);
+                let node = self.node(value, &child(at, key), &child(from, key), depth + 1);
                 resolved.insert(key.into(), node);
             }
         }
@@ -109,7 +117,7 @@ impl Resolver<'_> {
             let mut each = Map::with_capacity(entries.len());
             for (name, value) in entries.iter() {
                 let node =
-                    self.node(value, child(&at, name.as_str()), child(&from, name.as_str()), depth + 1);
+                    self.node(value, &child(&at, name.as_str()), &child(&from, name.as_str()), depth + 1);
                 each.insert(name.clone(), node);
             }
             resolved.insert(key.into(), Value::object(each));
@@ -138,7 +146,7 @@ impl Resolver<'_> {
         });
         self.trail.push(name.clone());
         let from = vec![Step::from("$defs"), Step::Key(name)];
-        let mut resolved = self.node(&definition, at.to_vec(), from, depth + 1);
+        let mut resolved = self.node(&definition, at, &from, depth + 1);
         self.trail.pop();
         if let (Some(resolved), Some(siblings)) = (resolved.as_object_mut(), siblings.as_object()) {
             for (key, value) in siblings.iter() {
@@ -206,8 +214,9 @@ impl Resolver<'_> {
         } else {
             format!("the schema has more than {MAX_NODES} parts when its references are written out")
         };
-        if !self.problems.iter().any(|problem| problem.message == message) {
+        if !self.is_cut {
             self.problems.push(Problem::new(from, message));
         }
+        self.is_cut = true;
     }
 }

@@ -25,6 +25,8 @@ pub struct Sections {
 const PARAMETERS: &[&str] = &["parameters"];
 const ENVIRONMENT: &[&str] = &["environmentConfigs", "envOverrides"];
 const TYPES: &str = "types";
+/// The two ways of writing a section.
+const WRAPPERS: [&str; 2] = ["openAPIV3Schema", "ocSchema"];
 
 /// Returns the schemas of the `spec` of a Trait or ComponentType; problems are placed from the spec.
 #[must_use]
@@ -85,7 +87,13 @@ fn section(
     types: Option<(&Value, &[Step])>,
     problems: &mut Vec<Problem>,
 ) -> Schema {
-    let named = |name: &str| value.get(name).filter(|_| value.as_object().is_some_and(|map| map.len() <= 2));
+    let named = |name: &str| value.get(name).filter(|inner| inner.as_str().is_none());
+    if let Some(map) = value.as_object().filter(|_| WRAPPERS.iter().any(|name| named(name).is_some())) {
+        for name in map.keys().filter(|name| !WRAPPERS.contains(&name.as_str())) {
+            let problem = Problem::new(child(path, name.as_str()), format!("unknown field `{name}`"));
+            problems.push(problem.help(format!("known here: {}", WRAPPERS.join(", "))).warning());
+        }
+    }
     let (schema, found) = if let Some(inner) = named("openAPIV3Schema") {
         Schema::open_api(inner, &child(path, "openAPIV3Schema"))
     } else if let Some(inner) = named("ocSchema") {

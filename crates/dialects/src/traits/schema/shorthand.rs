@@ -19,6 +19,9 @@ use crate::fields::{article, child};
 use tokens::Piece;
 use types::Expression;
 
+/// How many mistakes of one field are told.
+const MOST_IN_A_FIELD: usize = 10;
+
 /// A value and the path at which it stands.
 type Placed<'v> = (&'v Value, &'v [Step]);
 
@@ -40,6 +43,7 @@ pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Optio
         problems: Vec::new(),
         options,
         nodes: 0,
+        is_cut: false,
     };
     let (value, path) = fields;
     if let Some((types, path)) = types {
@@ -61,16 +65,25 @@ pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Optio
     (root, reader.problems)
 }
 
+/// A named type.
+struct Built {
+    node: Node,
+    nodes: usize,
+    height: usize,
+}
+
 struct Reader<'v> {
     /// Where each named type is written.
     types: HashMap<&'v str, (&'v Value, Vec<Step>)>,
     /// The named types that are read; nothing for one that is wrong.
-    built: HashMap<Text, Option<(Node, usize)>>,
+    built: HashMap<Text, Option<Built>>,
     /// The named types that lead here.
     trail: Vec<Text>,
     problems: Vec<Problem>,
     options: Options,
     nodes: usize,
+    /// Something was left out because there is too much.
+    is_cut: bool,
 }
 
 impl<'v> Reader<'v> {
@@ -222,6 +235,9 @@ impl<'v> Reader<'v> {
                     for mistake in constraints::apply(node, token) {
                         self.mistake(text, path, mistake);
                     }
+                    if self.problems.len() > before + MOST_IN_A_FIELD {
+                        break;
+                    }
                 }
             }
             Err(mistake) => self.mistake(text, path, mistake),
@@ -288,10 +304,12 @@ impl<'v> Reader<'v> {
         if !self.built.contains_key(name.text) {
             self.build(name.text, depth);
         }
-        let Some(Some((node, nodes))) = self.built.get(name.text) else { return Ok(None) };
-        self.nodes = self.nodes.saturating_add(*nodes);
-        let node = node.clone();
-        Ok(self.has_room(path, depth).then_some(node))
+        let Some(Some(built)) = self.built.get(name.text) else { return Ok(None) };
+        self.nodes = self.nodes.saturating_add(built.nodes);
+        let height = built.height;
+        let has_room = self.has_room(path, depth + height);
+        let node = self.built.get(name.text).and_then(Option::as_ref).map(|built| built.node.clone());
+        Ok(node.filter(|_| has_room))
     }
 
     fn build(&mut self, name: &str, depth: usize) {
@@ -302,8 +320,8 @@ impl<'v> Reader<'v> {
         self.trail.pop();
         let is_sound = !self.problems.iter().skip(before).any(|problem| problem.severity == Severity::Error);
         let built = node.filter(|_| is_sound).map(|node| {
-            let nodes = node.nodes();
-            (node, nodes)
+            let (nodes, height) = node.extent();
+            Built { node, nodes, height }
         });
         self.built.insert(name.into(), built);
     }
@@ -337,9 +355,10 @@ impl<'v> Reader<'v> {
         } else {
             return true;
         };
-        if !self.problems.iter().any(|problem| problem.message == message) {
+        if !self.is_cut {
             self.problems.push(Problem::new(path.to_vec(), message));
         }
+        self.is_cut = true;
         false
     }
 

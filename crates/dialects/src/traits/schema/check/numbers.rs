@@ -20,7 +20,7 @@ pub(super) fn judge(node: &Node, number: Number) -> Vec<String> {
         match node.excludes_maximum {
             true if number >= most => wrongs.push(format!("should be less than {most}, got {number}")),
             false if number > most => {
-                wrongs.push(format!("should be less than or equal to {most}, got {number}"))
+                wrongs.push(format!("should be less than or equal to {most}, got {number}"));
             }
             _ => {}
         }
