@@ -2,6 +2,7 @@
 //!
 //! Errors are compared by what they are about, never by their wording.
 
+mod admission;
 mod schema;
 
 use kubewright_value::Value;
@@ -30,6 +31,9 @@ fn check_for(function: &str) -> Option<Check> {
         "OpenAPIV3ToJSONSchema" | "OpenAPIV3ToStructuralAndJSONSchema" => schema::json_schema,
         "ApplyDefaults" => schema::defaults,
         "ValidateWithJSONSchema" => schema::validation,
+        "ValidateTraitSpec" => admission::trait_spec,
+        "ValidateWorkloadResources" => admission::workload_resources,
+        "ValidateAllowedTraits" | "ValidateTraitInstanceNameUniqueness" => admission::component_traits,
         _ => return None,
     })
 }

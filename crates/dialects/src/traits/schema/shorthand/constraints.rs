@@ -66,7 +66,7 @@ fn set(node: &mut Node, name: Piece<'_>, value: Piece<'_>) -> Result<(), Mistake
     let bad = |said: String| Mistake::new(value, format!("invalid {} `{}`: {said}", name.text, value.text));
     let plain = || values::unquoted(value.text).map_err(bad);
     let number = || plain().and_then(|text| values::number(&text).map_err(bad));
-    let count = || plain().and_then(|text| values::integer(&text).map_err(bad));
+    let count = || plain().and_then(|text| values::count(&text).map_err(bad));
     let boolean = || plain().and_then(|text| values::boolean(&text).map_err(bad));
     match name.text {
         "default" => node.default = Some(values::parse(value.text, node.kind).map_err(bad)?),

@@ -34,6 +34,14 @@ pub(super) fn integer(text: &str) -> Result<i64, String> {
     }
 }
 
+/// A length or a number of items.
+pub(super) fn count(text: &str) -> Result<i64, String> {
+    match integer(text)? {
+        count if count < 0 => Err("expected at least 0".to_owned()),
+        count => Ok(count),
+    }
+}
+
 pub(super) fn number(text: &str) -> Result<Number, String> {
     if text.is_empty() {
         return Err("empty number value".to_owned());
