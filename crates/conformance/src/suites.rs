@@ -52,6 +52,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
     }
     results.extend(kyverno::run(&corpus.join("kyverno"), prefix)?);
     results.extend(podsecurity::run(&corpus.join("podsecurity"), prefix)?);
+    results.extend(traits::published::run(&corpus.join("trait").join("published"), prefix)?);
     Ok(results)
 }
 

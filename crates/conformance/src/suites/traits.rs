@@ -3,6 +3,7 @@
 //! Errors are compared by what they are about, never by their wording.
 
 mod admission;
+pub(super) mod published;
 mod schema;
 
 use kubewright_value::Value;
