@@ -13,10 +13,10 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 /// The fields of `spec` that hold rules.
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
-/// Returns the metadata and the spec; a document without a name is none.
+/// Returns the metadata and the spec. A name that is missing is told and is empty.
 pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
-    let name = reader.filled(&metadata, "name")?.value;
+    let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
     let metadata = Metadata {
         name,
         namespace: plain(reader, &metadata, "namespace"),
