@@ -135,6 +135,7 @@ fn a_mistake_in_the_shorthand_has_its_place_in_the_text() {
     mistake("array<string", "f@1+12: invalid type expression `array<string`: `>` is missing at the end");
     mistake("string | minimun=5", "f@10+7: unknown constraint marker `minimun` (did you mean `minimum`?)");
     mistake("integer | default=x", "f@19+1: invalid default `x`: expected a whole number");
+    mistake("string | maxLength=-1", "f@20+2: invalid maxLength `-1`: expected at least 0");
     mistake("string | pattern=a(b", "f@18+3: invalid pattern `a(b`: missing closing ): `a(b`");
     mistake(
         "integer | maximum=5 default=9",
@@ -281,6 +282,14 @@ fn a_number_for_an_exclusive_bound_is_explained() {
     let (_, problems) = Schema::open_api(&parsed("{type: integer, exclusiveMinimum: 5}"), &[]);
     let want = "exclusiveMinimum: the bound is a number, expected true or false (write `minimum: 5` beside it, and true here)";
     assert_eq!(told(&problems), [want]);
+}
+
+#[test]
+fn a_default_that_its_own_schema_refuses_is_a_warning() {
+    let (_, problems) = Schema::open_api(&parsed("{properties: {a: {type: integer, default: x}}}"), &[]);
+    let want = "properties.a.default: the default is refused by its own schema: the value must be of type integer: \"string\"";
+    assert_eq!(told(&problems), [want]);
+    assert!(problems.iter().all(|problem| problem.severity == Severity::Warning));
 }
 
 #[test]
