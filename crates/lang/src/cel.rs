@@ -35,6 +35,7 @@ pub use environment::{Environment, Fields, Macros, Type};
 pub use error::{CompileError, CompileErrorKind, EvalError, EvalErrorKind, Failure};
 pub use function::{Body, Call, CallCost, Functions, Host, Overload};
 use kubewright_value::Text;
+pub(crate) use lex::{Unclosed, closing_brace};
 pub use library::Library;
 pub use reads::{ANY, Read};
 pub use rewrite::Change;

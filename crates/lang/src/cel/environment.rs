@@ -87,6 +87,7 @@ struct Parts {
     has_mixed_literals: bool,
     has_plain_or_value: bool,
     is_forgiving: bool,
+    has_mixed_arithmetic: bool,
 }
 
 /// The fields of a type, and of which type they are.
@@ -145,6 +146,7 @@ impl Environment {
             has_mixed_literals: true,
             has_plain_or_value: false,
             is_forgiving: false,
+            has_mixed_arithmetic: false,
         };
         Self { parts: Arc::new(parts) }
     }
@@ -235,6 +237,13 @@ impl Environment {
         self
     }
 
+    /// Lets `+`, `-`, `*` and `/` take an integer and a double, as a double; otherwise that is an error.
+    #[must_use]
+    pub fn with_mixed_arithmetic(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).has_mixed_arithmetic = true;
+        self
+    }
+
     /// Returns the functions that may be called.
     #[must_use]
     pub fn functions(&self) -> &Functions {
@@ -285,6 +294,10 @@ impl Environment {
 
     pub(super) fn is_forgiving(&self) -> bool {
         self.parts.is_forgiving
+    }
+
+    pub(super) fn has_mixed_arithmetic(&self) -> bool {
+        self.parts.has_mixed_arithmetic
     }
 
     pub(super) fn is_checked(&self) -> bool {

@@ -1,0 +1,3 @@
+//! Traits: reusable bundles of patches with parameters.
+
+pub mod functions;
