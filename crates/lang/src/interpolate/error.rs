@@ -64,9 +64,9 @@ impl RenderError {
         self
     }
 
-    pub(super) fn finished(mut self: Box<Self>) -> Self {
+    pub(super) fn finished(mut self) -> Self {
         self.path.reverse();
-        *self
+        self
     }
 }
 

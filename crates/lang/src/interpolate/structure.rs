@@ -231,8 +231,9 @@ impl Entry {
     }
 }
 
-fn of_key(error: Box<RenderError>) -> Box<RenderError> {
-    Box::new(RenderError { is_key: true, ..*error })
+fn of_key(mut error: Box<RenderError>) -> Box<RenderError> {
+    error.is_key = true;
+    error
 }
 
 fn visit<'t>(
