@@ -68,9 +68,9 @@ fn run(data: &[u8]) {
     let environment = functions::environment().variable("parameters").variable("x");
     if Program::compile(text, &environment).is_ok() {
         let whole = format!("${{{text}\n}}");
-        let found =
-            expressions(&whole).map(|found| found.into_iter().map(|one| one.whole).collect::<Vec<_>>());
-        assert_eq!(found, Ok(vec![0..whole.len()]), "an expression ends where it ends for CEL");
+        let found = expressions(&whole).unwrap_or_default();
+        let is_whole = matches!(&found[..], [one] if one.whole == (0..whole.len()));
+        assert!(is_whole, "an expression ends where it ends for CEL");
     }
     rendered(&Value::from(text), &environment);
     if let Ok(value) = json::parse(text) {

@@ -188,12 +188,15 @@ fn compile(text: &str, found: &[Found], environment: &Environment) -> (Form, Vec
         return (Form::Broken(Box::new(first.clone())), problems);
     }
     // White space around a single expression does not count, such as the line break of a block of YAML.
-    let mut whole =
-        parts.iter().filter(|part| !matches!(part, Part::Literal(text) if text.trim().is_empty()));
-    match (whole.next(), whole.next()) {
-        (Some(Part::Expression(expression)), None) => (Form::Whole(expression.clone()), problems),
-        _ => (Form::Mixed(parts.into()), problems),
+    let is_blank = |part: &Part| matches!(part, Part::Literal(text) if text.trim().is_empty());
+    if found.len() == 1 && parts.iter().filter(|part| !is_blank(part)).count() == 1 {
+        let whole = parts.into_iter().find_map(|part| match part {
+            Part::Expression(expression) => Some(Form::Whole(expression)),
+            Part::Literal(_) => None,
+        });
+        return (whole.unwrap_or_else(|| Form::Plain(Text::new(text))), problems);
     }
+    (Form::Mixed(parts.into()), problems)
 }
 
 fn literal(parts: &mut Vec<Part>, text: &str, range: std::ops::Range<usize>) {
