@@ -77,7 +77,7 @@ const INPUTS: &str = r#"{
     "workload": {"container": {"image": "registry.example.com/shop/web:1.2.3"}}}"#;
 
 fn main() {
-    let value = yaml::parse(TEMPLATE).unwrap_or_else(|error| panic!("{}", error.message));
+    let value = yaml::parse(TEMPLATE).unwrap_or_default();
     let inputs = json::parse(INPUTS).unwrap_or_default();
     let empty = Map::new();
     let inputs = inputs.as_object().unwrap_or(&empty);

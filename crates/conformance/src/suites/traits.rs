@@ -12,8 +12,13 @@ use super::{CaseResult, SuiteResult, equal, list, text};
 type Answer = Result<Value, String>;
 
 /// The suites in which templates have no variables but those that a case gives.
-const TEMPLATES: [&str; 4] =
-    ["trait/k8s_names", "trait/probe_template", "trait/template_find_expressions", "trait/template_render"];
+const TEMPLATES: [&str; 5] = [
+    "trait/context_cel_helpers",
+    "trait/k8s_names",
+    "trait/probe_template",
+    "trait/template_find_expressions",
+    "trait/template_render",
+];
 
 pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
     let mut result = SuiteResult { name: name.to_owned(), cases: Vec::new(), uncounted: 0 };

@@ -6,7 +6,7 @@
 
 use kubewright_lang::cel::{
     Call, Entries, Environment, EvalErrorKind, Failure, Functions, Kind, Library, Macros, MapVal, Overload,
-    Val, library,
+    Shorthand, Takes, Val, library,
 };
 use kubewright_lang::interpolate::omitted;
 use kubewright_lang::naming::{self, LABEL, SUBDOMAIN};
@@ -26,7 +26,31 @@ pub fn environment() -> Environment {
         &FUNCTIONS,
     ];
     let standard = Environment::standard().with_mixed_arithmetic();
-    libraries.into_iter().fold(standard, |environment, library| environment.with(library))
+    let with_libraries =
+        libraries.into_iter().fold(standard, |environment, library| environment.with(library));
+    HELPERS.into_iter().fold(with_libraries, Environment::shorthand)
+}
+
+/// Calls that stand for what is computed once for a component, in the variable `derived`.
+///
+/// Older traits give the container to `toContainerEnvFrom` and its like, from when there could be several.
+const HELPERS: [Shorthand; 12] = [
+    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", Takes::Anything),
+    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", Takes::Anything),
+    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", Takes::Anything),
+    helper("configurations.toConfigFileList", "derived.configFileList", Takes::Anything),
+    helper("configurations.toSecretFileList", "derived.secretFileList", Takes::Anything),
+    helper("configurations.toContainerVolumeMounts", "derived.configVolumeMounts", Takes::Anything),
+    helper("configurations.toVolumes", "derived.configVolumes", Takes::Anything),
+    helper("workload.toServicePorts", "derived.servicePorts", Takes::Nothing),
+    helper("workload.toEndpointResources", "derived.endpointResources", Takes::Key),
+    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", Takes::Nothing),
+    helper("dependencies.toContainerVolumeMounts", "derived.dependencyVolumeMounts", Takes::Nothing),
+    helper("dependencies.toVolumes", "derived.dependencyVolumes", Takes::Nothing),
+];
+
+const fn helper(call: &'static str, path: &'static str, takes: Takes) -> Shorthand {
+    Shorthand { call, path, takes }
 }
 
 /// The functions that only traits have.

@@ -8,12 +8,15 @@ fn render(template: &str) -> Result<Rendered, String> {
     let parameters =
         json::parse(r#"{"i": 3, "f": 1.5, "s": "str", "l": ["a", 1], "n": null, "m": {"a": 1, "b": 2}}"#)
             .unwrap();
-    let environment = environment().variable("parameters");
+    let derived =
+        json::parse(r#"{"containerEnvFrom": [1], "endpointResources": {"web": [2]}, "servicePorts": []}"#);
+    let derived = derived.unwrap();
+    let environment = environment().variable("parameters").variable("derived");
     let (template, problems) = Template::compile(&Value::from(template), &environment);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());
     }
-    let bindings = Bindings::new().with("parameters", &parameters);
+    let bindings = Bindings::new().with("parameters", &parameters).with("derived", &derived);
     template.render(&bindings, &mut Cost::default()).map_err(|error| error.message)
 }
 
@@ -93,4 +96,20 @@ fn what_is_not_in_the_libraries_is_unknown() {
     fails("${cel.bind(x, 1, x + 1)}", "unknown");
     fails("${regex.replace('abc', 'b', 'x')}", "unknown");
     fails("${quantity('1Gi')}", "unknown");
+}
+
+#[test]
+fn helpers_give_what_was_computed_for_the_component() {
+    check("${configurations.toContainerEnvFrom()}", "[1]");
+    check("${configurations.toContainerEnvFrom(container.key).size()}", "1");
+    check("${workload.toEndpointResources('web').orValue([]) + workload.toServicePorts()}", "[2]");
+    check("${workload.toEndpointResources('api').hasValue()}", "false");
+}
+
+#[test]
+fn helpers_are_methods_of_their_own_variable_alone() {
+    fails("${parameters.toContainerEnvFrom()}", "unknown method `toContainerEnvFrom`");
+    fails("${[1].map(configurations, configurations.toContainerEnvFrom())}", "unknown method");
+    fails("${workload.toServicePorts(1)}", "takes no argument, not 1");
+    fails("${workload.toEndpointResources()}", "takes one argument, not 0");
 }
