@@ -6,6 +6,7 @@ mod cel_parse;
 mod cel_policy;
 mod goregex;
 mod gotemplate;
+mod interpolate;
 mod jmespath;
 mod json;
 mod jsonpath;
@@ -40,6 +41,7 @@ pub(crate) const TARGETS: &[Target] = &[
     cel_eval::TARGET,
     cel_policy::TARGET,
     gotemplate::TARGET,
+    interpolate::TARGET,
     goregex::TARGET,
     patch::TARGET,
     modrule::TARGET,

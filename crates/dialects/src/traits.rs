@@ -2,6 +2,7 @@
 
 mod admission;
 mod diagnostics;
+pub mod functions;
 pub mod schema;
 mod source;
 
