@@ -2,6 +2,7 @@
 
 mod admission;
 mod diagnostics;
+mod expressions;
 pub mod functions;
 pub mod schema;
 mod source;
@@ -18,7 +19,11 @@ pub fn is_known(document: &Document) -> bool {
 /// Returns everything that is wrong with `document` on its own.
 #[must_use]
 pub fn check(document: &Document) -> Vec<Diagnostic> {
-    source::read(document).1
+    let (resource, mut diagnostics) = source::read(document);
+    if let Some(resource) = resource {
+        diagnostics.extend(expressions::check(&resource, document));
+    }
+    diagnostics
 }
 
 /// Returns why the type `component_type` does not take the traits of `component`.

@@ -14,6 +14,8 @@ codes! {
     DUPLICATE_INSTANCE "KW-T011" Error "two traits have one instance name";
     TRAIT_NOT_ALLOWED "KW-T012" Error "the component type does not allow the trait";
     TWO_VALUES "KW-T013" Error "`value` beside `valueFrom`";
+    BAD_EXPRESSION "KW-T014" Error "an expression is wrong";
+    WRONG_RESULT "KW-T015" Error "an expression gives something else than is wanted";
     UNQUOTED_TEXT "KW-T020" Warning "a number or boolean where text is wanted";
     UNREAD_FIELD "KW-T021" Warning "a field that nothing reads";
     DOUBTFUL_SCHEMA "KW-T022" Warning "a schema of parameters says something that does not hold";
@@ -23,4 +25,5 @@ codes! {
     VALUE_NOT_READ "KW-T026" Warning "a value that is not read";
     TRAIT_MAKES_WORKLOAD "KW-T027" Warning "a trait creates or removes a workload";
     FIXED_NAMESPACE "KW-T028" Warning "a template sets a namespace of its own";
+    UNDECLARED_PARAMETER "KW-T029" Warning "an expression reads a parameter that is not declared";
 }

@@ -18,7 +18,7 @@ pub struct Type {
     /// What its items, values or the value in it are.
     pub element: Option<Arc<Type>>,
     /// What its fields are, where they are known one by one.
-    pub fields: Option<Arc<[(&'static str, Type)]>>,
+    pub fields: Option<Arc<[(Text, Type)]>>,
 }
 
 impl Type {
@@ -40,8 +40,9 @@ impl Type {
 
     /// Returns this type, of which some fields are known; it may have others.
     #[must_use]
-    pub fn with_fields(self, fields: impl IntoIterator<Item = (&'static str, Type)>) -> Self {
-        Self { fields: Some(fields.into_iter().collect()), ..self }
+    pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, Type)>) -> Self {
+        let fields = fields.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
+        Self { fields: Some(fields), ..self }
     }
 
     /// Returns the type of a field.

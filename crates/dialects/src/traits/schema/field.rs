@@ -75,6 +75,15 @@ impl<'s> Field<'s> {
         self.node.items.as_deref().map(Self::new)
     }
 
+    /// Returns what each value of a map with free keys is.
+    #[must_use]
+    pub fn values(self) -> Option<Field<'s>> {
+        match &self.node.additional {
+            Additional::Each(node) => Some(Self::new(node)),
+            _ => None,
+        }
+    }
+
     /// Returns what stands under `name`.
     #[must_use]
     pub fn child(self, name: &str) -> Child<'s> {
