@@ -2,6 +2,8 @@
 //! what is wanted, and they read no parameter that is not declared.
 
 mod scope;
+#[cfg(test)]
+mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_lang::cel::{Kind, Program, Type};
