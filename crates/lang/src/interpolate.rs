@@ -15,7 +15,7 @@ mod structure;
 mod text;
 
 pub use error::{Problem, RenderError};
-pub use find::{Found, Unfinished, expressions};
+pub use find::{Found, Unfinished, Written, expressions, written};
 pub use mark::{OMITTED, is_omitted, omitted};
 pub use output::rendered;
 pub use structure::Template;

@@ -48,6 +48,34 @@ pub fn expressions(text: &str) -> Result<Vec<Found>, Unfinished> {
     Ok(found)
 }
 
+/// A part of a text as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written<'t> {
+    /// Text.
+    Literal(&'t str),
+    /// `${…}`
+    Expression(&'t str),
+}
+
+/// Returns the parts of `text` as they are written, which together are `text`: for checking a language
+/// around expressions before these have a value.
+///
+/// # Errors
+/// As [`expressions`].
+pub fn written(text: &str) -> Result<Vec<Written<'_>>, Unfinished> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for found in expressions(text)? {
+        let literal = text.get(from..found.whole.start).unwrap_or_default();
+        from = found.whole.end;
+        parts.push(Written::Literal(literal));
+        parts.push(Written::Expression(text.get(found.whole).unwrap_or_default()));
+    }
+    parts.push(Written::Literal(text.get(from..).unwrap_or_default()));
+    parts.retain(|part| *part != Written::Literal(""));
+    Ok(parts)
+}
+
 fn unfinished(text: &str, start: usize, why: Unclosed) -> Unfinished {
     let (message, at, length) = match why {
         Unclosed::End => ("`${` has no closing `}`", start, 2),

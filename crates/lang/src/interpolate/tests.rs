@@ -290,3 +290,16 @@ fn many_expressions_in_one_text_take_no_longer_than_they_are() {
     let (_, last) = template.programs().last().unwrap();
     assert_eq!(last.to_string(), "20000:3");
 }
+
+#[test]
+fn a_text_is_the_sum_of_its_parts_as_they_are_written() {
+    let parts = written("/a/${b['}']}${c}/d").unwrap();
+    let want = [
+        Written::Literal("/a/"),
+        Written::Expression("${b['}']}"),
+        Written::Expression("${c}"),
+        Written::Literal("/d"),
+    ];
+    assert_eq!(parts, want);
+    assert_eq!(written(""), Ok(vec![]));
+}
