@@ -8,6 +8,7 @@ mod jsonpatch;
 mod kyverno;
 mod modrule;
 mod podsecurity;
+mod traits;
 
 use std::path::{Path, PathBuf};
 
@@ -39,12 +40,17 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
         ("jsonpatch", jsonpatch::run),
         ("jmespath", jmespath::run),
         ("cel", cel::run),
+        ("trait", traits::run),
     ] {
         for file in json_files(&corpus.join(folder))? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let name = format!("{folder}/{stem}");
             if name.starts_with(prefix) {
-                results.push(run(&name, &read(&file)?));
+                let result = run(&name, &read(&file)?);
+                // A file whose cases are all of functions that are not here yet.
+                if !result.cases.is_empty() || result.uncounted > 0 {
+                    results.push(result);
+                }
             }
         }
     }

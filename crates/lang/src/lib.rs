@@ -12,5 +12,7 @@ mod gourl;
 pub mod image;
 pub mod jmespath;
 pub mod jsonpath;
+mod near;
 pub mod patch;
+pub mod pathpatch;
 pub mod textdiff;
