@@ -13,6 +13,7 @@ mod kyverno;
 mod manifests;
 mod modrule;
 mod patch;
+mod pathpatch;
 mod yaml;
 mod yaml_write;
 
@@ -41,6 +42,7 @@ pub(crate) const TARGETS: &[Target] = &[
     gotemplate::TARGET,
     goregex::TARGET,
     patch::TARGET,
+    pathpatch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
     manifests::TARGET,

@@ -1,32 +1,34 @@
-//! `trait`: recorded calls, as `{cases: [{name, function, input, expected or error}]}`. The function says who answers.
+//! `trait`: recorded calls, as `{cases: [{name, function, input, expected or error}]}`; the function says who answers.
+//!
+//! Errors are compared by what they are about, never by their wording. Cases of functions that nobody answers do not count.
 
 mod patches;
 
 use kubewright_value::Value;
 
-use super::{CaseResult, SuiteResult, equal, list, text};
+use super::{CaseResult, SuiteResult, list, text};
 
-/// What a call gave, or why it failed.
-type Answer = Result<Value, String>;
-
-/// Who answers the calls of each function.
-const FUNCTIONS: &[(&str, fn(&Value) -> Answer)] =
-    &[("ApplyPatches", patches::apply), ("expandPaths", patches::expand)];
+type Check = fn(&Value) -> Result<(), String>;
 
 pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
-    let cases = list(suite, "cases").iter().filter_map(|case| {
-        let (_, answer) = FUNCTIONS.iter().find(|(function, _)| *function == text(case, "function"))?;
-        let answer = answer(case.get("input").unwrap_or(&Value::Null));
-        Some(CaseResult { name: text(case, "name").to_owned(), failure: judge(case, answer).err() })
-    });
-    SuiteResult { name: name.to_owned(), cases: cases.collect(), uncounted: 0 }
+    let mut result = SuiteResult { name: name.to_owned(), cases: Vec::new(), uncounted: 0 };
+    for case in list(suite, "cases") {
+        match check_for(text(case, "function")) {
+            Some(check) => {
+                let failure = check(case).err();
+                result.cases.push(CaseResult { name: text(case, "name").to_owned(), failure });
+            }
+            None => result.uncounted += 1,
+        }
+    }
+    result
 }
 
-fn judge(case: &Value, answer: Answer) -> Result<(), String> {
-    match (answer, case.get("error"), case.get("expected")) {
-        (Err(_), Some(_), _) => Ok(()),
-        (Err(error), None, _) => Err(format!("unexpected error: {error}")),
-        (Ok(answer), Some(error), _) => Err(format!("expected the error {error}, got {answer}")),
-        (Ok(answer), None, expected) => equal(&answer, expected.unwrap_or(&Value::Null)),
-    }
+/// Returns what a case asks.
+fn check_for(function: &str) -> Option<Check> {
+    Some(match function {
+        "ApplyPatches" => patches::application,
+        "expandPaths" => patches::expansion,
+        _ => return None,
+    })
 }

@@ -65,7 +65,7 @@ impl Parser {
         self.scanner.at = end;
         let name = self.scanner.decode(start, end);
         let segment = match name.parse::<i64>() {
-            _ if name == "-" && !self.scanner.is_data(start) => Segment::Append,
+            _ if name == "-" && self.scanner.is_untouched(start, end) => Segment::Append,
             Ok(number) => Segment::Number(Text::from(name), usize::try_from(number).ok()),
             Err(_) => Segment::Key(Text::from(name)),
         };
@@ -95,8 +95,8 @@ impl Parser {
         }
         let content = self.scanner.decode(inner, end);
         match content.parse::<i64>() {
-            _ if self.scanner.is_word(inner, "*]") => Ok(Segment::Every),
-            _ if self.scanner.is_word(inner, "-]") => Ok(Segment::Append),
+            _ if self.scanner.is_word(start, "[*]") => Ok(Segment::Every),
+            _ if self.scanner.is_word(start, "[-]") => Ok(Segment::Append),
             Ok(number) => usize::try_from(number).map(Segment::Index).map_err(|_| {
                 let help = "the last item is reached by a filter; `-` appends";
                 self.error(inner, end, &format!("index `{content}` is below zero"), help)

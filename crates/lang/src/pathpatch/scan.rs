@@ -63,10 +63,20 @@ impl Scanner {
         self.data.get(next).is_some_and(|range| range.is_empty() && range.start == offset)
     }
 
-    /// Returns whether the author wrote `word` at `offset`.
+    /// Returns whether the author wrote `word` at `offset`, with nothing put in between.
     pub(super) fn is_word(&self, offset: usize, word: &str) -> bool {
-        self.text.as_bytes().get(offset..).is_some_and(|rest| rest.starts_with(word.as_bytes()))
-            && (offset..offset + word.len()).all(|at| !self.is_data(at))
+        let is_here = self.text.as_bytes().get(offset..).is_some_and(|rest| rest.starts_with(word.as_bytes()));
+        is_here && (self.data.is_empty() || {
+            let end = offset + word.len();
+            let next = self.data.partition_point(|range| range.end <= offset);
+            self.data.get(next).is_none_or(|range| range.start >= end)
+        })
+    }
+
+    /// Returns whether nothing was put in between `start` and `end`, nor beside them.
+    pub(super) fn is_untouched(&self, start: usize, end: usize) -> bool {
+        let next = self.data.partition_point(|range| range.end < start);
+        self.data.get(next).is_none_or(|range| range.start > end)
     }
 
     /// Goes past `word` if the author wrote it here.

@@ -141,6 +141,8 @@ fn text_that_is_put_in_is_never_syntax() {
     protects("/d/['«x']/y»']", r#""d" "x']/y""#);
     protects("/d/a«~»1", r#""d" "a~1""#);
     protects("/d/«-»", r#""d" "-""#);
+    protects("/d/«»-", r#""d" "-""#);
+    protects("/d/~«»1", r#""d" "~1""#);
     protects("/d/«-»/x", r#""d" "-" "x""#);
 }
 
@@ -159,6 +161,7 @@ fn a_segment_of_nothing_but_empty_text_is_refused() {
         assert_eq!(with_text(path), Err("the text that is put in here is empty".to_owned()), "{path}");
     }
     assert_eq!(with_text("/l[«*»]"), Err("`*` is no index".to_owned()));
+    assert_eq!(with_text("/l[«»*]"), Err("`*` is no index".to_owned()));
     assert_eq!(with_text("/l[«?(@.a=='b')»]"), Err("`?(@.a=='b')` is no index".to_owned()));
 }
 

@@ -1,0 +1,111 @@
+//! Patches by paths that select: all or nothing, where they say, and text that is put in stays inside of its segment.
+
+use kubewright_lang::pathpatch::{Applied, Op, Path, Piece, Segment};
+use kubewright_value::{Budget, Limits, Step, Value, yaml};
+
+use super::Target;
+
+pub(crate) const TARGET: Target = Target {
+    name: "pathpatch",
+    run,
+    seeds: &[
+        r#"["/spec/c[?(@.n=='a')]/env/-",{"spec":{"c":[{"n":"a","env":[1]},{"n":"b"},{"n":"a"}]}},{"x":1}]"#,
+        r#"["/m/[*]/[*]",{"m":[[1,2],[3,4],[]]},9,"x')]/y"]"#,
+        r#"["/a~1b/0/['8080']/x[0]",{"a/b":[{"8080":{"x":[null]}}]},{"k":{}},"-"]"#,
+        r#"["/r/[*]/l/[?(@.a.b==\"1.5\")]/x",{"r":[{"l":[{"a":{"b":1.5}}]},{"l":[]}]},[1]]"#,
+        r#"["/d/8080",{"d":{"8080":1,"9":2}},null,"0"]"#,
+        r#"["/l[?(@.v=='')]",{"l":[{"v":null},{"v":true},{"v":10000000}]},"t"]"#,
+    ],
+    words: &[
+        "/", "[*]", "[0]", "[-]", "/-", "/0", "/-1", "[?(@.a=='b')]", "[?(@.", "=='", "')]", "==", "&&", "~0", "~1", "['",
+        "']", "\"", "{}", "[]", "null", "{\"a\":", "[1,2]", ",", "l", "a", "b", "x", "spec",
+    ],
+};
+
+/// Takes `[path, document, value, text]`; the text is put into the path at its middle.
+fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(input) = yaml::parse(text) else { return };
+    let (Some(path), Some(document)) = (input.item(0).and_then(Value::as_str), input.item(1)) else { return };
+    let value = input.item(2).unwrap_or(&Value::Null);
+    if let Some(inserted) = input.item(3).and_then(Value::as_str) {
+        check_inserted(path, inserted, document, value);
+    }
+    if let Ok(path) = Path::parse(path) {
+        check(&path, document, value);
+    }
+}
+
+fn check(path: &Path, document: &Value, value: &Value) {
+    for op in [Op::Add, Op::Replace, Op::Remove, Op::Merge] {
+        let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
+        let mut after = document.clone();
+        let places = path.expand(document, op, &mut Budget::new(limits));
+        let before = document.to_string();
+        let applied = path.apply(op, value, &mut after, &mut Budget::new(limits));
+        assert_eq!(before, document.to_string(), "a copy is not changed");
+        match (applied, places) {
+            (Ok(applied), Ok(places)) => {
+                assert_eq!(applied.places.len(), places.len(), "what is applied is what was expanded");
+                check_applied(op, &applied, document, &after, value);
+            }
+            (Ok(_), Err(error)) => panic!("applied what does not expand: {error}"),
+            (Err(_), _) => assert_eq!(before, after.to_string(), "a patch that fails changes nothing"),
+        }
+    }
+}
+
+fn check_applied(op: Op, applied: &Applied, before: &Value, after: &Value, value: &Value) {
+    assert!(applied.places.is_sorted_by(|a, b| is_before(a, b)), "in document order");
+    for place in &applied.places {
+        match op {
+            Op::Add | Op::Replace => assert_eq!(after.follow(place), Some(value), "the value is at {place:?}"),
+            Op::Remove => assert!(before.follow(place).is_some(), "something was at {place:?}"),
+            Op::Merge => assert!(after.follow(place).is_some_and(|v| v.as_object().is_some())),
+        }
+    }
+    if op == Op::Remove && applied.places.is_empty() {
+        assert!(after.is_same(before) || after == before, "nothing to remove changes nothing");
+    }
+    let count = applied.places.len();
+    let (old, new) = (items(before), items(after));
+    match op {
+        Op::Remove => assert!(new <= old),
+        Op::Add if applied.is_insertion => assert!(new >= old + count),
+        _ => {}
+    }
+}
+
+/// All places go the same way until they part in a list.
+fn is_before(a: &[Step], b: &[Step]) -> bool {
+    let parting = a.iter().zip(b).find(|(a, b)| a != b);
+    matches!(parting, Some((Step::Index(a), Step::Index(b))) if a < b)
+}
+
+/// Counts the items of all lists.
+fn items(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len() + items.iter().map(self::items).sum::<usize>(),
+        Value::Object(map) => map.values().map(items).sum(),
+        _ => 0,
+    }
+}
+
+/// Whatever text is put in, the path keeps its shape.
+fn check_inserted(path: &str, inserted: &str, document: &Value, value: &Value) {
+    let Some((head, tail)) = path.char_indices().nth(path.chars().count() / 2).and_then(|(at, _)| path.split_at_checked(at))
+    else {
+        return;
+    };
+    let with = |text| Path::from_pieces(&[Piece::Literal(head), Piece::Text(text), Piece::Literal(tail)]);
+    let Ok(found) = with(inserted) else { return };
+    check(&found, document, value);
+    let Ok(plain) = with("x") else { return };
+    assert_eq!(found.segments().len(), plain.segments().len(), "`{inserted}` adds no segment");
+    let selectors = |path: &Path| path.segments().map(is_selector).collect::<Vec<_>>();
+    assert_eq!(selectors(&found), selectors(&plain), "`{inserted}` makes no selector");
+}
+
+fn is_selector(segment: &Segment) -> bool {
+    matches!(segment, Segment::Every | Segment::Filter { .. } | Segment::Append)
+}
