@@ -16,6 +16,7 @@ mod filter;
 mod parse;
 mod scan;
 mod walk;
+mod writers;
 
 use std::fmt;
 
@@ -23,6 +24,7 @@ use kubewright_value::{Budget, Position, Step, Text, Value};
 use thiserror::Error;
 
 pub use scan::Piece;
+pub use writers::{Overwritten, Writers};
 
 /// The most places that one path may mean in one document.
 pub const MOST_PLACES: usize = 65_536;
@@ -83,6 +85,8 @@ pub enum Op {
 pub struct Applied {
     /// Where the value stands now, or where what was removed stood before; in document order.
     pub places: Vec<Vec<Step>>,
+    /// What stood at each of the places before, if something did that no longer stands anywhere.
+    pub was: Vec<Option<Value>>,
     /// Whether a list has grown, so that doing the same again would make it grow again.
     pub is_insertion: bool,
 }
@@ -159,6 +163,7 @@ impl Path {
     }
 
     /// Returns the segments in order.
+    #[must_use]
     pub fn segments(&self) -> impl ExactSizeIterator<Item = &Segment> {
         self.segments.iter().map(|written| &written.segment)
     }

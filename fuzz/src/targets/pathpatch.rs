@@ -1,6 +1,6 @@
 //! Patches by paths that select: all or nothing, where they say, and text that is put in stays inside of its segment.
 
-use kubewright_lang::pathpatch::{Applied, Op, Path, Piece, Segment};
+use kubewright_lang::pathpatch::{Applied, Op, Path, Piece, Segment, Writers};
 use kubewright_value::{Budget, Limits, Step, Value, yaml};
 
 use super::Target;
@@ -17,8 +17,35 @@ pub(crate) const TARGET: Target = Target {
         r#"["/l[?(@.v=='')]",{"l":[{"v":null},{"v":true},{"v":10000000}]},"t"]"#,
     ],
     words: &[
-        "/", "[*]", "[0]", "[-]", "/-", "/0", "/-1", "[?(@.a=='b')]", "[?(@.", "=='", "')]", "==", "&&", "~0", "~1", "['",
-        "']", "\"", "{}", "[]", "null", "{\"a\":", "[1,2]", ",", "l", "a", "b", "x", "spec",
+        "/",
+        "[*]",
+        "[0]",
+        "[-]",
+        "/-",
+        "/0",
+        "/-1",
+        "[?(@.a=='b')]",
+        "[?(@.",
+        "=='",
+        "')]",
+        "==",
+        "&&",
+        "~0",
+        "~1",
+        "['",
+        "']",
+        "\"",
+        "{}",
+        "[]",
+        "null",
+        "{\"a\":",
+        "[1,2]",
+        ",",
+        "l",
+        "a",
+        "b",
+        "x",
+        "spec",
     ],
 };
 
@@ -33,6 +60,7 @@ fn run(data: &[u8]) {
     }
     if let Ok(path) = Path::parse(path) {
         check(&path, document, value);
+        check_writers(&path, document, value);
     }
 }
 
@@ -47,6 +75,7 @@ fn check(path: &Path, document: &Value, value: &Value) {
         match (applied, places) {
             (Ok(applied), Ok(places)) => {
                 assert_eq!(applied.places.len(), places.len(), "what is applied is what was expanded");
+                assert_eq!(applied.was.len(), places.len(), "each place was something or nothing");
                 check_applied(op, &applied, document, &after, value);
             }
             (Ok(_), Err(error)) => panic!("applied what does not expand: {error}"),
@@ -59,10 +88,17 @@ fn check_applied(op: Op, applied: &Applied, before: &Value, after: &Value, value
     assert!(applied.places.is_sorted_by(|a, b| is_before(a, b)), "in document order");
     for place in &applied.places {
         match op {
-            Op::Add | Op::Replace => assert_eq!(after.follow(place), Some(value), "the value is at {place:?}"),
-            Op::Remove => assert!(before.follow(place).is_some(), "something was at {place:?}"),
+            Op::Add | Op::Replace => {
+                assert_eq!(after.follow(place), Some(value), "the value is at {place:?}")
+            }
+            Op::Remove => {}
             Op::Merge => assert!(after.follow(place).is_some_and(|v| v.as_object().is_some())),
         }
+    }
+    if !applied.is_insertion {
+        let old: Vec<_> = applied.places.iter().map(|place| before.follow(place)).collect();
+        assert_eq!(applied.was.iter().map(Option::as_ref).collect::<Vec<_>>(), old, "what was there is told");
+        assert!(op != Op::Remove || old.iter().all(Option::is_some), "what is removed was there");
     }
     if op == Op::Remove && applied.places.is_empty() {
         assert!(after.is_same(before) || after == before, "nothing to remove changes nothing");
@@ -73,6 +109,30 @@ fn check_applied(op: Op, applied: &Applied, before: &Value, after: &Value, value
         Op::Remove => assert!(new <= old),
         Op::Add if applied.is_insertion => assert!(new >= old + count),
         _ => {}
+    }
+}
+
+/// Whoever wrote something, it is still there, and nobody lost what nobody wrote.
+fn check_writers(path: &Path, document: &Value, value: &Value) {
+    let mut document = document.clone();
+    let mut writers = Writers::default();
+    for (writer, op) in
+        [Op::Add, Op::Merge, Op::Add, Op::Replace, Op::Remove, Op::Add].into_iter().enumerate()
+    {
+        let limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
+        let Ok(applied) = path.apply(op, value, &mut document, &mut Budget::new(limits)) else { continue };
+        for lost in writers.note(op, value, &applied, &writer) {
+            assert!(lost.writer < writer, "somebody else wrote it before");
+        }
+        for (place, _) in writers.places() {
+            assert!(document.follow(&place).is_some(), "what was written at {place:?} is there");
+        }
+        if op != Op::Remove && op != Op::Merge {
+            assert!(
+                applied.places.iter().all(|place| writers.last(place) == Some(&writer)),
+                "the last one is known"
+            );
+        }
     }
 }
 
@@ -93,7 +153,8 @@ fn items(value: &Value) -> usize {
 
 /// Whatever text is put in, the path keeps its shape.
 fn check_inserted(path: &str, inserted: &str, document: &Value, value: &Value) {
-    let Some((head, tail)) = path.char_indices().nth(path.chars().count() / 2).and_then(|(at, _)| path.split_at_checked(at))
+    let Some((head, tail)) =
+        path.char_indices().nth(path.chars().count() / 2).and_then(|(at, _)| path.split_at_checked(at))
     else {
         return;
     };

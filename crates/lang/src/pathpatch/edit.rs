@@ -32,11 +32,12 @@ pub(super) fn apply(
     is_insertion: bool,
     document: &mut Value,
 ) -> Applied {
+    let mut was = Vec::with_capacity(places.len());
     // All places are equally deep, so that no edit moves a place of another group.
     for group in places.chunk_by(|a, b| parent(a) == parent(b)) {
         let container = group.first().and_then(|place| reach(document, parent(place)));
         if let Some(container) = container {
-            edit(op, value, group, container);
+            edit(op, value, group, container, &mut was);
         }
     }
     if is_insertion {
@@ -48,7 +49,7 @@ pub(super) fn apply(
             }
         }
     }
-    Applied { places, is_insertion }
+    Applied { places, was, is_insertion }
 }
 
 fn parent(place: &[Step]) -> &[Step] {
@@ -72,8 +73,8 @@ fn reach<'d>(document: &'d mut Value, steps: &[Step]) -> Option<&'d mut Value> {
     })
 }
 
-/// Does `op` to those parts of `container` that the last steps of `places` lead to.
-fn edit(op: Op, value: &Value, places: &[Vec<Step>], container: &mut Value) {
+/// Does `op` to those parts of `container` that the last steps of `places` lead to; what they were goes to `was`.
+fn edit(op: Op, value: &Value, places: &[Vec<Step>], container: &mut Value, was: &mut Vec<Option<Value>>) {
     if container.is_null() {
         *container = match places.first().and_then(|place| place.last()) {
             Some(Step::Index(_)) => Value::array(Vec::new()),
@@ -82,68 +83,34 @@ fn edit(op: Op, value: &Value, places: &[Vec<Step>], container: &mut Value) {
     }
     let last = places.iter().filter_map(|place| place.last());
     if let Some(map) = container.as_object_mut() {
-        for key in last.filter_map(|step| if let Step::Key(key) = step { Some(key) } else { None }) {
-            edit_key(op, value, map, key);
-        }
+        let keys = last.filter_map(|step| if let Step::Key(key) = step { Some(key) } else { None });
+        was.extend(keys.map(|key| edit_key(op, value, map, key)));
     } else if let Some(items) = container.as_array_mut() {
         let indices = last.filter_map(|step| if let Step::Index(index) = step { Some(*index) } else { None });
-        edit_items(op, value, items, indices);
-    }
-}
-
-fn edit_key(op: Op, value: &Value, map: &mut Map, key: &Text) {
-    match (op, map.get_mut(key)) {
-        (Op::Remove, _) => drop(map.remove(key)),
-        (Op::Merge, Some(target)) => merge(target, value),
-        (Op::Add | Op::Replace, Some(target)) => *target = value.clone(),
-        (Op::Add | Op::Replace | Op::Merge, None) => drop(map.insert(key.clone(), value.clone())),
-    }
-}
-
-/// Edits `items` at the ascending `indices`, all of which count before the edit.
-fn edit_items(op: Op, value: &Value, items: &mut Vec<Value>, indices: impl Iterator<Item = usize>) {
-    match op {
-        Op::Replace | Op::Merge => {
-            for index in indices {
-                match items.get_mut(index) {
-                    Some(item) if op == Op::Merge => merge(item, value),
-                    Some(item) => *item = value.clone(),
-                    None => {}
-                }
+        match op {
+            Op::Add => was.extend(insert(value, items, indices)),
+            Op::Remove => was.extend(remove(items, indices).into_iter().map(Some)),
+            Op::Replace | Op::Merge => {
+                was.extend(indices.map(|index| items.get_mut(index).map(|item| set(op, value, item))));
             }
         }
-        Op::Remove => {
-            let mut indices = indices.peekable();
-            let mut index = 0;
-            items.retain(|_| {
-                let is_kept = indices.next_if_eq(&index).is_none();
-                index += 1;
-                is_kept
-            });
-        }
-        Op::Add => insert(value, items, indices),
     }
 }
 
-fn insert(value: &Value, items: &mut Vec<Value>, indices: impl Iterator<Item = usize>) {
-    let mut indices = indices.peekable();
-    let Some(first) = indices.next() else { return };
-    if indices.peek().is_none() {
-        items.insert(first.min(items.len()), value.clone());
-        return;
-    }
-    let mut indices = std::iter::once(first).chain(indices).peekable();
-    let old = std::mem::take(items);
-    for (index, item) in old.into_iter().enumerate() {
-        if indices.next_if_eq(&index).is_some() {
-            items.push(value.clone());
-        }
-        items.push(item);
+fn edit_key(op: Op, value: &Value, map: &mut Map, key: &Text) -> Option<Value> {
+    match map.get_mut(key) {
+        _ if op == Op::Remove => map.remove(key),
+        Some(target) => Some(set(op, value, target)),
+        None => map.insert(key.clone(), value.clone()),
     }
 }
 
-/// Puts the entries of `value` into `target`; if that is no object, sets it.
-fn merge(target: &mut Value, value: &Value) {
+/// Sets `target` and returns what it was; `Merge` puts the entries of `value` into an object.
+fn set(op: Op, value: &Value, target: &mut Value) -> Value {
+    let was = match (op, value) {
+        (Op::Merge, Value::Object(_)) => target.clone(),
+        _ => return std::mem::replace(target, value.clone()),
+    };
     match (target.as_object_mut(), value.as_object()) {
         (Some(target), Some(entries)) => {
             for (key, entry) in entries.iter() {
@@ -152,4 +119,39 @@ fn merge(target: &mut Value, value: &Value) {
         }
         _ => *target = value.clone(),
     }
+    was
+}
+
+/// Removes the items at the ascending `indices`, in one pass.
+fn remove(items: &mut Vec<Value>, indices: impl Iterator<Item = usize>) -> Vec<Value> {
+    let mut indices = indices.peekable();
+    let first = indices.peek().copied().unwrap_or(items.len()).min(items.len());
+    let mut removed = Vec::new();
+    for (index, item) in items.split_off(first).into_iter().enumerate() {
+        if indices.next_if_eq(&(first + index)).is_some() {
+            removed.push(item);
+        } else {
+            items.push(item);
+        }
+    }
+    removed
+}
+
+/// Inserts `value` before the items at the ascending `indices`, in one pass.
+fn insert(
+    value: &Value,
+    items: &mut Vec<Value>,
+    indices: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = Option<Value>> {
+    let mut indices = indices.peekable();
+    let first = indices.peek().copied().unwrap_or(items.len()).min(items.len());
+    let mut count = 0;
+    let mut old = items.split_off(first).into_iter();
+    for index in indices {
+        items.extend(old.by_ref().take((index + count).saturating_sub(items.len())));
+        items.push(value.clone());
+        count += 1;
+    }
+    items.extend(old);
+    std::iter::repeat_n(None, count)
 }

@@ -106,7 +106,8 @@ pub(super) fn not_an_object(
     let message = format!("{} is {}, which has no key `{key}`", place(parent), a(found.kind()));
     let mut error = error(path, number, PatchErrorKind::NotAnObject, message);
     if found.kind() == Kind::Array {
-        error.help = Some(format!("choose items with an index, `[*]` or a filter such as `[?(@.name=='{key}')]`"));
+        error.help =
+            Some(format!("choose items with an index, `[*]` or a filter such as `[?(@.name=='{key}')]`"));
     }
     error
 }
@@ -156,7 +157,8 @@ pub(super) fn out_of_range(path: &Path, number: usize, parent: &[Step], len: usi
     };
     let message = format!("index `{}` is out of range: {} has {items}", written(path, number), place(parent));
     let mut error = error(path, number, PatchErrorKind::OutOfRange, message);
-    error.help = Some("`-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order".to_owned());
+    error.help =
+        Some("`-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order".to_owned());
     error
 }
 

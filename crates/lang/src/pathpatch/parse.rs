@@ -10,7 +10,8 @@ use super::{Path, PathError, Segment, Written};
 
 const BRACKETS: &str =
     "in brackets stands an index, `*`, `-`, a filter such as `?(@.name=='app')`, or a key in quotes";
-const FILTER: &str = "a filter is written `[?(@.field=='text')]`, where the field may be a path such as `a.b`";
+const FILTER: &str =
+    "a filter is written `[?(@.field=='text')]`, where the field may be a path such as `a.b`";
 
 pub(super) fn path(pieces: &[Piece<'_>]) -> Result<Path, PathError> {
     let mut parser = Parser { scanner: Scanner::new(pieces), segments: Vec::new() };
@@ -29,9 +30,15 @@ impl Parser {
         let mut is_start = true;
         loop {
             let here = self.scanner.at;
-            let is_empty = self.scanner.is_at_end() || ["/", "["].iter().any(|end| self.scanner.is_word(here, end));
+            let is_empty =
+                self.scanner.is_at_end() || ["/", "["].iter().any(|end| self.scanner.is_word(here, end));
             if is_start && is_empty && self.scanner.is_empty_data(here) {
-                return Err(self.error(here, here, "the text that is put in here is empty", "a segment needs a name"));
+                return Err(self.error(
+                    here,
+                    here,
+                    "the text that is put in here is empty",
+                    "a segment needs a name",
+                ));
             }
             if self.scanner.is_at_end() {
                 break;
@@ -43,12 +50,22 @@ impl Parser {
         }
         if self.segments.is_empty() {
             let message = "the path is empty, which is the whole document";
-            return Err(self.error(0, self.scanner.text.len(), message, "name a part of it, such as `/metadata/labels/app`"));
+            return Err(self.error(
+                0,
+                self.scanner.text.len(),
+                message,
+                "name a part of it, such as `/metadata/labels/app`",
+            ));
         }
         let inner = self.segments.iter().rev().skip(1);
         if let Some(append) = inner.rev().find(|written| written.segment == Segment::Append) {
             let help = "the item that is appended is given whole as the value; a key `-` is written `['-']`";
-            return Err(self.error(append.start, append.end, "`-` can only stand at the end of a path", help));
+            return Err(self.error(
+                append.start,
+                append.end,
+                "`-` can only stand at the end of a path",
+                help,
+            ));
         }
         Ok(())
     }
@@ -132,7 +149,9 @@ impl Parser {
         } else if self.scanner.take("\"") {
             ["\"", "'"]
         } else {
-            return Err(self.not_understood(start, "the text that the field is compared with is not in quotes"));
+            return Err(
+                self.not_understood(start, "the text that the field is compared with is not in quotes")
+            );
         };
         let inner = self.scanner.at;
         let (end, after) = self.end_of_value(start, quotes)?;
@@ -187,7 +206,8 @@ impl Parser {
     fn more_than_one(&self, start: usize, rest: &str) -> PathError {
         match ["&&", "||"].into_iter().find(|operator| rest.starts_with(operator)) {
             Some(operator) => {
-                let message = format!("the filter has more than one condition: `{operator}` is not supported");
+                let message =
+                    format!("the filter has more than one condition: `{operator}` is not supported");
                 self.not_understood(start, &message)
             }
             None => self.not_understood(start, "the filter does not end with `)]` after its text"),
@@ -198,8 +218,12 @@ impl Parser {
         const OTHERS: [&str; 7] = ["!=", "=~", "<=", ">=", "<", ">", "="];
         let here = OTHERS.into_iter().find(|operator| self.scanner.is_word(self.scanner.at, operator));
         let message = match (here, self.scanner.peek()) {
-            (Some(operator), _) => format!("the filter has the operator `{operator}`: only `==` is supported"),
-            (None, Some(')')) => "the filter asks only whether a field is there, which is not supported".to_owned(),
+            (Some(operator), _) => {
+                format!("the filter has the operator `{operator}`: only `==` is supported")
+            }
+            (None, Some(')')) => {
+                "the filter asks only whether a field is there, which is not supported".to_owned()
+            }
             (None, Some('[')) => "the filter has a field with an index, which is not supported".to_owned(),
             (None, Some(other)) => format!("`{other}` cannot stand in the field of a filter"),
             (None, None) => return self.unclosed(start),

@@ -65,12 +65,14 @@ impl Scanner {
 
     /// Returns whether the author wrote `word` at `offset`, with nothing put in between.
     pub(super) fn is_word(&self, offset: usize, word: &str) -> bool {
-        let is_here = self.text.as_bytes().get(offset..).is_some_and(|rest| rest.starts_with(word.as_bytes()));
-        is_here && (self.data.is_empty() || {
-            let end = offset + word.len();
-            let next = self.data.partition_point(|range| range.end <= offset);
-            self.data.get(next).is_none_or(|range| range.start >= end)
-        })
+        let is_here =
+            self.text.as_bytes().get(offset..).is_some_and(|rest| rest.starts_with(word.as_bytes()));
+        is_here
+            && (self.data.is_empty() || {
+                let end = offset + word.len();
+                let next = self.data.partition_point(|range| range.end <= offset);
+                self.data.get(next).is_none_or(|range| range.start >= end)
+            })
     }
 
     /// Returns whether nothing was put in between `start` and `end`, nor beside them.

@@ -1,7 +1,9 @@
-//! The outcome table stands in `tests/outcomes.rs`, paths and their errors in `tests/paths.rs`.
+//! The outcome table stands in `tests/outcomes.rs`, paths and their errors in `tests/paths.rs`, provenance in
+//! `tests/writers.rs`.
 
 mod outcomes;
 mod paths;
+mod writers;
 
 use kubewright_value::{Limits, json};
 
@@ -134,7 +136,9 @@ fn expansion_names_the_places_and_changes_nothing() {
     let document = value(r#"{"r":[{"b":[{"n":"x"},{"n":"y"}]},{"b":[{"n":"y"}]},{"b":[]}]}"#);
     let places = |path: &str, op| {
         let found = Path::parse(path).unwrap().expand(&document, op, &mut Budget::default());
-        found.map(|places| places.iter().map(|place| crate::patch::Pointer::from_steps(place).to_string()).collect())
+        found.map(|places| {
+            places.iter().map(|place| crate::patch::Pointer::from_steps(place).to_string()).collect()
+        })
     };
     let want = |places: &[&str]| Ok(places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>());
     assert_eq!(places("/r/[*]/b/[?(@.n=='y')]/p", Op::Add), want(&["/r/0/b/1/p", "/r/1/b/0/p"]));
@@ -179,7 +183,12 @@ fn a_path_means_no_more_places_than_a_document_can_sensibly_have() {
     let item = Value::from(vec![Value::Null; 300]);
     let mut document = Value::from(vec![item; 300]);
     let limits = Limits { bytes: u64::MAX, ..Limits::default() };
-    let failed = Path::parse("[*][*]").unwrap().apply(Op::Replace, &Value::Null, &mut document, &mut Budget::new(limits));
+    let failed = Path::parse("[*][*]").unwrap().apply(
+        Op::Replace,
+        &Value::Null,
+        &mut document,
+        &mut Budget::new(limits),
+    );
     assert_eq!(failed.unwrap_err().message, "the path means more than 65536 places");
 }
 

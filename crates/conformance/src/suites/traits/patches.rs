@@ -20,7 +20,10 @@ const CATEGORIES: &[(&str, &[Category])] = &[
     ("append marker", &[Category::Patch(PatchErrorKind::Unfit)]),
     ("value must be an object", &[Category::Patch(PatchErrorKind::Unfit)]),
     // A replace already fails at the key that is missing.
-    ("expects an array, got <nil>", &[Category::Patch(PatchErrorKind::NotAList), Category::Patch(PatchErrorKind::Missing)]),
+    (
+        "expects an array, got <nil>",
+        &[Category::Patch(PatchErrorKind::NotAList), Category::Patch(PatchErrorKind::Missing)],
+    ),
     ("expects an array", &[Category::Patch(PatchErrorKind::NotAList)]),
     ("expected array", &[Category::Patch(PatchErrorKind::NotAList)]),
     ("expects an object", &[Category::Patch(PatchErrorKind::NotAnObject)]),
@@ -81,8 +84,10 @@ fn apply(input: &Value) -> Result<Value, Failure> {
     let mut resource = input.get("resource").cloned().unwrap_or_default();
     for operation in list(input, "operations") {
         let name = text(operation, "op");
-        let op = Op::named(name)
-            .ok_or_else(|| Failure { category: Category::Operation, message: format!("unknown operation `{name}`") })?;
+        let op = Op::named(name).ok_or_else(|| Failure {
+            category: Category::Operation,
+            message: format!("unknown operation `{name}`"),
+        })?;
         let path = Path::parse(text(operation, "path"))?;
         let value = operation.get("value").unwrap_or(&Value::Null);
         path.apply(op, value, &mut resource, &mut Budget::default())?;

@@ -11,7 +11,9 @@ fn form(path: &Path) -> String {
         Segment::Index(index) => format!("[{index}]"),
         Segment::Append => "-".to_owned(),
         Segment::Every => "*".to_owned(),
-        Segment::Filter { field, value } => format!("{}=={value:?}", field.iter().map(Text::as_str).collect::<Vec<_>>().join("|")),
+        Segment::Filter { field, value } => {
+            format!("{}=={value:?}", field.iter().map(Text::as_str).collect::<Vec<_>>().join("|"))
+        }
     };
     path.segments().map(word).collect::<Vec<_>>().join(" ")
 }
@@ -47,7 +49,10 @@ fn protects(path: &str, want: &str) {
 
 #[test]
 fn keys_and_escapes() {
-    parses("/metadata/annotations/app.kubernetes.io~1name", r#""metadata" "annotations" "app.kubernetes.io/name""#);
+    parses(
+        "/metadata/annotations/app.kubernetes.io~1name",
+        r#""metadata" "annotations" "app.kubernetes.io/name""#,
+    );
     parses("/a~01b/~0/~1", r#""a~1b" "~" "/""#);
     parses("/a~2b/c~", r#""a~2b" "c~""#);
     parses("spec/x", r#""spec" "x""#);
@@ -168,9 +173,7 @@ fn a_segment_of_nothing_but_empty_text_is_refused() {
 #[test]
 fn a_filter_compares_text() {
     let list = r#"{"l":[{"v":80},{"v":10000000},{"v":1.5},{"v":true},{"v":null},{"v":"s"},{"v":{"w":"x"}},{"v":3.0}]}"#;
-    for (text, index) in
-        [("80", 0), ("10000000", 1), ("1.5", 2), ("true", 3), ("", 4), ("s", 5), ("3", 7)]
-    {
+    for (text, index) in [("80", 0), ("10000000", 1), ("1.5", 2), ("true", 3), ("", 4), ("s", 5), ("3", 7)] {
         let want = super::run(list, &format!("replace /l/{index} <- 9")).unwrap().0.to_string();
         check(list, &format!("replace /l[?(@.v=='{text}')] <- 9"), &want);
     }
@@ -182,7 +185,8 @@ fn a_filter_compares_text() {
 
 #[test]
 fn failures_name_the_segment_and_what_may_have_been_meant() {
-    let document = r#"{"spec":{"replicas":1,"containers":[{"name":"app","image":"a"},{"name":"side"}],"none":[]}}"#;
+    let document =
+        r#"{"spec":{"replicas":1,"containers":[{"name":"app","image":"a"},{"name":"side"}],"none":[]}}"#;
     let says = |operation: &str, want: &str| check_says(document, operation, want);
     says("replace /spec/replica <- 2", "replica: `/spec` has no key `replica` | did you mean `replicas`?");
     says(
@@ -222,5 +226,8 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "add /spec/new/0 <- 1",
         "0: `0` needs a list, and `/spec/new` is missing | to make an object with this key, write `['0']`",
     );
-    says("remove /spec/containers/-", "-: `-` is the place after the last item, where there is nothing to remove | ");
+    says(
+        "remove /spec/containers/-",
+        "-: `-` is the place after the last item, where there is nothing to remove | ",
+    );
 }
