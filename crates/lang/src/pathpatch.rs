@@ -42,7 +42,7 @@ pub struct Path {
 pub enum Segment {
     /// `name` or `['name']`: the key of an object.
     Key(Text),
-    /// `8080`: an item of a list, or the key of an object; the index is absent below zero.
+    /// `8080`: an item of a list, or the key of an object; the index is absent below zero and while it is not known.
     Number(Text, Option<usize>),
     /// `[0]`: an item of a list.
     Index(usize),
@@ -154,7 +154,9 @@ impl Path {
     /// Returns the path made of `pieces` one after another.
     ///
     /// Text that was put in is data: whatever it contains, it stays inside of the key, the index or the
-    /// quotes in which it stands. A path that is put in as a whole is for [`Path::parse`].
+    /// quotes in which it stands. Whatever is put in, the path has the same segments, so that a path made of
+    /// the expressions themselves can be checked when a rule is loaded, and tells where a segment was written
+    /// that fails later. A path that is put in as a whole is for [`Path::parse`].
     ///
     /// # Errors
     /// As [`Path::parse`], and when a segment is nothing but empty text that was put in.
@@ -172,6 +174,13 @@ impl Path {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns where segment `number` stands in the text, and how many characters it has.
+    #[must_use]
+    pub fn position(&self, number: usize) -> (Position, u32) {
+        let (start, end) = self.segments.get(number).map_or((0, 0), |written| (written.start, written.end));
+        (Position::of(&self.text, start), parse::length(&self.text, start, end))
     }
 
     /// Returns whether the path may mean several places.

@@ -72,15 +72,13 @@ fn check(path: &Path, document: &Value, value: &Value) {
         let before = document.to_string();
         let applied = path.apply(op, value, &mut after, &mut Budget::new(limits));
         assert_eq!(before, document.to_string(), "a copy is not changed");
-        match (applied, places) {
-            (Ok(applied), Ok(places)) => {
-                assert_eq!(applied.places.len(), places.len(), "what is applied is what was expanded");
-                assert_eq!(applied.was.len(), places.len(), "each place was something or nothing");
-                check_applied(op, &applied, document, &after, value);
-            }
-            (Ok(_), Err(error)) => panic!("applied what does not expand: {error}"),
-            (Err(_), _) => assert_eq!(before, after.to_string(), "a patch that fails changes nothing"),
-        }
+        let Ok(applied) = applied else {
+            assert_eq!(before, after.to_string(), "a patch that fails changes nothing");
+            continue;
+        };
+        assert_eq!(Ok(applied.places.len()), places.map(|places| places.len()), "what expands is applied");
+        assert_eq!(applied.was.len(), applied.places.len(), "each place was something or nothing");
+        check_applied(op, &applied, document, &after, value);
     }
 }
 
@@ -89,7 +87,7 @@ fn check_applied(op: Op, applied: &Applied, before: &Value, after: &Value, value
     for place in &applied.places {
         match op {
             Op::Add | Op::Replace => {
-                assert_eq!(after.follow(place), Some(value), "the value is at {place:?}")
+                assert_eq!(after.follow(place), Some(value), "the value is at {place:?}");
             }
             Op::Remove => {}
             Op::Merge => assert!(after.follow(place).is_some_and(|v| v.as_object().is_some())),

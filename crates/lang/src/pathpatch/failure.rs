@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use kubewright_value::{Exhausted, Kind, Map, Position, Step, Text, Value};
+use kubewright_value::{Exhausted, Kind, Map, Step, Text, Value};
 
-use super::{MOST_PLACES, Op, PatchError, PatchErrorKind, Path, Segment, filter, parse};
+use super::{MOST_PLACES, Op, PatchError, PatchErrorKind, Path, Segment, filter};
 use crate::near::nearest;
 use crate::patch::Pointer;
 
@@ -181,9 +181,8 @@ pub(super) fn limit(path: &Path, number: usize, exhausted: Exhausted) -> PatchEr
 }
 
 fn error(path: &Path, segment: usize, kind: PatchErrorKind, message: String) -> PatchError {
-    let (start, end) = path.segments.get(segment).map_or((0, 0), |written| (written.start, written.end));
-    let position = Position::of(&path.text, start);
-    PatchError { kind, message, help: None, segment, position, length: parse::length(&path.text, start, end) }
+    let (position, length) = path.position(segment);
+    PatchError { kind, message, help: None, segment, position, length }
 }
 
 fn segment(path: &Path, number: usize) -> Option<&Segment> {

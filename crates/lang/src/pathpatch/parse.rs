@@ -114,6 +114,7 @@ impl Parser {
         match content.parse::<i64>() {
             _ if self.scanner.is_word(start, "[*]") => Ok(Segment::Every),
             _ if self.scanner.is_word(start, "[-]") => Ok(Segment::Append),
+            _ if self.scanner.is_expression(inner, end) => Ok(Segment::Number(Text::from(content), None)),
             Ok(number) => usize::try_from(number).map(Segment::Index).map_err(|_| {
                 let help = "the last item is reached by a filter; `-` appends";
                 self.error(inner, end, &format!("index `{content}` is below zero"), help)
@@ -190,7 +191,7 @@ impl Parser {
             if !is_same && !self.scanner.is_word(at, other) {
                 continue;
             }
-            let rest = self.scanner.text.get(at + 1..).unwrap_or_default();
+            let rest = self.scanner.rest(at + 1);
             let trimmed = rest.trim_start();
             let parenthesis = self.scanner.text.len() - trimmed.len();
             if (at + 1..parenthesis + 2).all(|at| !self.scanner.is_data(at)) && trimmed.starts_with(")]") {
@@ -217,6 +218,14 @@ impl Parser {
     fn not_an_equality(&self, start: usize) -> PathError {
         const OTHERS: [&str; 7] = ["!=", "=~", "<=", ">=", "<", ">", "="];
         let here = OTHERS.into_iter().find(|operator| self.scanner.is_word(self.scanner.at, operator));
+        let word: String = self
+            .scanner
+            .rest(self.scanner.at)
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric())
+            .take(20)
+            .collect();
+        let here = here.or(Some(word.as_str()).filter(|word| !word.is_empty()));
         let message = match (here, self.scanner.peek()) {
             (Some(operator), _) => {
                 format!("the filter has the operator `{operator}`: only `==` is supported")

@@ -9,6 +9,8 @@ pub enum Piece<'t> {
     Literal(&'t str),
     /// Put in by an expression.
     Text(&'t str),
+    /// The expression itself, whose text is not known yet; it is taken for any text that fits.
+    Expression(&'t str),
 }
 
 /// A place in the text, and what is known of the text around it.
@@ -16,28 +18,32 @@ pub(super) struct Scanner {
     pub(super) text: String,
     /// What was put in, ascending, also where it is empty.
     data: Vec<Range<usize>>,
+    /// Those of them whose text is not known yet.
+    expressions: Vec<Range<usize>>,
     pub(super) at: usize,
 }
 
 impl Scanner {
     pub(super) fn new(pieces: &[Piece<'_>]) -> Self {
         let mut text = String::new();
-        let mut data = Vec::new();
+        let (mut data, mut expressions) = (Vec::new(), Vec::new());
         for piece in pieces {
-            match piece {
-                Piece::Literal(literal) => text.push_str(literal),
-                Piece::Text(value) => {
-                    data.push(text.len()..text.len() + value.len());
-                    text.push_str(value);
-                }
+            let (Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part)) = piece;
+            let range = text.len()..text.len() + part.len();
+            text.push_str(part);
+            if let Piece::Expression(_) = piece {
+                expressions.push(range.clone());
+            }
+            if !matches!(piece, Piece::Literal(_)) {
+                data.push(range);
             }
         }
-        Self { text, data, at: 0 }
+        Self { text, data, expressions, at: 0 }
     }
 
     /// Returns the character here.
     pub(super) fn peek(&self) -> Option<char> {
-        self.text.get(self.at..)?.chars().next()
+        self.rest(self.at).chars().next()
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -61,6 +67,16 @@ impl Scanner {
     pub(super) fn is_empty_data(&self, offset: usize) -> bool {
         let next = self.data.partition_point(|range| range.end < offset);
         self.data.get(next).is_some_and(|range| range.is_empty() && range.start == offset)
+    }
+
+    /// Returns whether there is text between `start` and `end` that is not known yet.
+    pub(super) fn is_expression(&self, start: usize, end: usize) -> bool {
+        self.expressions.iter().any(|range| range.start >= start && range.end <= end)
+    }
+
+    /// Returns the text from `offset` on.
+    pub(super) fn rest(&self, offset: usize) -> &str {
+        self.text.get(offset..).unwrap_or_default()
     }
 
     /// Returns whether the author wrote `word` at `offset`, with nothing put in between.
@@ -96,7 +112,7 @@ impl Scanner {
 
     /// Returns where the author wrote one of `ends` first, from here on; if nowhere, where the text ends.
     pub(super) fn find(&self, ends: &[char]) -> usize {
-        let rest = self.text.get(self.at..).unwrap_or_default();
+        let rest = self.rest(self.at);
         let found = rest.char_indices().map(|(offset, character)| (self.at + offset, character));
         let mut found = found.filter(|(at, character)| ends.contains(character) && !self.is_data(*at));
         found.next().map_or(self.text.len(), |(at, _)| at)

@@ -121,6 +121,10 @@ fn what_is_no_filter() {
         "[?(@.n=='a' || @.m=='b')]: the filter has more than one condition: `||` is not supported",
     );
     refuses("/c[?(@.n!='a')]", "[?(@.n!='a')]: the filter has the operator `!=`: only `==` is supported");
+    refuses(
+        "/c[?(@.n contains 'a')]",
+        "[?(@.n contains 'a')]: the filter has the operator `contains`: only `==` is supported",
+    );
     refuses("/c[?(@.n='a')]", "[?(@.n='a')]: the filter has the operator `=`: only `==` is supported");
     refuses("/c[?(@.n)]", "[?(@.n)]: the filter asks only whether a field is there, which is not supported");
     refuses("/c[?(@.p[0]=='a')]", "[?(@.p[0]: the filter has a field with an index, which is not supported");
@@ -158,6 +162,28 @@ fn text_that_is_put_in_may_name_an_item_or_a_part_of_a_key() {
     protects("/d/pre-«a»-«b»", r#""d" "pre-a-b""#);
     protects("/d/x«»", r#""d" "x""#);
     protects("/c[?(@.n=='«»')]", r#""c" n=="""#);
+}
+
+#[test]
+fn a_path_of_expressions_is_checked_and_tells_where_each_segment_is_written() {
+    let pieces = [
+        Piece::Literal("/l["),
+        Piece::Expression("${a[0]}"),
+        Piece::Literal("]/c[?(@.n=='"),
+        Piece::Expression("${x + '/y'}"),
+        Piece::Literal("')]/"),
+        Piece::Expression("${k}"),
+    ];
+    let path = Path::from_pieces(&pieces).unwrap();
+    assert_eq!(form(&path), r#""l" ${a[0]}=() "c" n=="${x + '/y'}" "${k}""#);
+    let written = |number| {
+        let (position, length) = path.position(number);
+        let start = usize::try_from(position.column).unwrap() - 1;
+        path.text().chars().skip(start).take(length as usize).collect::<String>()
+    };
+    assert_eq!([1, 3, 4].map(written), ["[${a[0]}]", "[?(@.n=='${x + '/y'}')]", "${k}"]);
+    let pieces = [Piece::Literal("/c[?(@.n!='"), Piece::Expression("${x}"), Piece::Literal("')]")];
+    assert!(Path::from_pieces(&pieces).is_err());
 }
 
 #[test]
