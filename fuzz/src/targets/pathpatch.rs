@@ -9,12 +9,12 @@ pub(crate) const TARGET: Target = Target {
     name: "pathpatch",
     run,
     seeds: &[
-        r#"["/spec/c[?(@.n=='a')]/env/-",{"spec":{"c":[{"n":"a","env":[1]},{"n":"b"},{"n":"a"}]}},{"x":1}]"#,
-        r#"["/m/[*]/[*]",{"m":[[1,2],[3,4],[]]},9,"x')]/y"]"#,
-        r#"["/a~1b/0/['8080']/x[0]",{"a/b":[{"8080":{"x":[null]}}]},{"k":{}},"-"]"#,
-        r#"["/r/[*]/l/[?(@.a.b==\"1.5\")]/x",{"r":[{"l":[{"a":{"b":1.5}}]},{"l":[]}]},[1]]"#,
-        r#"["/d/8080",{"d":{"8080":1,"9":2}},null,"0"]"#,
-        r#"["/l[?(@.v=='')]",{"l":[{"v":null},{"v":true},{"v":10000000}]},"t"]"#,
+        "/spec/c[?(@.n=='a')]/env/-\nx\n[{\"spec\":{\"c\":[{\"n\":\"a\",\"env\":[1]},{\"n\":\"b\"},{\"n\":\"a\"}]}},{\"x\":1}]",
+        "/m/[*]/[*]\nx')]/y\n[{\"m\":[[1,2],[3,4],[]]},9]",
+        "/a~1b/0/['8080']/x[0]\n-\n[{\"a/b\":[{\"8080\":{\"x\":[null]}}]},{\"k\":{}}]",
+        "/r/[*]/l/[?(@.a.b==\"1.5\")]/x\n]\n[{\"r\":[{\"l\":[{\"a\":{\"b\":1.5}}]},{\"l\":[]}]},[1]]",
+        "/d/8080\n0\n[{\"d\":{\"8080\":1,\"9\":2}},null]",
+        "/l[?(@.v=='')]\n\n[{\"l\":[{\"v\":null},{\"v\":true},{\"v\":10000000}]},\"t\"]",
     ],
     words: &[
         "/",
@@ -49,15 +49,15 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-/// Takes `[path, document, value, text]`; the text is put into the path at its middle.
+/// Takes a path, a text that is put into it at its middle, and `[document, value]`, each on its line.
 fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(input) = yaml::parse(text) else { return };
-    let (Some(path), Some(document)) = (input.item(0).and_then(Value::as_str), input.item(1)) else { return };
-    let value = input.item(2).unwrap_or(&Value::Null);
-    if let Some(inserted) = input.item(3).and_then(Value::as_str) {
-        check_inserted(path, inserted, document, value);
-    }
+    let mut lines = text.splitn(3, '\n');
+    let (Some(path), Some(inserted), Some(rest)) = (lines.next(), lines.next(), lines.next()) else { return };
+    let Ok(input) = yaml::parse(rest) else { return };
+    let Some(document) = input.item(0) else { return };
+    let value = input.item(1).unwrap_or(&Value::Null);
+    check_inserted(path, inserted, document, value);
     if let Ok(path) = Path::parse(path) {
         check(&path, document, value);
         check_writers(&path, document, value);
