@@ -14,6 +14,7 @@ mod kyverno;
 mod manifests;
 mod modrule;
 mod patch;
+mod pathpatch;
 mod shorthand;
 mod yaml;
 mod yaml_write;
@@ -44,6 +45,7 @@ pub(crate) const TARGETS: &[Target] = &[
     interpolate::TARGET,
     goregex::TARGET,
     patch::TARGET,
+    pathpatch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
     manifests::TARGET,

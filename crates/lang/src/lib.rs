@@ -14,5 +14,7 @@ pub mod interpolate;
 pub mod jmespath;
 pub mod jsonpath;
 pub mod naming;
+mod near;
 pub mod patch;
+pub mod pathpatch;
 pub mod textdiff;

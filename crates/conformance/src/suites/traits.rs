@@ -3,6 +3,7 @@
 //! The wording of an error is not compared. Cases of functions that are not run yet do not count.
 
 mod admission;
+mod patches;
 pub(super) mod published;
 mod schema;
 mod template;
@@ -50,6 +51,8 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
 fn function(suite: &str, name: &str) -> Option<Function> {
     use Function::{Call, Check};
     Some(match name {
+        "ApplyPatches" => Check(patches::application),
+        "expandPaths" => Check(patches::expansion),
         "ExtractSchema" => Check(schema::shorthand),
         "ResolveRefs" | "OpenAPIV3ToResolvedSchema" => Check(schema::resolved),
         "OpenAPIV3ToStructural" => Check(schema::accepted),

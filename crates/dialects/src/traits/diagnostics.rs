@@ -16,6 +16,7 @@ codes! {
     TWO_VALUES "KW-T013" Error "`value` beside `valueFrom`";
     BAD_EXPRESSION "KW-T014" Error "an expression is wrong";
     WRONG_RESULT "KW-T015" Error "an expression gives something else than is wanted";
+    BAD_PATH "KW-T016" Error "the path of an operation is wrong";
     UNQUOTED_TEXT "KW-T020" Warning "a number or boolean where text is wanted";
     UNREAD_FIELD "KW-T021" Warning "a field that nothing reads";
     DOUBTFUL_SCHEMA "KW-T022" Warning "a schema of parameters says something that does not hold";

@@ -1,5 +1,5 @@
 //! The expressions of a trait or component type, checked before anything is rendered: they can be read, they give
-//! what is wanted, and they read no parameter that is not declared.
+//! what is wanted, and they read no parameter that is not declared. Paths are checked around them.
 
 mod scope;
 #[cfg(test)]
@@ -7,12 +7,13 @@ mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_lang::cel::{Kind, Program, Type};
-use kubewright_lang::interpolate::{Problem, Template as Structure, TextTemplate};
+use kubewright_lang::interpolate::{Problem, Template as Structure, TextTemplate, Written, written};
+use kubewright_lang::pathpatch::{Path, Piece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::schema::Sections;
-use super::source::{Assertion, Loop, Patch, Resource, Rule, Target, Template};
+use super::source::{Assertion, Loop, Operation, Patch, Resource, Rule, Target, Template};
 use crate::fields::{Placed, within};
 use scope::Scope;
 
@@ -88,10 +89,33 @@ impl Checker<'_> {
         self.target(&inside, &patch.target);
         for operation in &patch.operations {
             self.text(&inside, &operation.path, Wanted::Text);
+            self.path(operation);
             if let Some(value) = &operation.value {
                 self.structure(&inside, value);
             }
         }
+    }
+
+    /// Checks a path around its expressions; one that is an expression as a whole is not known yet.
+    fn path(&mut self, operation: &Operation) {
+        let Ok(parts) = written(&operation.path.value) else { return };
+        if let [Written::Expression(_)] = parts.as_slice() {
+            return;
+        }
+        let pieces = parts.iter().map(|part| match *part {
+            Written::Literal(text) => Piece::Literal(text),
+            Written::Expression(text) => Piece::Expression(text),
+        });
+        let pieces: Vec<Piece<'_>> = pieces.collect();
+        let (message, help, (position, length)) = match Path::from_pieces(&pieces) {
+            Err(error) => (error.message, error.help.unwrap_or_default(), (error.position, error.length)),
+            Ok(path) => match path.check(operation.op) {
+                Err(error) => (error.message, String::new(), path.position(error.segment)),
+                Ok(()) => return,
+            },
+        };
+        let location = within(self.document, &operation.path.path, position, length);
+        self.diagnostics.push(Diagnostic::new(&code::BAD_PATH, message, location).help(help));
     }
 
     fn target(&mut self, scope: &Scope<'_>, target: &Target) {

@@ -11,6 +11,7 @@ mod traits;
 mod workload;
 
 use kubewright_engine::Diagnostic;
+pub(crate) use kubewright_lang::pathpatch::Op;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
@@ -103,14 +104,6 @@ pub(crate) struct Operation {
     pub(crate) path: Placed<Text>,
     /// Nothing for `remove`.
     pub(crate) value: Option<Placed<Value>>,
-}
-
-/// What a change does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
-    Add,
-    Replace,
-    Remove,
 }
 
 /// Resources that a trait drops.

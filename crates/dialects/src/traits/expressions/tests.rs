@@ -94,3 +94,16 @@ fn the_variable_of_a_loop_is_known_by_what_is_looped_over() {
 fn types_of_parameters_reach_into_operators() {
     patch("", "/a", "${parameters.name + 1}", &["KW-T014 11:32 no operator `+` for `string` and `int`"]);
 }
+
+#[test]
+fn paths_are_checked_around_their_expressions() {
+    patch("", "/a[?(@.b=='${parameters.name}')]/c/-", "b", &[]);
+    patch("", "${parameters.name}", "b", &[]);
+    patch(
+        "",
+        "/a[?(@.b)]/${parameters.name}",
+        "b",
+        &["KW-T016 10:15 the filter asks only whether a field is there, which is not supported"],
+    );
+    patch("", "/a/[0", "b", &["KW-T016 10:16 `[` is not closed"]);
+}
