@@ -16,6 +16,7 @@ mod modrule;
 mod patch;
 mod pathpatch;
 mod shorthand;
+mod traits;
 mod yaml;
 mod yaml_write;
 
@@ -51,4 +52,5 @@ pub(crate) const TARGETS: &[Target] = &[
     manifests::TARGET,
     admission::TARGET,
     shorthand::TARGET,
+    traits::TARGET,
 ];

@@ -6,13 +6,12 @@ mod scope;
 mod tests;
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::cel::{Kind, Program, Type};
+use kubewright_lang::cel::{Kind, Program};
 use kubewright_lang::interpolate::{Problem, Template as Structure, TextTemplate, Written, written};
 use kubewright_lang::pathpatch::{Path, Piece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::diagnostics as code;
-use super::schema::Sections;
 use super::source::{Assertion, Loop, Operation, Patch, Resource, Rule, Target, Template};
 use crate::fields::{Placed, within};
 use scope::Scope;
@@ -212,10 +211,4 @@ fn moved(start: Position, position: Position) -> Position {
         1 => Position { column: start.column + position.column - 1, ..start },
         line => Position { line: start.line + line - 1, column: position.column },
     }
-}
-
-/// Returns the type that the values of a schema have in expressions.
-fn type_of(sections: &Sections, is_environment: bool) -> Type {
-    let schema = if is_environment { &sections.environment_configs } else { &sections.parameters };
-    schema.as_ref().map_or(Type::of(Kind::Map), |schema| scope::type_of(schema.root()))
 }

@@ -4,7 +4,7 @@ use kubewright_lang::cel::{ANY, Environment, Kind, Program, Type};
 use kubewright_value::{Position, Text};
 
 use super::super::functions;
-use super::super::schema::{Child, Field, Sections};
+use super::super::schema::{Child, Field, Schema, Sections};
 
 /// What every expression sees besides its parameters.
 const CONTEXT: [&str; 8] = [
@@ -40,14 +40,14 @@ impl<'s> Scope<'s> {
         for name in CONTEXT.into_iter().chain(is_trait.then_some("trait")) {
             environment = environment.variable(name);
         }
-        environment = environment.variable_of("parameters", super::type_of(sections, false));
-        environment = environment.variable_of("environmentConfigs", super::type_of(sections, true));
+        let mut declared = Vec::new();
         let parts =
             [("parameters", &sections.parameters), ("environmentConfigs", &sections.environment_configs)];
-        let declared = parts
-            .into_iter()
-            .filter_map(|(name, schema)| Some((name.into(), schema.as_ref()?.root())))
-            .collect();
+        for (name, schema) in parts {
+            let field = schema.as_ref().map(Schema::root);
+            environment = environment.variable_of(name, field.map_or(Type::of(Kind::Map), type_of));
+            declared.extend(field.map(|field| (name.into(), field)));
+        }
         Self { environment, declared }
     }
 
@@ -130,7 +130,7 @@ fn step<'s>(field: Field<'s>, name: &str) -> Child<'s> {
 }
 
 /// Returns the type of a field. A number may be an integer or not, and what may be null is of any type.
-pub(super) fn type_of(field: Field<'_>) -> Type {
+fn type_of(field: Field<'_>) -> Type {
     if field.is_nullable() {
         return Type::ANY;
     }
