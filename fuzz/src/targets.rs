@@ -6,6 +6,7 @@ mod cel_parse;
 mod cel_policy;
 mod goregex;
 mod gotemplate;
+mod interpolate;
 mod jmespath;
 mod json;
 mod jsonpath;
@@ -13,6 +14,9 @@ mod kyverno;
 mod manifests;
 mod modrule;
 mod patch;
+mod pathpatch;
+mod shorthand;
+mod traits;
 mod yaml;
 mod yaml_write;
 
@@ -39,10 +43,14 @@ pub(crate) const TARGETS: &[Target] = &[
     cel_eval::TARGET,
     cel_policy::TARGET,
     gotemplate::TARGET,
+    interpolate::TARGET,
     goregex::TARGET,
     patch::TARGET,
+    pathpatch::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
     admission::TARGET,
     manifests::TARGET,
+    shorthand::TARGET,
+    traits::TARGET,
 ];

@@ -8,6 +8,7 @@ mod jsonpatch;
 mod kyverno;
 mod modrule;
 mod podsecurity;
+mod traits;
 
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
         ("jsonpatch", jsonpatch::run),
         ("jmespath", jmespath::run),
         ("cel", cel::run),
+        ("trait", traits::run),
     ] {
         for file in json_files(&corpus.join(folder))? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -50,6 +52,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
     }
     results.extend(kyverno::run(&corpus.join("kyverno"), prefix)?);
     results.extend(podsecurity::run(&corpus.join("podsecurity"), prefix)?);
+    results.extend(traits::published::run(&corpus.join("trait").join("published"), prefix)?);
     Ok(results)
 }
 

@@ -165,6 +165,15 @@ impl<'d> Reader<'d> {
         Some(texts)
     }
 
+    /// Returns the objects of an object with free keys; a value that is none is reported.
+    pub(crate) fn each(&mut self, fields: &Fields<'d>) -> Vec<(Text, Fields<'d>)> {
+        let entries = fields.map.iter();
+        let place = |name: &Text| child(&fields.path, name.as_str());
+        entries
+            .filter_map(|(name, value)| Some((name.clone(), self.object_at(place(name), value)?)))
+            .collect()
+    }
+
     /// Returns the texts of an array, wherever they stand.
     pub(crate) fn plain(&mut self, fields: &Fields<'d>, key: &str) -> Vec<Text> {
         let texts = self.strings(fields, key).unwrap_or_default();
@@ -263,6 +272,17 @@ impl<'d> Reader<'d> {
         let message = format!("`{key}` is {}, expected {}", article(found.value.kind()), article(expected));
         let location = self.place(&found.path);
         self.report(Diagnostic::new(self.codes.wrong_type, message, location).help(help));
+    }
+}
+
+impl Fields<'_> {
+    /// Returns the values of an object with free keys, whatever they are.
+    pub(crate) fn values(&self) -> Vec<(Text, Placed<Value>)> {
+        let placed = |name: &Text, value: &Value| Placed {
+            value: value.clone(),
+            path: child(&self.path, name.as_str()),
+        };
+        self.map.iter().map(|(name, value)| (name.clone(), placed(name, value))).collect()
     }
 }
 

@@ -15,6 +15,7 @@ pub mod modrule;
 mod notes;
 mod selector;
 mod trace;
+pub mod traits;
 mod workload;
 
 pub use kyverno::signing;

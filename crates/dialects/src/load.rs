@@ -79,6 +79,7 @@ pub fn codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend([&UNCLAIMED, &DUPLICATE_RULE]);
     codes.extend(crate::cel::diagnostics::CODES);
+    codes.extend(crate::traits::codes());
     codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }

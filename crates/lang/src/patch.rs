@@ -5,7 +5,7 @@
 //! [`diff`] makes the patch that leads from one value to another.
 
 mod apply;
-mod charge;
+pub(crate) mod charge;
 mod diff;
 mod failure;
 mod index;

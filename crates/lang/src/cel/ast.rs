@@ -94,6 +94,11 @@ pub(super) enum Operator {
 }
 
 impl Operator {
+    /// Returns whether it is one of those that doubles have.
+    pub(super) fn is_arithmetic(self) -> bool {
+        matches!(self, Self::Add | Self::Subtract | Self::Multiply | Self::Divide)
+    }
+
     pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Add => "+",

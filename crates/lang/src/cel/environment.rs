@@ -18,7 +18,7 @@ pub struct Type {
     /// What its items, values or the value in it are.
     pub element: Option<Arc<Type>>,
     /// What its fields are, where they are known one by one.
-    pub fields: Option<Arc<[(&'static str, Type)]>>,
+    pub fields: Option<Arc<[(Text, Type)]>>,
 }
 
 impl Type {
@@ -40,8 +40,9 @@ impl Type {
 
     /// Returns this type, of which some fields are known; it may have others.
     #[must_use]
-    pub fn with_fields(self, fields: impl IntoIterator<Item = (&'static str, Type)>) -> Self {
-        Self { fields: Some(fields.into_iter().collect()), ..self }
+    pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, Type)>) -> Self {
+        let fields = fields.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
+        Self { fields: Some(fields), ..self }
     }
 
     /// Returns the type of a field.
@@ -87,6 +88,30 @@ struct Parts {
     has_mixed_literals: bool,
     has_plain_or_value: bool,
     is_forgiving: bool,
+    has_mixed_arithmetic: bool,
+    shorthands: HashMap<&'static str, Shorthand>,
+}
+
+/// A call that stands for a field of a variable, such as `workload.ports()` for `derived.ports`.
+#[derive(Debug, Clone, Copy)]
+pub struct Shorthand {
+    /// The call as it is written, a name, a dot and a name.
+    pub call: &'static str,
+    /// The variable and the fields behind it, with dots.
+    pub path: &'static str,
+    /// What may be between the parentheses.
+    pub takes: Takes,
+}
+
+/// What a [`Shorthand`] takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// Nothing, or something that is not looked at.
+    Anything,
+    /// The key of an entry, which the call gives as an optional.
+    Key,
 }
 
 /// The fields of a type, and of which type they are.
@@ -145,6 +170,8 @@ impl Environment {
             has_mixed_literals: true,
             has_plain_or_value: false,
             is_forgiving: false,
+            has_mixed_arithmetic: false,
+            shorthands: HashMap::new(),
         };
         Self { parts: Arc::new(parts) }
     }
@@ -186,6 +213,13 @@ impl Environment {
     #[must_use]
     pub fn constant(mut self, name: impl Into<Text>, value: Val<'static>) -> Self {
         Arc::make_mut(&mut self.parts).constants.insert(name.into(), value);
+        self
+    }
+
+    /// Adds a call that stands for a field of a variable. The receiver need not exist.
+    #[must_use]
+    pub fn shorthand(mut self, shorthand: Shorthand) -> Self {
+        Arc::make_mut(&mut self.parts).shorthands.insert(shorthand.call, shorthand);
         self
     }
 
@@ -240,6 +274,13 @@ impl Environment {
         self
     }
 
+    /// Lets `+`, `-`, `*` and `/` take an integer and a double, as a double; otherwise that is an error.
+    #[must_use]
+    pub fn with_mixed_arithmetic(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).has_mixed_arithmetic = true;
+        self
+    }
+
     /// Returns the functions that may be called.
     #[must_use]
     pub fn functions(&self) -> &Functions {
@@ -290,6 +331,18 @@ impl Environment {
 
     pub(super) fn is_forgiving(&self) -> bool {
         self.parts.is_forgiving
+    }
+
+    pub(super) fn has_shorthands(&self) -> bool {
+        !self.parts.shorthands.is_empty()
+    }
+
+    pub(super) fn shorthand_named(&self, call: &str) -> Option<Shorthand> {
+        self.parts.shorthands.get(call).copied()
+    }
+
+    pub(super) fn has_mixed_arithmetic(&self) -> bool {
+        self.parts.has_mixed_arithmetic
     }
 
     pub(super) fn is_checked(&self) -> bool {

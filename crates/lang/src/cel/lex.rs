@@ -1,7 +1,9 @@
 //! The words of an expression.
 
+mod enclosed;
 mod literal;
 
+pub(crate) use enclosed::{Unclosed, closing_brace};
 use kubewright_value::Text;
 
 use super::ast::Span;

@@ -77,6 +77,8 @@ pub(super) struct Binary {
 pub(super) struct Sign {
     pub(super) operator: Operator,
     pub(super) charge: Charge,
+    /// Whether an integer and a double may be given.
+    pub(super) is_mixed: bool,
     pub(super) at: u32,
 }
 
@@ -292,7 +294,9 @@ impl Planner<'_> {
         for (operator, operand, span) in rest {
             let (right, right_kind) = self.expr(operand);
             let charge = charge(*operator, &kind, &right_kind, &right);
-            kind = match types::binary(*operator, &kind, &right_kind) {
+            let is_mixed = self.environment.has_mixed_arithmetic() && operator.is_arithmetic();
+            let mixed = if is_mixed { types::mixed(kind.kind, right_kind.kind) } else { None };
+            kind = match mixed.or_else(|| types::binary(*operator, &kind, &right_kind)) {
                 Some(kind) => kind,
                 None => {
                     let message =
@@ -301,7 +305,7 @@ impl Planner<'_> {
                     Type::ANY
                 }
             };
-            chained.push((Sign { operator: *operator, charge, at: span.start }, right));
+            chained.push((Sign { operator: *operator, charge, is_mixed, at: span.start }, right));
         }
         // Constants in front are computed as far as they go.
         let mut chained = chained.into_iter();

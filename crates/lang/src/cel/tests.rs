@@ -343,3 +343,37 @@ fn times_are_seen_in_zones() {
         "Value: unknown time zone `Mars/Base`; use an offset such as `+02:00`",
     );
 }
+
+#[test]
+fn an_integer_and_a_double_are_computed_with_only_where_the_environment_says_so() {
+    refuses("1 + 1.5", "1:3+1 Type: no operator `+` for `int` and `double`");
+    gives("object.spec.n + 1.5", "Type: no such overload: `+` does not take `int` and `double`");
+    let mixed = environment().with_mixed_arithmetic();
+    for (text, want) in [
+        ("1 + 1.5", "2.5"),
+        ("object.spec.n * 1.5 - 1", "3.5"),
+        ("1.0 / object.spec.n * 3u", "1.0"),
+        ("object.spec.n + 1", "4"),
+    ] {
+        let program = Program::compile(text, &mixed).expect(text);
+        assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, want, "{text}");
+    }
+    assert!(Program::compile("5 % 1.5", &mixed).is_err());
+}
+
+#[test]
+fn a_call_may_stand_for_a_field_of_a_variable() {
+    let field = Shorthand { call: "pod.names", path: "object.metadata.labels", takes: Takes::Nothing };
+    let entry = Shorthand { call: "pod.name", path: "object.metadata.labels", takes: Takes::Key };
+    let environment = environment().shorthand(field).shorthand(entry);
+    let found = |text: &str| {
+        let program = Program::compile(text, &environment).map_err(|errors| errors[0].message.clone())?;
+        Ok::<String, String>(evaluate(&program, Cost::DEFAULT_LIMIT).0)
+    };
+    assert_eq!(found("pod.names().size()"), Ok("1".to_owned()));
+    assert_eq!(found("pod.name('app').orValue('')"), Ok(r#""web""#.to_owned()));
+    assert_eq!(found("pod.name('x').hasValue()"), Ok("false".to_owned()));
+    assert_eq!(found("[1].exists(object, pod.names().size() == object)"), Ok("true".to_owned()));
+    assert_eq!(found("pod.names(1)"), Err("`pod.names` takes no argument, not 1".to_owned()));
+    assert_eq!(found("object.names()"), Err("unknown method `names`".to_owned()));
+}

@@ -65,7 +65,7 @@ impl Writer<'_> {
         self.budget.step(1 + operation.path().tokens().len() as u64)?;
         match operation {
             Operation::Add { path, value } => {
-                charge(path, value, self.budget)?;
+                charge(path.tokens().len(), value, self.budget)?;
                 self.add(document, path, value.clone(), self.options.create_parents)
             }
             Operation::Remove { path }
@@ -84,13 +84,13 @@ impl Writer<'_> {
                 Ok(_) => self.remove(document, path),
             },
             Operation::Replace { path, value } => {
-                charge(path, value, self.budget)?;
+                charge(path.tokens().len(), value, self.budget)?;
                 self.replace(document, path, value.clone())
             }
             Operation::Move { from, path } => self.relocate(document, from, path),
             Operation::Copy { from, path } => {
                 let value = find(document, from.tokens(), self.options)?.clone();
-                charge(path, &value, self.budget)?;
+                charge(path.tokens().len(), &value, self.budget)?;
                 self.add(document, path, value, false)
             }
             Operation::Test { path, value } => test(document, path.tokens(), value, self.options),
@@ -102,7 +102,7 @@ impl Writer<'_> {
             return Err(Failure::new(PatchErrorKind::IntoItself, "a value cannot be moved into itself"));
         }
         let value = find(document, from.tokens(), self.options)?.clone();
-        charge(path, &value, self.budget)?;
+        charge(path.tokens().len(), &value, self.budget)?;
         if !from.is_root() {
             self.remove(document, from)?;
         }

@@ -5,11 +5,8 @@
 
 use kubewright_value::{Budget, Exhausted, Value};
 
-use super::Pointer;
-
-/// Charges for `value` at `path`: its size, and the levels that it reaches down to.
-pub(super) fn charge(path: &Pointer, value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
-    let levels = path.tokens().len();
+/// Charges for `value` below `levels` others: its size, and the levels that it reaches down to.
+pub(crate) fn charge(levels: usize, value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
     let mut entered = 0;
     let mut charged = Ok(());
     while entered < levels && charged.is_ok() {
@@ -53,6 +50,6 @@ pub(super) fn reindexing(count: usize) -> u64 {
 }
 
 /// Returns the steps that moving `count` items costs.
-pub(super) fn shifting(count: usize) -> u64 {
+pub(crate) fn shifting(count: usize) -> u64 {
     count as u64 / 16
 }

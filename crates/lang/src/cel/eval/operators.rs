@@ -11,6 +11,7 @@ use crate::cel::val::{List, Val};
 impl<'a> Run<'_, 'a> {
     pub(super) fn binary(&mut self, sign: Sign, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
         let operator = sign.operator;
+        let (left, right) = if sign.is_mixed { widened(left, right) } else { (left, right) };
         match operator {
             Operator::Equal | Operator::NotEqual => {
                 let cost = match left {
@@ -121,6 +122,18 @@ impl<'a> Run<'_, 'a> {
         }
         self.cost.make(left.len())?;
         Ok(Val::list(left.iter().chain(right.iter()).collect()))
+    }
+}
+
+/// Makes an integer beside a double a double.
+#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+fn widened<'a>(left: Val<'a>, right: Val<'a>) -> (Val<'a>, Val<'a>) {
+    match (&left, &right) {
+        (Val::Double(_), Val::Int(value)) => (left, Val::Double(*value as f64)),
+        (Val::Double(_), Val::UInt(value)) => (left, Val::Double(*value as f64)),
+        (Val::Int(value), Val::Double(_)) => (Val::Double(*value as f64), right),
+        (Val::UInt(value), Val::Double(_)) => (Val::Double(*value as f64), right),
+        _ => (left, right),
     }
 }
 

@@ -5,30 +5,57 @@ use crate::cel::val::Val;
 
 /// Reads a string or bytes; nothing when none starts here.
 pub(super) fn string(rest: &str) -> Option<Result<(Val<'static>, usize), WordError>> {
-    let mut at = 0;
-    let mut take = |letters: [u8; 2]| {
-        let found = rest.as_bytes().get(at).is_some_and(|c| letters.contains(c));
-        at += usize::from(found);
-        found
+    let quoted = Quoted::start(rest)?;
+    let Some(length) = quoted.length() else {
+        return Some(Err(("a string has no end".to_owned(), 0, quoted.start)));
     };
-    let is_bytes = take(*b"bB");
-    let is_raw = take(*b"rR");
-    let body = rest.get(at..)?;
-    let quote = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quote| body.starts_with(quote))?;
-    let body = body.get(quote.len()..)?;
-    let Some(length) = end(body, quote, is_raw) else {
-        return Some(Err(("a string has no end".to_owned(), 0, at + quote.len())));
-    };
-    let content = body.get(..length)?.replace("\r\n", "\n").replace('\r', "\n");
-    let total = at + quote.len() * 2 + length;
-    let read = match (is_raw, is_bytes) {
+    let content = quoted.body.get(..length)?.replace("\r\n", "\n").replace('\r', "\n");
+    let total = quoted.start + length + quoted.quote.len();
+    let read = match (quoted.is_raw, quoted.is_bytes) {
         (true, true) => Ok(Val::Bytes(content.into_bytes().into())),
         (true, false) => Ok(Val::text(content)),
         (false, true) => unescape_bytes(&content).map(|bytes| Val::Bytes(bytes.into())),
         (false, false) => unescape(&content).map(Val::text),
     };
-    let start = at + quote.len();
-    Some(read.map(|value| (value, total)).map_err(|(message, place)| (message, start + place, 1)))
+    Some(read.map(|value| (value, total)).map_err(|(message, place)| (message, quoted.start + place, 1)))
+}
+
+/// Returns how many bytes the string that starts here covers, the quotes included; the outer nothing when
+/// none starts here, the inner one when it has no end.
+pub(super) fn string_length(rest: &str) -> Option<Option<usize>> {
+    let quoted = Quoted::start(rest)?;
+    Some(quoted.length().map(|length| quoted.start + length + quoted.quote.len()))
+}
+
+/// A string or bytes whose end is not known yet.
+struct Quoted<'t> {
+    is_bytes: bool,
+    is_raw: bool,
+    quote: &'static str,
+    /// Where its content starts.
+    start: usize,
+    /// Its content and all that follows.
+    body: &'t str,
+}
+
+impl<'t> Quoted<'t> {
+    fn start(rest: &'t str) -> Option<Self> {
+        let mut at = 0;
+        let mut take = |letters: [u8; 2]| {
+            let found = rest.as_bytes().get(at).is_some_and(|c| letters.contains(c));
+            at += usize::from(found);
+            found
+        };
+        let is_bytes = take(*b"bB");
+        let is_raw = take(*b"rR");
+        let body = rest.get(at..)?;
+        let quote = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quote| body.starts_with(quote))?;
+        Some(Self { is_bytes, is_raw, quote, start: at + quote.len(), body: body.get(quote.len()..)? })
+    }
+
+    fn length(&self) -> Option<usize> {
+        end(self.body, self.quote, self.is_raw)
+    }
 }
 
 /// Returns where in `body` the string ends.

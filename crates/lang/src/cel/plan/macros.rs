@@ -4,7 +4,7 @@ use kubewright_value::Text;
 
 use super::{Bind, Fold, FoldKind, Local, MAX_LOOPS, Path, Plan, Planner, StepKind};
 use crate::cel::ast::{Expr, Node, Span};
-use crate::cel::environment::Type;
+use crate::cel::environment::{Takes, Type};
 use crate::cel::error::CompileErrorKind;
 use crate::cel::val::Kind;
 
@@ -17,6 +17,9 @@ impl Planner<'_> {
         name: &Text,
         arguments: &[Expr],
     ) -> Option<(Plan, Type)> {
+        if let Some(made) = self.shorthand(expr, target, name, arguments) {
+            return Some(made);
+        }
         let macros = self.environment.macros();
         match (target, name.as_str(), arguments) {
             (None, "has", [field]) => Some(self.has(field)),
@@ -34,6 +37,43 @@ impl Planner<'_> {
             (Some(target), _, _) => self.fold(target, name, arguments, expr.span),
             _ => None,
         }
+    }
+
+    /// Returns what a call stands for that is only another way to write a field.
+    fn shorthand(
+        &mut self,
+        expr: &Expr,
+        target: Option<&Expr>,
+        name: &Text,
+        arguments: &[Expr],
+    ) -> Option<(Plan, Type)> {
+        let target = target.filter(|_| self.environment.has_shorthands())?;
+        let call = format!("{}.{name}", self.qualified(target)?);
+        let shorthand = self.environment.shorthand_named(&call)?;
+        let span = expr.span;
+        let mut names = shorthand.path.split('.').map(Text::new_static);
+        let root = Node::Identifier { name: names.next().unwrap_or_default(), is_absolute: true };
+        let field = names.fold(Expr::new(root, span), |operand, field| {
+            Expr::new(Node::Select { operand: Box::new(operand), field, is_optional: false }, span)
+        });
+        let made = match (shorthand.takes, arguments) {
+            (_, []) if shorthand.takes != Takes::Key => field,
+            (Takes::Anything, [_]) => field,
+            (Takes::Key, [key]) => {
+                let (operand, index) = (Box::new(field), Box::new(key.clone()));
+                Expr::new(Node::Index { operand, index, is_optional: true }, span)
+            }
+            _ => {
+                let wanted = match shorthand.takes {
+                    Takes::Nothing => "no argument",
+                    Takes::Anything => "at most one argument",
+                    Takes::Key => "one argument",
+                };
+                let message = format!("`{call}` takes {wanted}, not {}", arguments.len());
+                return Some(self.unknown(message, span, CompileErrorKind::Arity));
+            }
+        };
+        Some(self.expr(&made))
     }
 
     fn has(&mut self, field: &Expr) -> (Plan, Type) {

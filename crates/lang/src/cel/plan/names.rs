@@ -142,7 +142,7 @@ impl Planner<'_> {
         let locals = self.scope.iter().map(|local| local.name.as_str());
         let near = match self.suggestions > super::MOST_ERRORS {
             true => None,
-            false => super::call::nearest(name, self.environment.variables().into_iter().chain(locals)),
+            false => crate::near::nearest(name, self.environment.variables().into_iter().chain(locals)),
         };
         let message = match near {
             Some(near) => format!("unknown name `{name}`; did you mean `{near}`?"),

@@ -20,6 +20,19 @@ pub(super) fn binary(operator: Operator, left: &Type, right: &Type) -> Option<Ty
     }
 }
 
+/// Returns the type of a sum, a product and the like of an integer and a double; nothing when it is certain
+/// that there are not one of each.
+pub(super) fn mixed(left: Kind, right: Kind) -> Option<Type> {
+    let is_integer = |kind| matches!(kind, Kind::Int | Kind::UInt);
+    match (left, right) {
+        (Kind::Double, other) | (other, Kind::Double) if is_integer(other) || other == Kind::Any => {
+            Some(Type::of(Kind::Double))
+        }
+        (Kind::Any, other) | (other, Kind::Any) if is_integer(other) => Some(Type::ANY),
+        _ => None,
+    }
+}
+
 fn arithmetic(operator: Operator, left: &Type, right: &Type) -> Option<Type> {
     use Kind::{Any, Bytes, Double, Duration, Int, List, String, Timestamp, UInt};
     let numbers = [(Int, Int, Int), (UInt, UInt, UInt), (Double, Double, Double)];

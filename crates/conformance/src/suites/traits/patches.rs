@@ -1,0 +1,113 @@
+//! Paths and operations, without the templates around them.
+
+use kubewright_lang::patch::Pointer;
+use kubewright_lang::pathpatch::{Op, PatchError, PatchErrorKind, Path, PathError, Segment};
+use kubewright_value::{Budget, Map, Step, Value};
+
+use crate::suites::{equal, list, text};
+
+/// Words of the recorded errors, and what each is about; the first that fits counts.
+const CATEGORIES: &[(&str, &[Category])] = &[
+    ("unsupported patch operation", &[Category::Operation]),
+    ("unsupported filter expression", &[Category::Path]),
+    ("unsupported array index", &[Category::Path]),
+    ("unclosed bracket", &[Category::Path, Category::Patch(PatchErrorKind::NoMatch)]),
+    ("root document", &[Category::Path]),
+    ("at segment -", &[Category::Path]),
+    // Two conditions are refused, where the original takes them for one text that nothing has.
+    ("matched 0 elements", &[Category::Patch(PatchErrorKind::NoMatch), Category::Path]),
+    ("out of bounds", &[Category::Patch(PatchErrorKind::OutOfRange)]),
+    ("append marker", &[Category::Patch(PatchErrorKind::Unfit)]),
+    ("value must be an object", &[Category::Patch(PatchErrorKind::Unfit)]),
+    // A replace already fails at the key that is missing.
+    (
+        "expects an array, got <nil>",
+        &[Category::Patch(PatchErrorKind::NotAList), Category::Patch(PatchErrorKind::Missing)],
+    ),
+    ("expects an array", &[Category::Patch(PatchErrorKind::NotAList)]),
+    ("expected array", &[Category::Patch(PatchErrorKind::NotAList)]),
+    ("expects an object", &[Category::Patch(PatchErrorKind::NotAnObject)]),
+    ("does not exist", &[Category::Patch(PatchErrorKind::Missing)]),
+];
+
+/// What an error is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Category {
+    Operation,
+    Path,
+    Patch(PatchErrorKind),
+}
+
+struct Failure {
+    category: Category,
+    message: String,
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Self { category: Category::Path, message: error.message }
+    }
+}
+
+impl From<PatchError> for Failure {
+    fn from(error: PatchError) -> Self {
+        Self { category: Category::Patch(error.kind), message: error.message }
+    }
+}
+
+/// Does the operations of `{operations, resource}`, which gives `{resource}`.
+pub(super) fn application(case: &Value) -> Result<(), String> {
+    judge(case, apply(case.get("input").unwrap_or(&Value::Null)))
+}
+
+/// Expands `{path, resource}`, which gives `{pointers}`.
+pub(super) fn expansion(case: &Value) -> Result<(), String> {
+    judge(case, expand(case.get("input").unwrap_or(&Value::Null)))
+}
+
+fn judge(case: &Value, answer: Result<Value, Failure>) -> Result<(), String> {
+    match (answer, case.get("error").and_then(Value::as_str)) {
+        (Ok(answer), None) => equal(&answer, case.get("expected").unwrap_or(&Value::Null)),
+        (Ok(answer), Some(error)) => Err(format!("expected the error `{error}`, got {answer}")),
+        (Err(failure), None) => Err(format!("unexpected error: {}", failure.message)),
+        (Err(failure), Some(error)) => {
+            let fitting = CATEGORIES.iter().find(|(words, _)| error.contains(words));
+            match fitting.is_some_and(|(_, categories)| categories.contains(&failure.category)) {
+                true => Ok(()),
+                false => Err(format!("expected `{error}`, got {:?}: {}", failure.category, failure.message)),
+            }
+        }
+    }
+}
+
+fn apply(input: &Value) -> Result<Value, Failure> {
+    let mut resource = input.get("resource").cloned().unwrap_or_default();
+    for operation in list(input, "operations") {
+        let name = text(operation, "op");
+        let op = Op::named(name).ok_or_else(|| Failure {
+            category: Category::Operation,
+            message: format!("unknown operation `{name}`"),
+        })?;
+        let path = Path::parse(text(operation, "path"))?;
+        let value = operation.get("value").unwrap_or(&Value::Null);
+        path.apply(op, value, &mut resource, &mut Budget::default())?;
+    }
+    Ok(Value::object(Map::from([("resource", resource)])))
+}
+
+fn expand(input: &Value) -> Result<Value, Failure> {
+    let path = Path::parse(text(input, "path"))?;
+    let resource = input.get("resource").unwrap_or(&Value::Null);
+    let places = path.expand(resource, Op::Add, &mut Budget::default())?;
+    let is_append = path.segments().last() == Some(&Segment::Append);
+    let pointers: Vec<Value> = places.into_iter().map(|place| pointer(place, is_append)).collect();
+    Ok(Value::object(Map::from([("pointers", Value::array(pointers))])))
+}
+
+/// The recording writes the place after the last item as `-`.
+fn pointer(mut place: Vec<Step>, is_append: bool) -> Value {
+    if is_append && let Some(last) = place.last_mut() {
+        *last = Step::from("-");
+    }
+    Value::from(Pointer::from_steps(&place).to_string())
+}

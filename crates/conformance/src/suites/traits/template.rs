@@ -1,0 +1,100 @@
+//! Templates with `${…}`, and names.
+
+use std::sync::Arc;
+
+use kubewright_dialects::traits::functions;
+use kubewright_lang::cel::{Bindings, Cost, Entries, MapVal, Val};
+use kubewright_lang::interpolate::{Rendered, Template, expressions, omitted, rendered};
+use kubewright_lang::naming;
+use kubewright_value::{Map, Value};
+
+use super::Answer;
+use crate::suites::{list, text};
+
+/// What stands for a value that is left out.
+const OMITTED: &str = "$omit";
+
+pub(super) fn find(input: &Value) -> Answer {
+    let string = text(input, "string");
+    let found = expressions(string).map_err(|unfinished| unfinished.message)?;
+    let part = |range| Value::from(string.get(range).unwrap_or_default());
+    let matches: Vec<Value> = found
+        .into_iter()
+        .map(|one| Map::from([("fullExpr", part(one.whole)), ("innerExpr", part(one.inner))]).into())
+        .collect();
+    let matches = if matches.is_empty() { Value::Null } else { Value::array(matches) };
+    Ok(Map::from([("matches", matches)]).into())
+}
+
+pub(super) fn render(input: &Value) -> Answer {
+    let empty = Map::new();
+    let inputs = input.get("inputs").and_then(Value::as_object).unwrap_or(&empty);
+    let environment =
+        inputs.keys().fold(functions::environment(), |environment, name| environment.variable(name.clone()));
+    let (template, problems) = Template::compile(input.get("template").unwrap_or(&Value::Null), &environment);
+    if let Some(problem) = problems.first() {
+        return Err(problem.message.clone());
+    }
+    let bindings = inputs.iter().fold(Bindings::new(), |bindings, (name, value)| bindings.with(name, value));
+    answer(template.render(&bindings, &mut Cost::default()).map_err(|error| error.message)?)
+}
+
+pub(super) fn remove_omitted(input: &Value) -> Answer {
+    let value = marked(input.get("value").unwrap_or(&Value::Null));
+    answer(rendered(&value, &mut Cost::default()).map_err(|error| error.message)?)
+}
+
+pub(super) fn name(input: &Value) -> Answer {
+    let limit = input.get("limit").and_then(Value::as_i64).and_then(|limit| usize::try_from(limit).ok());
+    let parts: Vec<&str> = list(input, "names").iter().filter_map(Value::as_str).collect();
+    let name =
+        naming::hashed(&parts, text(input, "extraHashInput"), limit.unwrap_or_default()).ok_or("no parts")?;
+    Ok(Map::from([("name", name.into())]).into())
+}
+
+/// Returns `value` without what the original leaves for another function to remove.
+pub(super) fn without_omitted(value: &Value) -> Value {
+    let Some(map) = value.as_object() else { return value.clone() };
+    let kept = map.iter().map(|(key, value)| match value {
+        value if is_mark(value) => (key.clone(), value.clone()),
+        value => (key.clone(), cleaned(value)),
+    });
+    Value::object(kept.collect())
+}
+
+fn cleaned(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            Value::array(items.iter().filter(|item| !is_mark(item)).map(cleaned).collect())
+        }
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(_, value)| !is_mark(value));
+            Value::object(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+fn is_mark(value: &Value) -> bool {
+    value.get(OMITTED).is_some()
+}
+
+fn marked(value: &Value) -> Val<'_> {
+    match value {
+        value if is_mark(value) => omitted(),
+        Value::Array(items) => Val::list(items.iter().map(marked).collect()),
+        Value::Object(map) => {
+            let entries: Entries<'_> = map.iter().map(|(key, value)| (key.clone(), marked(value))).collect();
+            Val::Map(MapVal::Made(Arc::new(entries)))
+        }
+        scalar => Val::borrowed(scalar),
+    }
+}
+
+fn answer(rendered: Rendered) -> Answer {
+    let value = match rendered {
+        Rendered::Value(value) => value,
+        Rendered::Omitted => Map::from([(OMITTED, true.into())]).into(),
+    };
+    Ok(Map::from([("value", value)]).into())
+}

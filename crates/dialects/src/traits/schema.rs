@@ -1,0 +1,169 @@
+//! What parameters there are, what they default to, and what may be said in them.
+//!
+//! A schema is written in one of four shapes, two of them in a shorthand and two that only wrap another. All are read
+//! to the same [`Schema`], so that defaults, checks and the JSON Schema for editors do not know which one it was.
+//! What is wrong with a schema never stops its reading: the rest stays usable, and all mistakes are told at once.
+
+mod check;
+mod defaults;
+mod field;
+mod formats;
+mod node;
+mod openapi;
+mod refs;
+mod shapes;
+mod shorthand;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use field::{Child, Field};
+pub use shapes::{Sections, read_sections};
+
+use kubewright_engine::Severity;
+use kubewright_value::{Budget, Exhausted, Position, Step, Value};
+
+use node::Node;
+
+/// How many levels of schemas may stand in each other.
+const MAX_DEPTH: usize = 64;
+/// How many schemas a schema may hold when all references are written out.
+const MAX_NODES: usize = 20_000;
+
+/// How many mistakes of a schema are told.
+const MOST_PROBLEMS: usize = 200;
+
+/// A schema, compiled from any of its shapes.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    root: Node,
+    /// The schema with its references written out, where it was written as JSON Schema.
+    written: Option<Value>,
+}
+
+/// How the shorthand is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Objects refuse what is not declared.
+    pub is_closed: bool,
+    /// A default that its own field refuses is let through.
+    pub skips_defaults: bool,
+}
+
+/// A mistake in a schema.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// Where, from the root that the reader was given.
+    pub path: Vec<Step>,
+    /// Where in the text that stands there.
+    pub span: Option<Span>,
+    /// What was found and what was expected.
+    pub message: String,
+    /// The remedy; may be empty.
+    pub help: String,
+    /// Whether the schema does without the part that is wrong.
+    pub severity: Severity,
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Where it starts.
+    pub position: Position,
+    /// How many characters it has.
+    pub length: u32,
+}
+
+/// What is wrong with values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// Which value.
+    pub path: Vec<Step>,
+    /// Names the parameter, says what it is and what it should be.
+    pub message: String,
+    /// The remedy; may be empty.
+    pub help: String,
+    /// A parameter that the schema does not have is a warning, unless the schema forbids it.
+    pub severity: Severity,
+}
+
+impl Schema {
+    /// Returns the schema that `fields` declare in the shorthand, with the named `types`.
+    ///
+    /// `path` and the path beside `types` say where they stand, for the problems.
+    #[must_use]
+    pub fn shorthand(
+        fields: (&Value, &[Step]),
+        types: Option<(&Value, &[Step])>,
+        options: Options,
+    ) -> (Self, Vec<Problem>) {
+        let (root, problems) = shorthand::read(fields, types, options);
+        (Self { root, written: None }, problems)
+    }
+
+    /// Returns the schema that `value` writes as JSON Schema.
+    #[must_use]
+    pub fn open_api(value: &Value, path: &[Step]) -> (Self, Vec<Problem>) {
+        let resolved = refs::resolve(value);
+        let mut problems = resolved.problems.clone();
+        let (root, found) = openapi::read(&resolved.value);
+        problems.extend(found.into_iter().take(MOST_PROBLEMS).map(|problem| resolved.placed(problem)));
+        for problem in &mut problems {
+            problem.path.splice(0..0, path.iter().cloned());
+        }
+        (Self { root, written: Some(resolved.value) }, problems)
+    }
+
+    /// Returns `given` with everything that it leaves out and the schema has a default for.
+    ///
+    /// As the API server does it: a nested object that is left out gets its own default or stays out,
+    /// whatever defaults its fields have.
+    ///
+    /// # Errors
+    /// When the result would be larger than `budget` allows.
+    pub fn with_defaults(&self, given: &Value, budget: &mut Budget) -> Result<Value, Exhausted> {
+        defaults::apply(&self.root, given, budget)
+    }
+
+    /// Returns everything that is wrong with `value`; parameters that the schema does not know are warnings.
+    ///
+    /// # Errors
+    /// When it takes longer than `budget` allows.
+    pub fn check(&self, value: &Value, budget: &mut Budget) -> Result<Vec<Wrong>, Exhausted> {
+        check::check(&self.root, value, budget)
+    }
+
+    /// Returns the schema as JSON Schema in the form of a CustomResourceDefinition, without references.
+    #[must_use]
+    pub fn to_json_schema(&self) -> Value {
+        write::write(&self.root)
+    }
+
+    /// Returns the same for display: what was written as JSON Schema keeps its `x-` fields.
+    #[must_use]
+    pub fn to_display_schema(&self) -> Value {
+        self.written.clone().unwrap_or_else(|| self.to_json_schema())
+    }
+
+    /// Returns the parameters as one object, for following names into it.
+    #[must_use]
+    pub fn root(&self) -> Field<'_> {
+        Field::new(&self.root)
+    }
+}
+
+impl Problem {
+    fn new(path: Vec<Step>, message: impl Into<String>) -> Self {
+        Self { path, span: None, message: message.into(), help: String::new(), severity: Severity::Error }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    fn warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+}

@@ -1,0 +1,302 @@
+//! Values against a schema. Every message names the parameter as it would be written, `ports[0].name`.
+//!
+//! The words after the name are those of the API server's own validation, which users know.
+
+mod numbers;
+
+use kubewright_engine::{Severity, nearest};
+use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
+
+use super::node::{Additional, Node, Range, Type};
+use super::{Wrong, formats};
+
+/// More mistakes than this are not told.
+const MOST: usize = 100;
+
+/// Returns what is wrong with `value`, in the order of the schema.
+pub(super) fn check(node: &Node, value: &Value, budget: &mut Budget) -> Result<Vec<Wrong>, Exhausted> {
+    let mut checker = Checker { path: Vec::new(), wrongs: Vec::new(), budget };
+    checker.node(node, value)?;
+    Ok(checker.wrongs)
+}
+
+/// Returns `path` as it would be written after the name of an object; empty for the object itself.
+pub(super) fn written(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) if is_plain(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Step::Key(key) => text.push_str(&format!("[{}]", kubewright_value::json::quote(key))),
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
+}
+
+fn is_plain(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
+}
+
+struct Checker<'b> {
+    path: Vec<Step>,
+    wrongs: Vec<Wrong>,
+    budget: &'b mut Budget,
+}
+
+type Checked = Result<(), Exhausted>;
+
+impl Checker<'_> {
+    fn node(&mut self, node: &Node, value: &Value) -> Checked {
+        self.budget.step(1)?;
+        if value.is_null() && node.is_nullable {
+            return Ok(());
+        }
+        if !self.is_of_type(node, value) {
+            return Ok(());
+        }
+        self.choices(node, value)?;
+        match value {
+            Value::Number(number) => {
+                numbers::judge(node, *number).iter().for_each(|said| self.wrong(said));
+            }
+            Value::String(text) => self.text(node, text)?,
+            Value::Array(items) => self.items(node, items)?,
+            Value::Object(map) => self.object(node, map)?,
+            Value::Null | Value::Bool(_) => {}
+        }
+        self.combined(node, value)
+    }
+
+    fn is_of_type(&mut self, node: &Node, value: &Value) -> bool {
+        if node.is_int_or_string {
+            let fits = Type::Integer.fits(value) || Type::String.fits(value);
+            if !fits {
+                self.wrong(&format!("must be of type integer or string: \"{}\"", value.kind()));
+            }
+            return fits;
+        }
+        let Some(kind) = node.kind else { return true };
+        if kind.fits(value) {
+            return true;
+        }
+        let found = value.kind().name();
+        let help = match (kind, value) {
+            (Type::String, Value::Number(_) | Value::Bool(_)) => format!("quote it: \"{value}\""),
+            (Type::Integer | Type::Number | Type::Boolean, Value::String(text))
+                if kind.fits(&kubewright_value::json::parse(text).unwrap_or_default()) =>
+            {
+                format!("write {text} without quotes")
+            }
+            _ => String::new(),
+        };
+        self.report(&format!("must be of type {}: \"{found}\"", kind.name()), help, Severity::Error);
+        false
+    }
+
+    fn choices(&mut self, node: &Node, value: &Value) -> Checked {
+        self.budget.step(node.choices.len() as u64)?;
+        if node.choices.is_empty() || node.choices.contains(value) {
+            return Ok(());
+        }
+        let listed: Vec<String> = node.choices.iter().take(20).map(ToString::to_string).collect();
+        let near =
+            value.as_str().and_then(|text| nearest(text, node.choices.iter().filter_map(Value::as_str)));
+        let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+        let message = format!("should be one of [{}], got {}", listed.join(", "), short(value));
+        self.report(&message, help, Severity::Error);
+        Ok(())
+    }
+
+    fn text(&mut self, node: &Node, text: &str) -> Checked {
+        if node.length.least.is_some() || node.length.most.is_some() {
+            self.budget.step(text.len() as u64 / 64 + 1)?;
+            self.range(node.length, text.chars().count(), ("be at least", "be at most", "chars long"));
+        }
+        if let Some(pattern) = &node.pattern {
+            self.budget.step(pattern.cost(text))?;
+            if !pattern.is_match(text) {
+                self.wrong(&format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
+            }
+        }
+        if let Some(format) = &node.format
+            && !formats::fits(format, text)
+        {
+            self.wrong(&format!("must be of type {format}: {}", short(&text.into())));
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, node: &Node, items: &[Value]) -> Checked {
+        self.range(node.count, items.len(), ("have at least", "have at most", "items"));
+        if node.is_unique {
+            self.unique(items)?;
+        }
+        let Some(schema) = node.items.as_deref() else { return Ok(()) };
+        for (index, item) in items.iter().enumerate() {
+            self.below(Step::Index(index), schema, item)?;
+        }
+        Ok(())
+    }
+
+    fn unique(&mut self, items: &[Value]) -> Checked {
+        self.budget.step(items.len() as u64 * 4)?;
+        let mut sorted: Vec<&Value> = items.iter().collect();
+        sorted.sort();
+        if let Some([twice, _]) = sorted.windows(2).find(|pair| pair.first() == pair.last()) {
+            self.wrong(&format!("shouldn't contain duplicates, {} stands twice", short(twice)));
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, node: &Node, map: &Map) -> Checked {
+        self.range(node.size, map.len(), ("have at least", "have at most", "properties"));
+        for name in node.required.iter().filter(|name| !map.contains_key(name)) {
+            self.path.push(Step::Key(name.clone()));
+            let help = node.properties.get(name).map(hint).unwrap_or_default();
+            self.report("is required", help, Severity::Error);
+            self.path.pop();
+        }
+        for (name, value) in map.iter() {
+            self.budget.step(1)?;
+            let mut is_known = false;
+            if let Some(schema) = node.properties.get(name) {
+                is_known = true;
+                self.below(Step::Key(name.clone()), schema, value)?;
+            }
+            for (pattern, schema) in &node.patterns {
+                self.budget.step(pattern.cost(name))?;
+                if pattern.is_match(name) {
+                    is_known = true;
+                    self.below(Step::Key(name.clone()), schema, value)?;
+                }
+            }
+            match &node.additional {
+                _ if is_known => {}
+                Additional::Each(schema) => self.below(Step::Key(name.clone()), schema, value)?,
+                Additional::Closed if !node.keeps_unknown => {
+                    self.unknown(node, name, "is a forbidden property", Severity::Error);
+                }
+                Additional::Open if !node.is_vague() => {
+                    self.unknown(node, name, "is not in the schema, so nothing reads it", Severity::Warning);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown(&mut self, node: &Node, name: &Text, said: &str, severity: Severity) {
+        let help = match nearest(name, node.properties.names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let known: Vec<&str> = node.properties.names().take(12).collect();
+                format!("known here: {}", known.join(", "))
+            }
+        };
+        self.path.push(Step::Key(name.clone()));
+        self.report(said, help, severity);
+        self.path.pop();
+    }
+
+    fn combined(&mut self, node: &Node, value: &Value) -> Checked {
+        for schema in &node.all_of {
+            self.node(schema, value)?;
+        }
+        if !node.any_of.is_empty() && self.fitting(&node.any_of, value)? == 0 {
+            self.wrong("must validate at least one schema (anyOf)");
+        }
+        if !node.one_of.is_empty() {
+            match self.fitting(&node.one_of, value)? {
+                1 => {}
+                0 => self.wrong("must validate one and only one schema (oneOf), none does"),
+                count => self.wrong(&format!("must validate one and only one schema (oneOf), {count} do")),
+            }
+        }
+        if let Some(schema) = &node.not
+            && self.fits(schema, value)?
+        {
+            self.wrong("must not validate the schema (not)");
+        }
+        Ok(())
+    }
+
+    fn fitting(&mut self, nodes: &[Node], value: &Value) -> Result<usize, Exhausted> {
+        let mut count = 0;
+        for node in nodes {
+            count += usize::from(self.fits(node, value)?);
+        }
+        Ok(count)
+    }
+
+    fn fits(&mut self, node: &Node, value: &Value) -> Result<bool, Exhausted> {
+        let wrongs = check(node, value, self.budget)?;
+        Ok(!wrongs.iter().any(|wrong| wrong.severity == Severity::Error))
+    }
+
+    fn below(&mut self, step: Step, node: &Node, value: &Value) -> Checked {
+        self.path.push(step);
+        let checked = self.node(node, value);
+        self.path.pop();
+        checked
+    }
+
+    fn range(&mut self, range: Range, count: usize, (least_said, most_said, what): (&str, &str, &str)) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        if let Some(least) = range.least.filter(|least| count < *least) {
+            self.wrong(&format!("should {least_said} {least} {what}, got {count}"));
+        }
+        if let Some(most) = range.most.filter(|most| count > *most) {
+            self.wrong(&format!("should {most_said} {most} {what}, got {count}"));
+        }
+    }
+
+    fn wrong(&mut self, said: &str) {
+        self.report(said, String::new(), Severity::Error);
+    }
+
+    fn report(&mut self, said: &str, help: String, severity: Severity) {
+        if self.wrongs.len() >= MOST {
+            return;
+        }
+        let message = match written(&self.path) {
+            name if name.is_empty() => format!("the value {said}"),
+            name => format!("`{name}` {said}"),
+        };
+        self.wrongs.push(Wrong { path: self.path.clone(), message, help, severity });
+    }
+}
+
+/// Returns what a missing parameter should be.
+fn hint(node: &Node) -> String {
+    let kind = node.kind.map(|kind| match kind {
+        Type::Integer | Type::Array | Type::Object => format!("an {}", kind.name()),
+        _ => format!("a {}", kind.name()),
+    });
+    match (node.note("description").and_then(Value::as_str), kind) {
+        (Some(description), Some(kind)) => format!("{kind}: {description}"),
+        (Some(description), None) => description.to_owned(),
+        (None, Some(kind)) => format!("give it {kind}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// Returns a value as JSON, cut where it is long.
+fn short(value: &Value) -> String {
+    const LENGTH: usize = 60;
+    match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        scalar => {
+            let text = scalar.to_string();
+            match text.char_indices().nth(LENGTH) {
+                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+                None => text,
+            }
+        }
+    }
+}

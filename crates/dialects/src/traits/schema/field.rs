@@ -1,0 +1,100 @@
+//! Following names into a schema, for checking the expressions that use them.
+
+use kubewright_engine::nearest;
+use kubewright_value::Value;
+
+use super::node::{Additional, Node};
+
+/// A parameter, or a part of one.
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'s> {
+    node: &'s Node,
+}
+
+/// What stands under a name.
+#[derive(Debug, Clone, Copy)]
+pub enum Child<'s> {
+    /// A declared field, or the value of a map.
+    Known(Field<'s>),
+    /// The schema does not say.
+    Any,
+    /// The schema has no such field; the nearest that it has.
+    Unknown(Option<&'s str>),
+}
+
+impl<'s> Field<'s> {
+    pub(super) fn new(node: &'s Node) -> Self {
+        Self { node }
+    }
+
+    /// Returns the type's name in JSON Schema; nothing where any type is allowed.
+    #[must_use]
+    pub fn kind(self) -> Option<&'static str> {
+        self.node.kind.map(super::node::Type::name).filter(|_| !self.node.is_int_or_string)
+    }
+
+    /// Returns the names of the declared fields, as they are written.
+    pub fn names(self) -> impl Iterator<Item = &'s str> {
+        self.node.properties.names()
+    }
+
+    /// Returns whether a value may be null.
+    #[must_use]
+    pub fn is_nullable(self) -> bool {
+        self.node.is_nullable
+    }
+
+    /// Returns whether the field `name` is there once defaults are filled in.
+    #[must_use]
+    pub fn has_always(self, name: &str) -> bool {
+        let is_required = self.node.required.iter().any(|known| known == name);
+        is_required || self.node.properties.get(name).is_some_and(|field| field.default.is_some())
+    }
+
+    /// Returns the default.
+    #[must_use]
+    pub fn default(self) -> Option<&'s Value> {
+        self.node.default.as_ref()
+    }
+
+    /// Returns the values that are allowed; empty for any.
+    #[must_use]
+    pub fn choices(self) -> &'s [Value] {
+        &self.node.choices
+    }
+
+    /// Returns what its author says about it.
+    #[must_use]
+    pub fn description(self) -> Option<&'s str> {
+        self.node.note("description").and_then(Value::as_str)
+    }
+
+    /// Returns what each item of a list is.
+    #[must_use]
+    pub fn items(self) -> Option<Field<'s>> {
+        self.node.items.as_deref().map(Self::new)
+    }
+
+    /// Returns what each value of a map with free keys is.
+    #[must_use]
+    pub fn values(self) -> Option<Field<'s>> {
+        match &self.node.additional {
+            Additional::Each(node) => Some(Self::new(node)),
+            _ => None,
+        }
+    }
+
+    /// Returns what stands under `name`.
+    #[must_use]
+    pub fn child(self, name: &str) -> Child<'s> {
+        if let Some(node) = self.node.properties.get(name) {
+            return Child::Known(Self::new(node));
+        }
+        match &self.node.additional {
+            Additional::Each(node) => Child::Known(Self::new(node)),
+            Additional::Any => Child::Any,
+            Additional::Open if self.node.is_vague() => Child::Any,
+            _ => Child::Unknown(nearest(name, self.node.properties.names())),
+        }
+    }
+}

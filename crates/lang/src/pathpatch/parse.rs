@@ -1,0 +1,267 @@
+//! From text to segments.
+//!
+//! A path is split at `/` outside of quotes. A piece is a chain of names and brackets, so that `x[0]` and `x/[0]` are
+//! the same. Empty pieces are left out, so that `/a//b` and `/a/b/` are `/a/b`; an empty key is written `['']`.
+
+use kubewright_value::{Position, Text};
+
+use super::scan::{Piece, Scanner};
+use super::{Path, PathError, Segment, Written};
+
+const BRACKETS: &str =
+    "in brackets stands an index, `*`, `-`, a filter such as `?(@.name=='app')`, or a key in quotes";
+const FILTER: &str =
+    "a filter is written `[?(@.field=='text')]`, where the field may be a path such as `a.b`";
+
+pub(super) fn path(pieces: &[Piece<'_>]) -> Result<Path, PathError> {
+    let mut parser = Parser { scanner: Scanner::new(pieces), segments: Vec::new() };
+    parser.pieces()?;
+    let Parser { scanner, segments } = parser;
+    Ok(Path { text: scanner.text.into_boxed_str(), segments })
+}
+
+struct Parser {
+    scanner: Scanner,
+    segments: Vec<Written>,
+}
+
+impl Parser {
+    fn pieces(&mut self) -> Result<(), PathError> {
+        let mut is_start = true;
+        loop {
+            let here = self.scanner.at;
+            let is_empty =
+                self.scanner.is_at_end() || ["/", "["].iter().any(|end| self.scanner.is_word(here, end));
+            if is_start && is_empty && self.scanner.is_empty_data(here) {
+                return Err(self.error(
+                    here,
+                    here,
+                    "the text that is put in here is empty",
+                    "a segment needs a name",
+                ));
+            }
+            if self.scanner.is_at_end() {
+                break;
+            }
+            is_start = self.scanner.take("/");
+            if !is_start {
+                self.piece()?;
+            }
+        }
+        if self.segments.is_empty() {
+            let message = "the path is empty, which is the whole document";
+            return Err(self.error(
+                0,
+                self.scanner.text.len(),
+                message,
+                "name a part of it, such as `/metadata/labels/app`",
+            ));
+        }
+        let inner = self.segments.iter().rev().skip(1);
+        if let Some(append) = inner.rev().find(|written| written.segment == Segment::Append) {
+            let help = "the item that is appended is given whole as the value; a key `-` is written `['-']`";
+            return Err(self.error(
+                append.start,
+                append.end,
+                "`-` can only stand at the end of a path",
+                help,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads one name or bracket, which ends before the next `/` or `[`.
+    fn piece(&mut self) -> Result<(), PathError> {
+        let start = self.scanner.at;
+        if self.scanner.take("[") {
+            let segment = self.bracket(start)?;
+            self.push(segment, start);
+            return Ok(());
+        }
+        let end = self.scanner.find(&['/', '[']);
+        self.scanner.at = end;
+        let name = self.scanner.decode(start, end);
+        let segment = match name.parse::<i64>() {
+            _ if name == "-" && self.scanner.is_untouched(start, end) => Segment::Append,
+            Ok(number) => Segment::Number(Text::from(name), usize::try_from(number).ok()),
+            Err(_) => Segment::Key(Text::from(name)),
+        };
+        self.push(segment, start);
+        Ok(())
+    }
+
+    fn push(&mut self, segment: Segment, start: usize) {
+        self.segments.push(Written { segment, start, end: self.scanner.at });
+    }
+
+    /// Reads what stands in brackets, and the closing one; `start` is where the opening one is.
+    fn bracket(&mut self, start: usize) -> Result<Segment, PathError> {
+        for quote in ["'", "\""] {
+            if self.scanner.take(quote) {
+                return self.quoted_key(start, quote);
+            }
+        }
+        if self.scanner.take("?(") {
+            return self.filter(start);
+        }
+        let inner = self.scanner.at;
+        let end = self.scanner.find(&[']']);
+        self.scanner.at = end;
+        if !self.scanner.take("]") {
+            return Err(self.unclosed(start));
+        }
+        let content = self.scanner.decode(inner, end);
+        match content.parse::<i64>() {
+            _ if self.scanner.is_word(start, "[*]") => Ok(Segment::Every),
+            _ if self.scanner.is_word(start, "[-]") => Ok(Segment::Append),
+            _ if self.scanner.is_expression(inner, end) => Ok(Segment::Number(Text::from(content), None)),
+            Ok(number) => usize::try_from(number).map(Segment::Index).map_err(|_| {
+                let help = "the last item is reached by a filter; `-` appends";
+                self.error(inner, end, &format!("index `{content}` is below zero"), help)
+            }),
+            Err(_) => Err(self.error(inner, end, &format!("`{content}` is no index"), BRACKETS)),
+        }
+    }
+
+    /// Reads the rest of `['key']`.
+    fn quoted_key(&mut self, start: usize, quote: &str) -> Result<Segment, PathError> {
+        let inner = self.scanner.at;
+        let closing = format!("{quote}]");
+        let end = (inner..self.scanner.text.len()).find(|at| self.scanner.is_word(*at, &closing));
+        let Some(end) = end else { return Err(self.unclosed(start)) };
+        self.scanner.at = end + closing.len();
+        Ok(Segment::Key(Text::from(self.scanner.decode(inner, end))))
+    }
+
+    /// Reads the rest of `[?(@.field=='value')]`.
+    fn filter(&mut self, start: usize) -> Result<Segment, PathError> {
+        self.scanner.skip_spaces();
+        if !self.scanner.take("@.") {
+            return Err(self.not_understood(start, "the filter does not start with `@.` and a field"));
+        }
+        let field = self.field(start)?;
+        self.scanner.skip_spaces();
+        if !self.scanner.take("==") {
+            return Err(self.not_an_equality(start));
+        }
+        self.scanner.skip_spaces();
+        let quotes = if self.scanner.take("'") {
+            ["'", "\""]
+        } else if self.scanner.take("\"") {
+            ["\"", "'"]
+        } else {
+            return Err(
+                self.not_understood(start, "the text that the field is compared with is not in quotes")
+            );
+        };
+        let inner = self.scanner.at;
+        let (end, after) = self.end_of_value(start, quotes)?;
+        self.scanner.at = after;
+        Ok(Segment::Filter { field, value: Text::from(self.scanner.decode(inner, end)) })
+    }
+
+    /// Reads the names of a field, between dots.
+    fn field(&mut self, start: usize) -> Result<Vec<Text>, PathError> {
+        let mut field = Vec::new();
+        let mut name = String::new();
+        loop {
+            let is_data = self.scanner.is_data(self.scanner.at);
+            match self.scanner.peek() {
+                Some('.') if !is_data => field.push(std::mem::take(&mut name)),
+                Some(letter) if is_data || letter.is_ascii_alphanumeric() || "_-".contains(letter) => {
+                    name.push(letter);
+                }
+                _ => break,
+            }
+            self.scanner.skip();
+        }
+        field.push(name);
+        if field.iter().any(String::is_empty) {
+            return Err(self.not_understood(start, "the filter has a field without a name"));
+        }
+        Ok(field.into_iter().map(Text::from).collect())
+    }
+
+    /// Returns where the quote stands that closes the value, which may be of the other sort, and where the filter ends.
+    /// The same sort of quote before it must be an apostrophe, with a letter after it.
+    fn end_of_value(&self, start: usize, quotes: [&str; 2]) -> Result<(usize, usize), PathError> {
+        let [quote, other] = quotes;
+        for at in self.scanner.at..self.scanner.text.len() {
+            let is_same = self.scanner.is_word(at, quote);
+            if !is_same && !self.scanner.is_word(at, other) {
+                continue;
+            }
+            let rest = self.scanner.rest(at + 1);
+            let trimmed = rest.trim_start();
+            let parenthesis = self.scanner.text.len() - trimmed.len();
+            if (at + 1..parenthesis + 2).all(|at| !self.scanner.is_data(at)) && trimmed.starts_with(")]") {
+                return Ok((at, parenthesis + 2));
+            }
+            if is_same && !rest.starts_with(char::is_alphanumeric) {
+                return Err(self.more_than_one(start, trimmed));
+            }
+        }
+        Err(self.unclosed(start))
+    }
+
+    fn more_than_one(&self, start: usize, rest: &str) -> PathError {
+        match ["&&", "||"].into_iter().find(|operator| rest.starts_with(operator)) {
+            Some(operator) => {
+                let message =
+                    format!("the filter has more than one condition: `{operator}` is not supported");
+                self.not_understood(start, &message)
+            }
+            None => self.not_understood(start, "the filter does not end with `)]` after its text"),
+        }
+    }
+
+    fn not_an_equality(&self, start: usize) -> PathError {
+        const OTHERS: [&str; 7] = ["!=", "=~", "<=", ">=", "<", ">", "="];
+        let here = OTHERS.into_iter().find(|operator| self.scanner.is_word(self.scanner.at, operator));
+        let word: String = self
+            .scanner
+            .rest(self.scanner.at)
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric())
+            .take(20)
+            .collect();
+        let here = here.or(Some(word.as_str()).filter(|word| !word.is_empty()));
+        let message = match (here, self.scanner.peek()) {
+            (Some(operator), _) => {
+                format!("the filter has the operator `{operator}`: only `==` is supported")
+            }
+            (None, Some(')')) => {
+                "the filter asks only whether a field is there, which is not supported".to_owned()
+            }
+            (None, Some('[')) => "the filter has a field with an index, which is not supported".to_owned(),
+            (None, Some(other)) => format!("`{other}` cannot stand in the field of a filter"),
+            (None, None) => return self.unclosed(start),
+        };
+        self.not_understood(start, &message)
+    }
+
+    /// About the filter that starts at `start`, up to its bracket or to the end of the path.
+    fn not_understood(&self, start: usize, message: &str) -> PathError {
+        let end = self.scanner.find(&[']']);
+        self.error(start, end.saturating_add(1).min(self.scanner.text.len()), message, FILTER)
+    }
+
+    fn unclosed(&self, start: usize) -> PathError {
+        self.error(start, start + 1, "`[` is not closed", BRACKETS)
+    }
+
+    fn error(&self, start: usize, end: usize, message: &str, help: &str) -> PathError {
+        PathError {
+            message: message.to_owned(),
+            help: Some(help.to_owned()),
+            position: Position::of(&self.scanner.text, start),
+            length: length(&self.scanner.text, start, end),
+        }
+    }
+}
+
+/// Returns how many characters stand between two places; at least 1.
+pub(super) fn length(text: &str, start: usize, end: usize) -> u32 {
+    let characters = text.get(start..end).unwrap_or_default().chars().count();
+    u32::try_from(characters).unwrap_or(u32::MAX).max(1)
+}

@@ -1,0 +1,118 @@
+//! Expressions in texts are found where CEL itself sees their ends, and rendered within their cost.
+
+use kubewright_dialects::traits::functions;
+use kubewright_lang::cel::{Bindings, Cost, Program};
+use kubewright_lang::interpolate::{Rendered, Template, TextTemplate, expressions};
+use kubewright_value::{Value, json};
+
+use super::Target;
+
+pub(crate) const TARGET: Target = Target {
+    name: "interpolate",
+    run,
+    seeds: &[
+        "${parameters.i}",
+        " ${parameters.m} \n",
+        "a-${parameters.s}-${parameters.i + 1}-${parameters.n}",
+        r#"{"${parameters.s}": "${oc_omit()}", "x-${parameters.i}": ["${parameters.l}", {"b": "x${parameters.m}"}]}"#,
+        "${parameters.l.map(x, x == 1 ? oc_omit() : {'a': x, ?'b': parameters.?zz})}",
+        r"${r'\'}${'''it's }'''}${x // }
+}",
+        "${oc_merge({'a': 1}, parameters.m, {'a': oc_omit()})}${oc_generate_name('a.b', parameters.s)}",
+        "${parameters.l.transformMap(i, v, v)}${[[1], [2]].flatten()}${math.ceil(parameters.f * 2)}",
+        "${b'}'}${\"\\\"}\"}${`a`}$${${'${'}",
+        r#"["${timestamp('2024-01-01T00:00:00Z')}", "${duration('1h')}", "${type(1)}", "${1u}"]"#,
+    ],
+    words: &[
+        "${",
+        "}",
+        "{",
+        "'",
+        "\"",
+        "'''",
+        "\"\"\"",
+        "\\",
+        "r'",
+        "b'",
+        "br\"",
+        "//",
+        "\n",
+        "`",
+        "$",
+        "0x",
+        "oc_omit()",
+        "oc_merge(",
+        "oc_generate_name(",
+        "oc_dns_label(",
+        "parameters",
+        ".l",
+        ".m",
+        ".map(x, ",
+        "optional.of(",
+        "orValue(",
+        "[",
+        "]",
+        ")",
+        ",",
+        ":",
+        "?",
+        "1.5",
+        "null",
+        "é",
+    ],
+};
+
+fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    found(text);
+    let environment = functions::environment().variable("parameters").variable("x");
+    if Program::compile(text, &environment).is_ok() {
+        let whole = format!("${{{text}\n}}");
+        let found = expressions(&whole).unwrap_or_default();
+        let is_whole = matches!(&found[..], [one] if one.whole == (0..whole.len()));
+        assert!(is_whole, "an expression ends where it ends for CEL");
+    }
+    rendered(&Value::from(text), &environment);
+    if let Ok(value) = json::parse(text) {
+        rendered(&value, &environment);
+    }
+    let (template, problems) = TextTemplate::compile(text, &environment);
+    assert!(problems.is_empty() || template.plain().is_none());
+}
+
+fn found(text: &str) {
+    let Ok(found) = expressions(text) else { return };
+    let mut end = 0;
+    for one in found {
+        assert!(one.whole.start >= end, "expressions are in order");
+        end = one.whole.end;
+        let whole = text.get(one.whole).unwrap_or_default();
+        let inner = text.get(one.inner).unwrap_or_default();
+        assert_eq!(whole, format!("${{{inner}}}"));
+    }
+}
+
+fn rendered(value: &Value, environment: &kubewright_lang::cel::Environment) {
+    let parameters = json::parse(
+        r#"{"i":3,"f":1.5,"n":null,"s":"str","l":[1,"a",{"b":null}],"m":{"k":"v","z":1},"big":18446744073709551615}"#,
+    )
+    .unwrap_or_default();
+    let list = json::parse("[3, 1, 2]").unwrap_or_default();
+    let (template, problems) = Template::compile(value, environment);
+    let render = || {
+        let bindings = Bindings::new().with("parameters", &parameters).with("x", &list);
+        template.render(&bindings, &mut Cost::new(100_000))
+    };
+    let first = render();
+    assert_eq!(first, render(), "rendered twice");
+    if let Some(constant) = template.constant() {
+        assert_eq!(first, Ok(Rendered::Value(constant.clone())), "what has no expression is itself");
+        assert_eq!(constant, value);
+    }
+    if let Err(error) = &first {
+        assert!(value.follow(&error.path).is_some(), "an error is about a part of the template");
+    }
+    for problem in problems {
+        assert!(value.follow(&problem.path).is_some() && problem.length > 0);
+    }
+}
