@@ -232,6 +232,11 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "remove /spec/containers[?(@.nmae=='app')]",
         "[?(@.nmae=='app')]: `[?(@.nmae=='app')]` does not match any of the 2 items of `/spec/containers` | no item has the field `nmae`",
     );
+    check_says(
+        r#"{"r":[{"l":[{"n":"a"}]},{"l":[]},{"l":[]}]}"#,
+        "remove /r[*]/l[?(@.n=='c')]",
+        "[?(@.n=='c')]: `[?(@.n=='c')]` does not match the only item of `/r/0/l`, nor in 2 other lists | `n` is `a`",
+    );
     says("add /spec/none[*]/x <- 1", "[*]: `[*]` chooses nothing: `/spec/none` is an empty list | ");
     says("add /spec/hosts[*]/x <- 1", "[*]: `[*]` needs a list, and `/spec/hosts` is missing | ");
     says(
