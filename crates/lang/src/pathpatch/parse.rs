@@ -40,10 +40,7 @@ impl Parser {
             if is_end {
                 return self.check();
             }
-            is_start = self.scanner.take("/");
-            if !is_start {
-                self.piece()?;
-            }
+            is_start = self.scanner.take("/") || self.piece()?;
         }
     }
 
@@ -62,13 +59,13 @@ impl Parser {
         Err(self.error(append.start, append.end, message, help))
     }
 
-    /// Reads one name or bracket, which ends before the next `/` or `[`.
-    fn piece(&mut self) -> Result<(), PathError> {
+    /// Reads a name up to the next `/` or `[`, or one bracket; returns whether a name may start right after it.
+    fn piece(&mut self) -> Result<bool, PathError> {
         let start = self.scanner.at;
         if self.scanner.take("[") {
             let segment = self.bracket(start)?;
             self.push(segment, start);
-            return Ok(());
+            return Ok(true);
         }
         let end = self.scanner.find(&['/', '[']);
         self.scanner.at = end;
@@ -79,7 +76,7 @@ impl Parser {
             Err(_) => Segment::Key(Text::from(name)),
         };
         self.push(segment, start);
-        Ok(())
+        Ok(false)
     }
 
     fn push(&mut self, segment: Segment, start: usize) {

@@ -188,7 +188,8 @@ fn a_path_of_expressions_is_checked_and_tells_where_each_segment_is_written() {
 
 #[test]
 fn a_segment_of_nothing_but_empty_text_is_refused() {
-    for path in ["/data/«»", "/data/«»/x", "«»/x", "/«»«»", "/l/«»[0]"] {
+    for path in ["/data/«»", "/data/«»/x", "«»/x", "/«»«»", "/l/«»[0]", "/l[0]«»[1]", "/l[0]«»"]
+    {
         assert_eq!(with_text(path), Err("the text that is put in here is empty".to_owned()), "{path}");
     }
     assert_eq!(with_text("/l[«*»]"), Err("`*` is no index".to_owned()));
