@@ -21,15 +21,23 @@ pub(super) struct Missed {
     pub(super) segment: usize,
     /// Where the list is.
     pub(super) list: Vec<Step>,
+    /// How many more such lists there are.
+    pub(super) others: usize,
 }
 
 impl Missed {
-    /// Returns the failure, if all of `document` has no other list in which an item is chosen.
+    /// Returns the failure, if no item is chosen in any list of `document`.
     pub(super) fn into_error(self, path: &Path, document: &Value) -> PatchError {
         let items = document.follow(&self.list).and_then(Value::as_array).unwrap_or_default();
         let place = place(&self.list);
         let written = written(path, self.segment);
-        let error = |message| error(path, self.segment, PatchErrorKind::NoMatch, message);
+        let others = match self.others {
+            0 => String::new(),
+            1 => ", nor in 1 other list".to_owned(),
+            others => format!(", nor in {others} other lists"),
+        };
+        let error =
+            |message| error(path, self.segment, PatchErrorKind::NoMatch, format!("{message}{others}"));
         match segment(path, self.segment) {
             _ if items.is_empty() => error(format!("`{written}` chooses nothing: {place} is an empty list")),
             Some(Segment::Filter { field, value }) => {

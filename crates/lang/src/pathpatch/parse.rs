@@ -26,57 +26,46 @@ struct Parser {
 }
 
 impl Parser {
+    /// Reads the pieces between `/`, of which empty ones are left out, unless they are empty by what was put in.
     fn pieces(&mut self) -> Result<(), PathError> {
         let mut is_start = true;
         loop {
             let here = self.scanner.at;
-            let is_empty =
-                self.scanner.is_at_end() || ["/", "["].iter().any(|end| self.scanner.is_word(here, end));
+            let is_end = self.scanner.is_at_end();
+            let is_empty = is_end || self.scanner.is_word(here, "/") || self.scanner.is_word(here, "[");
             if is_start && is_empty && self.scanner.is_empty_data(here) {
-                return Err(self.error(
-                    here,
-                    here,
-                    "the text that is put in here is empty",
-                    "a segment needs a name",
-                ));
+                let message = "the text that is put in here is empty";
+                return Err(self.error(here, here, message, "a segment needs a name"));
             }
-            if self.scanner.is_at_end() {
-                break;
+            if is_end {
+                return self.check();
             }
-            is_start = self.scanner.take("/");
-            if !is_start {
-                self.piece()?;
-            }
+            is_start = self.scanner.take("/") || self.piece()?;
         }
-        if self.segments.is_empty() {
-            let message = "the path is empty, which is the whole document";
-            return Err(self.error(
-                0,
-                self.scanner.text.len(),
-                message,
-                "name a part of it, such as `/metadata/labels/app`",
-            ));
-        }
-        let inner = self.segments.iter().rev().skip(1);
-        if let Some(append) = inner.rev().find(|written| written.segment == Segment::Append) {
-            let help = "the item that is appended is given whole as the value; a key `-` is written `['-']`";
-            return Err(self.error(
-                append.start,
-                append.end,
-                "`-` can only stand at the end of a path",
-                help,
-            ));
-        }
-        Ok(())
     }
 
-    /// Reads one name or bracket, which ends before the next `/` or `[`.
-    fn piece(&mut self) -> Result<(), PathError> {
+    /// Finds out whether the segments together are a path.
+    fn check(&self) -> Result<(), PathError> {
+        let Some((_, inner)) = self.segments.split_last() else {
+            let message = "the path is empty, which is the whole document";
+            let help = "name a part of it, such as `/metadata/labels/app`";
+            return Err(self.error(0, self.scanner.text.len(), message, help));
+        };
+        let Some(append) = inner.iter().find(|written| written.segment == Segment::Append) else {
+            return Ok(());
+        };
+        let message = "`-` can only stand at the end of a path";
+        let help = "the item that is appended is given whole as the value; a key `-` is written `['-']`";
+        Err(self.error(append.start, append.end, message, help))
+    }
+
+    /// Reads a name up to the next `/` or `[`, or one bracket; returns whether a name may start right after it.
+    fn piece(&mut self) -> Result<bool, PathError> {
         let start = self.scanner.at;
         if self.scanner.take("[") {
             let segment = self.bracket(start)?;
             self.push(segment, start);
-            return Ok(());
+            return Ok(true);
         }
         let end = self.scanner.find(&['/', '[']);
         self.scanner.at = end;
@@ -87,7 +76,7 @@ impl Parser {
             Err(_) => Segment::Key(Text::from(name)),
         };
         self.push(segment, start);
-        Ok(())
+        Ok(false)
     }
 
     fn push(&mut self, segment: Segment, start: usize) {
@@ -218,14 +207,9 @@ impl Parser {
     fn not_an_equality(&self, start: usize) -> PathError {
         const OTHERS: [&str; 7] = ["!=", "=~", "<=", ">=", "<", ">", "="];
         let here = OTHERS.into_iter().find(|operator| self.scanner.is_word(self.scanner.at, operator));
-        let word: String = self
-            .scanner
-            .rest(self.scanner.at)
-            .chars()
-            .take_while(|letter| letter.is_alphanumeric())
-            .take(20)
-            .collect();
-        let here = here.or(Some(word.as_str()).filter(|word| !word.is_empty()));
+        let rest = self.scanner.rest(self.scanner.at);
+        let word = rest.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+        let here = here.or(Some(word).filter(|word| !word.is_empty()));
         let message = match (here, self.scanner.peek()) {
             (Some(operator), _) => {
                 format!("the filter has the operator `{operator}`: only `==` is supported")

@@ -179,10 +179,13 @@ impl Walk<'_> {
         followed
     }
 
-    /// Notes the first list in which nothing is chosen.
+    /// Notes the first list in which nothing is chosen, and counts the others.
     fn miss(&mut self, number: usize) {
-        if self.found.missed.is_none() {
-            self.found.missed = Some(Missed { segment: number, list: self.steps.clone() });
+        match &mut self.found.missed {
+            Some(missed) => missed.others += 1,
+            missed @ None => {
+                *missed = Some(Missed { segment: number, list: self.steps.clone(), others: 0 });
+            }
         }
     }
 

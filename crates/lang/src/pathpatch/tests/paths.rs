@@ -188,7 +188,8 @@ fn a_path_of_expressions_is_checked_and_tells_where_each_segment_is_written() {
 
 #[test]
 fn a_segment_of_nothing_but_empty_text_is_refused() {
-    for path in ["/data/«»", "/data/«»/x", "«»/x", "/«»«»", "/l/«»[0]"] {
+    for path in ["/data/«»", "/data/«»/x", "«»/x", "/«»«»", "/l/«»[0]", "/l[0]«»[1]", "/l[0]«»"]
+    {
         assert_eq!(with_text(path), Err("the text that is put in here is empty".to_owned()), "{path}");
     }
     assert_eq!(with_text("/l[«*»]"), Err("`*` is no index".to_owned()));
@@ -231,6 +232,11 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
     says(
         "remove /spec/containers[?(@.nmae=='app')]",
         "[?(@.nmae=='app')]: `[?(@.nmae=='app')]` does not match any of the 2 items of `/spec/containers` | no item has the field `nmae`",
+    );
+    check_says(
+        r#"{"r":[{"l":[{"n":"a"}]},{"l":[]},{"l":[]}]}"#,
+        "remove /r[*]/l[?(@.n=='c')]",
+        "[?(@.n=='c')]: `[?(@.n=='c')]` does not match the only item of `/r/0/l`, nor in 2 other lists | `n` is `a`",
     );
     says("add /spec/none[*]/x <- 1", "[*]: `[*]` chooses nothing: `/spec/none` is an empty list | ");
     says("add /spec/hosts[*]/x <- 1", "[*]: `[*]` needs a list, and `/spec/hosts` is missing | ");
