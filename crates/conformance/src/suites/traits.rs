@@ -4,6 +4,7 @@
 
 mod admission;
 mod patches;
+mod processing;
 pub(super) mod published;
 mod schema;
 mod template;
@@ -62,6 +63,11 @@ fn function(suite: &str, name: &str) -> Option<Function> {
         "ValidateTraitSpec" => Check(admission::trait_spec),
         "ValidateWorkloadResources" => Check(admission::workload_resources),
         "ValidateAllowedTraits" | "ValidateTraitInstanceNameUniqueness" => Check(admission::component_traits),
+        "ProcessTraits" => Check(|case| processing::stages(case, &["creates", "patches", "removes"])),
+        "ApplyTraitCreates" => Check(|case| processing::stages(case, &["creates"])),
+        "ApplyTraitPatches" => Check(|case| processing::stages(case, &["patches"])),
+        "ApplyTraitRemoves" => Check(|case| processing::stages(case, &["removes"])),
+        "FindTargetResources" => Check(processing::targets),
         _ if !TEMPLATES.contains(&suite) => return None,
         "FindCELExpressions" => Call(template::find),
         "Engine.Render" => Call(template::render),

@@ -27,4 +27,14 @@ codes! {
     TRAIT_MAKES_WORKLOAD "KW-T027" Warning "a trait creates or removes a workload";
     FIXED_NAMESPACE "KW-T028" Warning "a template sets a namespace of its own";
     UNDECLARED_PARAMETER "KW-T029" Warning "an expression reads a parameter that is not declared";
+    CANNOT_PATCH "KW-T030" Error "an operation cannot be done";
+    EXPRESSION_FAILS "KW-T031" Error "an expression fails";
+    LIMIT "KW-T032" Error "rendering takes too much";
+    VALIDATION_FAILS "KW-T033" Error "a rule of a trait or component type does not hold";
+    HITS_NOTHING "KW-T034" Warning "a patch hits nothing";
+    OVERLAP "KW-T035" Warning "two traits write one field";
+    BAD_PARAMETER "KW-T036" Error "a parameter does not fit its schema";
+    NO_MANIFEST "KW-T037" Error "what a template makes is no manifest";
+    TWICE "KW-T038" Warning "a manifest is there twice";
+    UNKNOWN_PARAMETER "KW-T039" Warning "a parameter that the schema does not have";
 }

@@ -135,9 +135,11 @@ pub(crate) struct Loop {
 
 /// Where a resource goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Plane {
+pub enum Plane {
+    /// With the workload.
     #[default]
     Data,
+    /// With what watches it.
     Observability,
 }
 
