@@ -15,8 +15,8 @@ pub use manifest::{Manifest, Origin, Plane, Writer};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
 pub use variables::Context;
 
-use kubewright_engine::{Code, Diagnostic};
-use kubewright_value::Document;
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};
+use kubewright_value::{Document, Value};
 
 use source::Resource;
 
@@ -44,8 +44,28 @@ pub fn check_traits(component_type: &Document, component: &Document) -> Vec<Diag
     admission::check_traits(component_type, component)
 }
 
-/// Returns the codes of every mistake here.
-#[must_use]
-pub fn codes() -> &'static [&'static Code] {
-    diagnostics::CODES
+/// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
+pub struct Traits;
+
+impl Dialect for Traits {
+    fn name(&self) -> &'static str {
+        "trait"
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        is_known(document)
+    }
+
+    fn is_meant(&self, document: &Document) -> bool {
+        let kind = document.value.get("kind").and_then(Value::as_str);
+        matches!(kind, Some("Trait" | "ClusterTrait")) && document.value.get("spec").is_some()
+    }
+
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+        Compiled { diagnostics: check(document), without_parameters: 1, ..Compiled::default() }
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        diagnostics::CODES
+    }
 }

@@ -64,7 +64,14 @@ impl Diagnostic {
     /// Returns a diagnostic without label and help.
     #[must_use]
     pub fn new(code: &'static Code, message: impl Into<String>, location: Location) -> Self {
-        Self { code, message: message.into(), location, label: String::new(), help: String::new(), is_raised: false }
+        Self {
+            code,
+            message: message.into(),
+            location,
+            label: String::new(),
+            help: String::new(),
+            is_raised: false,
+        }
     }
 
     /// Returns this diagnostic with the remedy `help`.

@@ -19,7 +19,8 @@ use super::source::{self, Operation};
 use crate::fields::Placed;
 use check::{Checker, Wanted};
 use program::{
-    Assertion, ComponentType, Each, Given, Operate, Patch, PathProgram, Removal, Rule, Target, Template, Trait,
+    Assertion, ComponentType, Each, Given, Operate, Patch, PathProgram, Removal, Rule, Target, Template,
+    Trait,
 };
 use scope::Scope;
 
@@ -50,9 +51,8 @@ pub(crate) fn compile_type(
     let before = compiler.rules(&scope, &found.before);
     let after = compiler.assertions(&scope, &found.after);
     let resources = compiler.templates(&scope, &found.resources);
-    let mut given = |value: &Option<Placed<Value>>| {
-        value.as_ref().map(|value| compiler.checker.structure(&scope, value))
-    };
+    let mut given =
+        |value: &Option<Placed<Value>>| value.as_ref().map(|value| compiler.checker.structure(&scope, value));
     let traits = found.traits.iter().map(|used| Given {
         parameters: given(&used.parameters),
         environment_configs: given(&used.environment_configs),

@@ -7,12 +7,12 @@ use kubewright_engine::{Diagnostic, Severity, TraceNode, Verdict};
 use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
+use super::diagnostics as code;
 use super::evaluate::{Evaluator, Run, Said};
 use super::manifest::{Manifest, Origin, Writer, identity};
 use super::schema::{Schema, Sections};
 use super::source::{self, Resource};
 use super::variables::Context;
-use super::diagnostics as code;
 
 /// A compiled Trait or ClusterTrait. Cloning it is cheap.
 #[derive(Debug, Clone)]
@@ -348,7 +348,11 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
         let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
         if let (Some(field), Some((made, writer))) = (lacks, made) {
             let message = format!("what {} makes has no `{field}`", made.described());
-            diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, made.location(writer.part).clone()));
+            diagnostics.push(Diagnostic::new(
+                &code::NO_MANIFEST,
+                message,
+                made.location(writer.part).clone(),
+            ));
         } else if let Some(earlier) = known.insert(identity, manifest)
             && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
         {

@@ -25,13 +25,17 @@ pub(super) fn targets(case: &Value) -> Result<(), String> {
     let input = case.get("input").unwrap_or(&Value::Null);
     // The recording writes what is not set as an empty text. A plane is always set before targets are looked for.
     let set = |key: &&str| !text(input.get("target").unwrap_or(&Value::Null), key).is_empty();
-    let field = |key: &str| input.get("target").and_then(|target| target.get(key)).cloned().unwrap_or_default();
-    let target: Map = ["kind", "group", "version"].into_iter().filter(set).map(|key| (key.into(), field(key))).collect();
+    let field =
+        |key: &str| input.get("target").and_then(|target| target.get(key)).cloned().unwrap_or_default();
+    let target: Map =
+        ["kind", "group", "version"].into_iter().filter(set).map(|key| (key.into(), field(key))).collect();
     let planes = match text(input.get("target").unwrap_or(&Value::Null), "targetPlane") {
         "" => vec!["dataplane", "observabilityplane"],
         plane => vec![plane],
     };
-    let removal = |plane| Map::from([("target", Value::object(target.clone())), ("targetPlane", Value::from(plane))]).into();
+    let removal = |plane| {
+        Map::from([("target", Value::object(target.clone())), ("targetPlane", Value::from(plane))]).into()
+    };
     let spec = Map::from([("removes", Value::array(planes.into_iter().map(removal).collect()))]);
     let kept = apply(input, spec, Map::from([("name", "t".into())]).into())?;
     let kept = list(&kept, "resources");
@@ -50,7 +54,8 @@ fn apply(input: &Value, spec: Map, metadata: Value) -> Result<Value, String> {
     let empty = Map::new();
     let given = input.get("context").and_then(Value::as_object).unwrap_or(&empty);
     let names: Vec<Text> = given.keys().cloned().collect();
-    let context = given.iter().fold(Context::new(), |context, (name, value)| context.with(name, value.clone()));
+    let context =
+        given.iter().fold(Context::new(), |context, (name, value)| context.with(name, value.clone()));
     let (compiled, diagnostics) = Trait::compile(&document, &names);
     let compiled = compiled.ok_or_else(|| first(&diagnostics).unwrap_or_default())?;
     let manifests = list(input, "resources").iter().enumerate().map(|(number, one)| {
@@ -65,7 +70,8 @@ fn apply(input: &Value, spec: Map, metadata: Value) -> Result<Value, String> {
         return Err(message);
     }
     // What the reader of traits refuses is never run; here only what was lost by it.
-    let lost = diagnostics.iter().filter(|found| ["KW-T004"].contains(&found.code.id)).cloned().collect::<Vec<_>>();
+    let lost =
+        diagnostics.iter().filter(|found| ["KW-T004"].contains(&found.code.id)).cloned().collect::<Vec<_>>();
     if let Some(message) = first(&lost) {
         return Err(message);
     }
@@ -96,8 +102,11 @@ fn planes_set(expected: &Value) -> Value {
             "" => "dataplane",
             plane => plane,
         };
-        Map::from([("resource", resource.get("resource").cloned().unwrap_or_default()), ("targetPlane", plane.into())])
-            .into()
+        Map::from([
+            ("resource", resource.get("resource").cloned().unwrap_or_default()),
+            ("targetPlane", plane.into()),
+        ])
+        .into()
     };
     Map::from([("resources", Value::array(list(expected, "resources").iter().map(set).collect()))]).into()
 }

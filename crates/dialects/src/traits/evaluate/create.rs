@@ -19,10 +19,15 @@ impl Evaluator<'_> {
             let made = self.create(template);
             let document: &Document = self.document;
             self.run.story.close(|| {
-                let name = template.id.as_ref().map_or_else(|| format!("create {}", number + 1), ToString::to_string);
+                let name = template
+                    .id
+                    .as_ref()
+                    .map_or_else(|| format!("create {}", number + 1), ToString::to_string);
                 let (found, verdict) = match &made {
                     Ok(made) if made.is_empty() => ("nothing is made".to_owned(), Verdict::No),
-                    Ok(made) => (made.iter().map(Manifest::label).collect::<Vec<_>>().join(", "), Verdict::Done),
+                    Ok(made) => {
+                        (made.iter().map(Manifest::label).collect::<Vec<_>>().join(", "), Verdict::Done)
+                    }
                     Err(failure) => (failure.message.clone(), Verdict::Error),
                 };
                 let location = Some(document.locate(&template.path));
@@ -86,7 +91,13 @@ impl Evaluator<'_> {
                     Err(failure) => (failure.message.clone(), Verdict::Error),
                 };
                 let location = Some(document.locate(&removal.path));
-                Said { what: format!("remove {}", number + 1), found, wanted: String::new(), verdict, location }
+                Said {
+                    what: format!("remove {}", number + 1),
+                    found,
+                    wanted: String::new(),
+                    verdict,
+                    location,
+                }
             });
             for at in self.keep(found).into_iter().flatten() {
                 if let Some(mark) = dropped.get_mut(at) {

@@ -51,7 +51,13 @@ impl Evaluator<'_> {
                 Ok(()) => (format!("hits {}", counted(hits.kept, "manifest")), Verdict::Done),
             };
             let location = Some(document.locate(&patch.path));
-            Said { what: format!("patch {}", number + 1), found, wanted: described(&patch.target), verdict, location }
+            Said {
+                what: format!("patch {}", number + 1),
+                found,
+                wanted: described(&patch.target),
+                verdict,
+                location,
+            }
         });
         done?;
         if hits.kept == 0 && hits.rounds > 0 {
@@ -168,7 +174,8 @@ impl Evaluator<'_> {
                     .map(|(is_data, text)| if *is_data { Piece::Text(text) } else { Piece::Literal(text) })
                     .collect();
                 Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
-                    let at = if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
+                    let at =
+                        if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
                     self.no_path(place, &error, at)
                 })
             }
@@ -243,8 +250,13 @@ impl Evaluator<'_> {
             _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
         };
         let location = within(self.document, &operate.path.path, position, length);
-        let message =
-            format!("`{} {}` cannot be done to {}: {}", operate.op.name(), path.text(), manifest.label(), error.message);
+        let message = format!(
+            "`{} {}` cannot be done to {}: {}",
+            operate.op.name(),
+            path.text(),
+            manifest.label(),
+            error.message
+        );
         let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         Box::new(Diagnostic::new(code, message, location).help(error.help.clone().unwrap_or_default()))
     }
@@ -257,11 +269,13 @@ impl Evaluator<'_> {
             (reason, help, &target.path)
         } else {
             let Some(condition) = &target.condition else { return };
-            let looks = condition.value.programs().any(|(program, _)| program.names().any(|name| name == "resource"));
+            let looks =
+                condition.value.programs().any(|(program, _)| program.names().any(|name| name == "resource"));
             if !looks {
                 return;
             }
-            let reason = format!("`where` holds for none of {}", counted(hits.candidates, &described(target)));
+            let reason =
+                format!("`where` holds for none of {}", counted(hits.candidates, &described(target)));
             (reason, String::new(), &condition.path)
         };
         let location = self.document.locate_key(path);

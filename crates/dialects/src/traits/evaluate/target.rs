@@ -82,7 +82,8 @@ impl Evaluator<'_> {
 /// Returns whether `manifest` is of the plane, kind, group and version of `target`.
 fn fits(target: &Target, manifest: &Manifest) -> bool {
     let (group, version) = group_and_version(&manifest.object);
-    target.plane == manifest.plane && is_kind(target, &manifest.object)
+    target.plane == manifest.plane
+        && is_kind(target, &manifest.object)
         && target.group.as_deref().is_none_or(|wanted| wanted == group)
         && target.version.as_deref().is_none_or(|wanted| wanted == version)
 }

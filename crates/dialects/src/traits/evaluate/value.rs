@@ -128,7 +128,12 @@ impl<'r> Evaluator<'r> {
             true => self.document.locate_key(&path),
             false => {
                 let length = u32::try_from(error.expression.chars().count()).unwrap_or(1);
-                within(self.document, &path, error.position, if error.position == Position::START { length } else { 1 })
+                within(
+                    self.document,
+                    &path,
+                    error.position,
+                    if error.position == Position::START { length } else { 1 },
+                )
             }
         };
         let code = if error.kind == EvalErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
@@ -157,9 +162,7 @@ impl<'r> Evaluator<'r> {
 /// Returns how to do without what is missing.
 fn help(error: &RenderError) -> &'static str {
     match error.kind {
-        EvalErrorKind::Missing => {
-            "ask with `has(…)` first, or write `.?name.orValue(…)` to do without"
-        }
+        EvalErrorKind::Missing => "ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
         _ => "",
     }
 }
