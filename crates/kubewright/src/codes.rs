@@ -25,6 +25,15 @@ codes! {
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
     TEST_KIND "KW-T004" Error "a file is not a test file";
+    STACK_FIELD "KW-T060" Error "a stack file has a field that means nothing";
+    STACK_MISSING "KW-T061" Error "a stack file lacks a field that it needs";
+    STACK_VALUE "KW-T062" Error "a field of a stack file has a value that does not fit";
+    STACK_KIND "KW-T063" Error "a file is not a stack file";
+    UNKNOWN_TRAIT "KW-T064" Error "a trait is named that no file holds";
+    DUPLICATE_TRAIT "KW-T065" Error "two traits or two instances have one name";
+    BAD_VALUES "KW-T066" Error "given values are no map of names";
+    NOT_IDEMPOTENT "KW-T067" Error "rendering again changes the result";
+    UNKNOWN_NAME "KW-T068" Warning "the component has no name";
 }
 
 /// Returns every code there is, sorted by name.

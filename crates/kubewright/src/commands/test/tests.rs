@@ -112,7 +112,7 @@ fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
 #[test]
 fn paths_are_relative_to_the_folder_of_the_test_file() {
     let check = |folder: &str, path: &str, want: &str| {
-        assert_eq!(super::run::relative(std::path::Path::new(folder), path), want);
+        assert_eq!(crate::load::relative(std::path::Path::new(folder), path), want);
     };
     check("cases/a", "../../rules", "rules");
     check("cases/a", "./rule.yaml", "cases/a/rule.yaml");
