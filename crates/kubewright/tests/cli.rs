@@ -11,6 +11,8 @@ mod admission;
 mod convert;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/render.rs"]
+mod render;
 
 use std::fs;
 use std::io::Write as _;

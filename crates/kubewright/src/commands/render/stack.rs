@@ -45,6 +45,7 @@ pub(super) struct Use {
     pub(super) name: String,
     pub(super) parameters: Document,
     pub(super) environment_configs: Document,
+    /// Where it names its trait.
     pub(super) location: Location,
 }
 
@@ -124,13 +125,15 @@ fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
             String::new()
         }
     };
+    let field = if reader.value("trait").is_some() { "trait" } else { "name" };
+    let named_at: Vec<Step> = reader.path().iter().cloned().chain([field.into()]).collect();
     Use {
         name: reader.text("instanceName").unwrap_or_else(|| of.clone()),
         of,
         kind: reader.word("kind", "kind", KINDS),
         parameters: part(reader, document, "parameters"),
         environment_configs: part(reader, document, "environmentConfigs"),
-        location: reader.location(),
+        location: document.locate(&named_at),
     }
 }
 

@@ -39,11 +39,12 @@ pub(super) fn write(
     if arguments.diff {
         return Ok(differences(base, rendering, &manifests, color.paint_output())?);
     }
-    Ok(match arguments.output {
+    match arguments.output {
         _ if arguments.output_dir.is_some() => {}
-        RenderFormat::Yaml => stream(&manifests)?,
+        RenderFormat::Yaml => stream(&manifests, arguments.plane.is_none())?,
         RenderFormat::Json => document(&manifests)?,
-    })
+    }
+    Ok(())
 }
 
 /// Returns the manifests in the order in which they are written.
@@ -68,14 +69,15 @@ fn order(object: &Value) -> [Text; 4] {
     [kind, version.into(), namespace, name]
 }
 
-fn stream(manifests: &[&Manifest]) -> io::Result<()> {
+/// Writes a stream, which says where the manifests of the observability plane start if it `is_parted`.
+fn stream(manifests: &[&Manifest], is_parted: bool) -> io::Result<()> {
     let mut out = standard_output();
-    let mut is_observability = false;
+    let mut is_told = !is_parted;
     for (number, manifest) in manifests.iter().enumerate() {
         if number > 0 {
             out.write_all(b"---\n")?;
         }
-        if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_observability, true) {
+        if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_told, true) {
             out.write_all(OBSERVABILITY.as_bytes())?;
         }
         out.write_all(yaml_text(&manifest.object).as_bytes())?;
