@@ -134,8 +134,10 @@ fn is_name(text: &str) -> bool {
     text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }
 
+/// Returns whether `object` is what the component runs; the hook of a chart is not.
 fn is_workload(object: &Value) -> bool {
-    object.get("kind").and_then(Value::as_str).is_some_and(|kind| WORKLOADS.contains(&kind))
+    let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
+    !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(|kind| WORKLOADS.contains(&kind))
 }
 
 /// Returns what is there where nobody says anything.
