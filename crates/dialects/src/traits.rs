@@ -1,6 +1,7 @@
 //! Traits: bundles of patches with parameters, and the resources that they are rendered with.
 
 mod admission;
+pub mod context;
 mod diagnostics;
 mod expressions;
 pub mod functions;

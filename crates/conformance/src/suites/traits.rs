@@ -3,6 +3,7 @@
 //! The wording of an error is not compared. Cases of functions that are not run yet do not count.
 
 mod admission;
+mod context;
 mod patches;
 pub(super) mod published;
 mod schema;
@@ -62,6 +63,13 @@ fn function(suite: &str, name: &str) -> Option<Function> {
         "ValidateTraitSpec" => Check(admission::trait_spec),
         "ValidateWorkloadResources" => Check(admission::workload_resources),
         "ValidateAllowedTraits" | "ValidateTraitInstanceNameUniqueness" => Check(admission::component_traits),
+        "BuildDerivedContext" => Call(context::derived),
+        "BuildComponentContext" => Call(context::component),
+        "BuildTraitContext" => Call(context::of_trait),
+        "ExtractWorkloadData" => Call(context::workload),
+        "ExtractConfigurationsFromWorkload" => Call(context::configurations),
+        "MergeWorkloadOverrides" => Call(context::merge),
+        "ResolveEmbeddedTraitBindings" => Call(context::bindings),
         _ if !TEMPLATES.contains(&suite) => return None,
         "FindCELExpressions" => Call(template::find),
         "Engine.Render" => Call(template::render),

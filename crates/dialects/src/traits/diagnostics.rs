@@ -27,4 +27,11 @@ codes! {
     TRAIT_MAKES_WORKLOAD "KW-T027" Warning "a trait creates or removes a workload";
     FIXED_NAMESPACE "KW-T028" Warning "a template sets a namespace of its own";
     UNDECLARED_PARAMETER "KW-T029" Warning "an expression reads a parameter that is not declared";
+    UNFIT_PARAMETERS "KW-T036" Error "parameters do not fit their schema";
+    NOT_FOUND "KW-T050" Error "a resource that is named is not there";
+    UNKNOWN_SECRET "KW-T051" Error "a secret that is named is not there";
+    INCOMPLETE_METADATA "KW-T052" Error "the metadata of a component lack something";
+    NOTHING_DECLARED "KW-T055" Warning "values are given where nothing is declared";
+    UNKNOWN_PARAMETER "KW-T056" Warning "a parameter that the schema does not have";
+    UNREAD_DESCRIPTION "KW-T057" Warning "the description of an endpoint cannot be read";
 }
