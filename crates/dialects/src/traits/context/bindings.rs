@@ -46,7 +46,7 @@ impl Bound {
         variables: &[(&str, &Value)],
     ) -> Result<Value, Box<Diagnostic>> {
         let bindings =
-            variables.iter().fold(Bindings::new(), |bindings, (name, value)| bindings.with(*name, value));
+            variables.iter().fold(Bindings::new(), |bindings, (name, value)| bindings.with(name, value));
         match self.template.render(&bindings, &mut Cost::default()) {
             Ok(Rendered::Value(value)) => Ok(value),
             Ok(Rendered::Omitted) => Ok(Value::object(Map::new())),
