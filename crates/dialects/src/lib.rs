@@ -81,5 +81,6 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(kyverno::Kyverno::new(options)),
         Box::new(admission::Native::new()),
         Box::new(admission::Policies::new(options)),
+        Box::new(traits::Traits),
     ]
 }

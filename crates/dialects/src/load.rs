@@ -29,6 +29,8 @@ pub struct Loaded {
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many parts are no rules until somebody gives them their parameters.
+    pub without_parameters: usize,
     /// The documents that are no rules. A mistake where a file was named as a rule file, and none in a
     /// folder, where rules stand beside what they are about.
     pub unclaimed: Vec<Diagnostic>,
@@ -79,7 +81,6 @@ pub fn codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend([&UNCLAIMED, &DUPLICATE_RULE]);
     codes.extend(crate::cel::diagnostics::CODES);
-    codes.extend(crate::traits::codes());
     codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }
@@ -96,6 +97,7 @@ fn one(dialects: &[Box<dyn Dialect>], document: &Document, companions: &Companio
     let compiled = dialect.compile(document, beside);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
+    loaded.without_parameters += compiled.without_parameters;
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.

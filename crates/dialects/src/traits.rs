@@ -1,15 +1,28 @@
 //! Traits: bundles of patches with parameters, and the resources that they are rendered with.
 
 mod admission;
+mod compile;
 pub mod context;
 mod diagnostics;
-mod expressions;
+mod evaluate;
 pub mod functions;
+mod manifest;
+mod pipeline;
+mod render;
 pub mod schema;
+mod shelf;
 mod source;
+mod variables;
 
-use kubewright_engine::{Code, Diagnostic};
-use kubewright_value::Document;
+pub use manifest::{Manifest, Origin, Plane, Writer};
+pub use pipeline::{ComponentType, Library, Release};
+pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
+pub use variables::Context;
+
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};
+use kubewright_value::{Document, Value};
+
+use source::Resource;
 
 /// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
 #[must_use]
@@ -21,9 +34,11 @@ pub fn is_known(document: &Document) -> bool {
 #[must_use]
 pub fn check(document: &Document) -> Vec<Diagnostic> {
     let (resource, mut diagnostics) = source::read(document);
-    if let Some(resource) = resource {
-        diagnostics.extend(expressions::check(&resource, document));
-    }
+    diagnostics.extend(match &resource {
+        Some(Resource::Trait(found)) => compile::compile_trait(found, document, &[]).1,
+        Some(Resource::ComponentType(found)) => compile::compile_type(found, document, &[]).1,
+        _ => Vec::new(),
+    });
     diagnostics
 }
 
@@ -33,8 +48,28 @@ pub fn check_traits(component_type: &Document, component: &Document) -> Vec<Diag
     admission::check_traits(component_type, component)
 }
 
-/// Returns the codes of every mistake here.
-#[must_use]
-pub fn codes() -> &'static [&'static Code] {
-    diagnostics::CODES
+/// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
+pub struct Traits;
+
+impl Dialect for Traits {
+    fn name(&self) -> &'static str {
+        "trait"
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        is_known(document)
+    }
+
+    fn is_meant(&self, document: &Document) -> bool {
+        let kind = document.value.get("kind").and_then(Value::as_str);
+        matches!(kind, Some("Trait" | "ClusterTrait")) && document.value.get("spec").is_some()
+    }
+
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+        Compiled { diagnostics: check(document), without_parameters: 1, ..Compiled::default() }
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        diagnostics::CODES
+    }
 }

@@ -56,13 +56,22 @@ pub struct Diagnostic {
     pub label: String,
     /// The remedy; may be empty.
     pub help: String,
+    /// Whether it is an error although its sort is a warning, because somebody wants it so.
+    pub is_raised: bool,
 }
 
 impl Diagnostic {
     /// Returns a diagnostic without label and help.
     #[must_use]
     pub fn new(code: &'static Code, message: impl Into<String>, location: Location) -> Self {
-        Self { code, message: message.into(), location, label: String::new(), help: String::new() }
+        Self {
+            code,
+            message: message.into(),
+            location,
+            label: String::new(),
+            help: String::new(),
+            is_raised: false,
+        }
     }
 
     /// Returns this diagnostic with the remedy `help`.
@@ -82,7 +91,7 @@ impl Diagnostic {
     /// Returns how bad it is.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        self.code.severity
+        if self.is_raised { Severity::Error } else { self.code.severity }
     }
 
     /// Returns whether something was left out because of it.

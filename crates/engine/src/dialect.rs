@@ -41,4 +41,6 @@ pub struct Compiled {
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many parts were read that are no rules until somebody gives them their parameters.
+    pub without_parameters: usize,
 }

@@ -28,7 +28,7 @@ const PARAM_WORDS: ParamWords = ParamWords {
 /// Compiles a ValidatingAdmissionPolicy: a rule for each of its bindings, or one that only reports.
 pub(super) fn native(environments: &Environments, document: &Document, beside: &[Document]) -> Compiled {
     let (policy, diagnostics) = source::read_vap(document);
-    let Some(policy) = policy else { return Compiled { rules: Vec::new(), diagnostics } };
+    let Some(policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
     let mut draft =
         Draft { dialect: Native::NAME, document: Arc::new(document.clone()), policy, diagnostics };
     draft.check();
@@ -60,7 +60,7 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
 /// Compiles a ValidatingPolicy, with the rules for controllers that are made of it.
 pub(super) fn policy(environments: &Environments, exceptions: &[Exception], document: &Document) -> Compiled {
     let (read, diagnostics) = source::read_vpol(document);
-    let Some((policy, settings)) = read else { return Compiled { rules: Vec::new(), diagnostics } };
+    let Some((policy, settings)) = read else { return Compiled { diagnostics, ..Compiled::default() } };
     let mut draft =
         Draft { dialect: Policies::NAME, document: Arc::new(document.clone()), policy, diagnostics };
     if settings.mode == Mode::Kubernetes {
@@ -341,7 +341,7 @@ impl Draft {
     fn compiled(self, rules: Vec<Rule>) -> Compiled {
         let mut diagnostics = self.diagnostics;
         diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-        Compiled { rules, diagnostics }
+        Compiled { rules, diagnostics, ..Compiled::default() }
     }
 }
 

@@ -20,7 +20,7 @@ use body::{Parts, PatternPlace};
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
 pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
     let (policy, mut diagnostics) = source::read(document);
-    let Some(mut policy) = policy else { return Compiled { rules: Vec::new(), diagnostics } };
+    let Some(mut policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
     diagnostics.extend(check::check(document, &mut policy));
     diagnostics.extend(autogen::warnings(document, &policy));
     let mut compiler = Compiler {
@@ -33,7 +33,7 @@ pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
     let rules = compiler.rules();
     let mut diagnostics = compiler.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-    Compiled { rules, diagnostics }
+    Compiled { rules, diagnostics, ..Compiled::default() }
 }
 
 struct Compiler<'d> {

@@ -33,7 +33,7 @@ pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
     let rules = rule.into_iter().map(|(rule, program)| rule.with(program)).collect();
-    Compiled { rules, diagnostics }
+    Compiled { rules, diagnostics, ..Compiled::default() }
 }
 
 /// Compiles one criterion that stands alone, for trying it out.

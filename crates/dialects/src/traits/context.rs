@@ -3,7 +3,6 @@
 //! Nothing here is null and no list or map is missing where expressions may count on it; what the original calls empty
 //! (no text, port 0) is absent, so that `has(…)` tells.
 
-mod bindings;
 mod configurations;
 mod dependencies;
 mod derived;
@@ -18,15 +17,15 @@ mod workload;
 
 pub use dependencies::dependencies;
 pub use derived::derived;
-pub use documents::{bound, configurations, endpoint_resources, parameters, planes, workload};
+pub use documents::{configurations, endpoint_resources, parameters, planes, workload};
 pub use metadata::missing_metadata;
 pub use workload::merged;
 
-pub(crate) use bindings::Bound;
 pub(crate) use configurations::{Secrets, Setting, configurations as configurations_of};
+pub(crate) use dependencies::declared_dependencies;
 pub(crate) use endpoints::endpoint_resources as endpoint_resources_of;
 pub(crate) use metadata::{Named, metadata};
-pub(crate) use parameters::{Given, section};
+pub(crate) use parameters::{Given, declared};
 pub(crate) use planes::{data_plane, environment};
 pub(crate) use workload::workload as workload_of;
 

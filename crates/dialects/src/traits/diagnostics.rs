@@ -27,11 +27,23 @@ codes! {
     TRAIT_MAKES_WORKLOAD "KW-T027" Warning "a trait creates or removes a workload";
     FIXED_NAMESPACE "KW-T028" Warning "a template sets a namespace of its own";
     UNDECLARED_PARAMETER "KW-T029" Warning "an expression reads a parameter that is not declared";
-    UNFIT_PARAMETERS "KW-T036" Error "parameters do not fit their schema";
+    CANNOT_PATCH "KW-T030" Error "an operation cannot be done";
+    EXPRESSION_FAILS "KW-T031" Error "an expression fails";
+    LIMIT "KW-T032" Error "rendering takes too much";
+    VALIDATION_FAILS "KW-T033" Error "a rule of a trait or component type does not hold";
+    HITS_NOTHING "KW-T034" Warning "a patch hits nothing";
+    OVERLAP "KW-T035" Warning "two traits write one field";
+    BAD_PARAMETER "KW-T036" Error "a parameter does not fit its schema";
+    NO_MANIFEST "KW-T037" Error "what a template makes is no manifest";
+    TWICE "KW-T038" Warning "a manifest is there twice";
+    UNKNOWN_PARAMETER "KW-T039" Warning "a parameter that the schema does not have";
     NOT_FOUND "KW-T050" Error "a resource that is named is not there";
     UNKNOWN_SECRET "KW-T051" Error "a secret that is named is not there";
     INCOMPLETE_METADATA "KW-T052" Error "the metadata of a component lack something";
+    TWO_RESOURCES "KW-T053" Error "two resources have one name";
+    NOT_RELEASED "KW-T054" Error "a component is in no environment";
     NOTHING_DECLARED "KW-T055" Warning "values are given where nothing is declared";
-    UNKNOWN_PARAMETER "KW-T056" Warning "a parameter that the schema does not have";
+    UNKNOWN_INSTANCE "KW-T056" Warning "values for a trait that the component does not have";
     UNREAD_DESCRIPTION "KW-T057" Warning "the description of an endpoint cannot be read";
+    UNRESOLVED_DEPENDENCY "KW-T058" Warning "what a dependency gives is not known";
 }

@@ -37,7 +37,6 @@ pub(crate) struct Metadata {
     pub(crate) name: Text,
     pub(crate) namespace: Option<Text>,
     pub(crate) uid: Option<Text>,
-    pub(crate) labels: Vec<(Text, Text)>,
     pub(crate) annotations: Vec<(Text, Text)>,
 }
 
@@ -135,9 +134,11 @@ pub(crate) struct Loop {
 
 /// Where a resource goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Plane {
+pub enum Plane {
+    /// With the workload.
     #[default]
     Data,
+    /// With what watches it.
     Observability,
 }
 

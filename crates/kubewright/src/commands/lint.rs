@@ -17,13 +17,16 @@ use crate::words::plural;
 /// # Errors
 /// When output cannot be written.
 pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure> {
-    let loaded = rules::load(&arguments.rules, arguments.namespace.as_deref());
+    let mut loaded = rules::load(&arguments.rules, arguments.namespace.as_deref());
+    if loaded.without_parameters > 0 {
+        loaded.diagnostics.retain(|diagnostic| diagnostic.code.id != NOTHING_FOUND.id);
+    }
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = loaded.diagnostics.into_iter().partition(is_unreadable);
     let tally = Tally::of(&diagnostics);
     match arguments.output {
         LintFormat::Table => {
             let files = plural(loaded.files, "file");
-            let rules = plural(loaded.rules.len(), "rule");
+            let rules = plural(loaded.rules.len() + loaded.without_parameters, "rule");
             let closing = match tally {
                 Tally { errors: 0, warnings: 0 } if loaded.files == 0 => String::new(),
                 Tally { errors: 0, warnings: 0 } => format!("{rules} in {files}: nothing wrong"),

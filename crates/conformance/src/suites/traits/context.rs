@@ -1,8 +1,9 @@
 //! What expressions see, from the resources that describe a component and its environment.
 
 use kubewright_dialects::traits::context::{self, Surroundings};
-use kubewright_engine::{Diagnostic, Severity};
-use kubewright_value::{Document, Map, Source, Value, json, yaml};
+use kubewright_dialects::traits::{ComponentType, Context};
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Map, Source, Text, Value, json, yaml};
 
 use super::Answer;
 use crate::suites::{list, text};
@@ -81,17 +82,36 @@ pub(super) fn of_trait(input: &Value) -> Answer {
     finished(variables, &found, input.get("resolvedParameters"), input.get("resolvedEnvironmentConfigs"))
 }
 
+/// What a component type gives to the one trait that is built into it.
 pub(super) fn bindings(input: &Value) -> Answer {
-    let empty = Map::new();
-    let context = input.get("context").and_then(Value::as_object).unwrap_or(&empty);
-    let variables: Vec<(&str, &Value)> = context.iter().map(|(name, value)| (name.as_str(), value)).collect();
-    let mut bound = Map::new();
-    for key in ["parameters", "environmentConfigs"] {
-        let given = input.at(&["embeddedTrait", key]).unwrap_or(&Value::Null);
-        let value = context::bound(&written(given), &variables).map_err(|errors| joined(&errors))?;
-        bound.insert(key.into(), value);
+    let used = input.get("embeddedTrait").cloned().unwrap_or_default();
+    let (context, more) = variables(input.get("context"));
+    let spec = Map::from([("traits", Value::array(vec![used]))]);
+    let (bindings, errors) = component_type(spec, &more)?.bindings(&context);
+    if !errors.is_empty() {
+        return Err(joined(&errors));
     }
-    Ok(Value::object(bound))
+    let (parameters, configs) = bindings.into_iter().next().ok_or("no trait")?;
+    Ok(Value::object(Map::from([("parameters", parameters), ("environmentConfigs", configs)])))
+}
+
+/// Returns the component type of `spec`, if there is no error in it.
+pub(super) fn component_type(spec: Map, more: &[Text]) -> Result<ComponentType, String> {
+    let whole = Map::from([("metadata", Map::new().into()), ("spec", spec.into())]);
+    let document = resource("ComponentType", Some(&whole.into())).ok_or("no document")?;
+    let (compiled, diagnostics) = ComponentType::compile(&document, more);
+    let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    if !errors.is_empty() {
+        return Err(joined(&errors));
+    }
+    compiled.ok_or_else(|| "no component type".to_owned())
+}
+
+/// Returns what expressions see in a case, and the names of that.
+pub(super) fn variables(context: Option<&Value>) -> (Context, Vec<Text>) {
+    let given = context.and_then(Value::as_object).cloned().unwrap_or_default();
+    let more = given.keys().cloned().collect();
+    (given.iter().fold(Context::new(), |context, (name, value)| context.with(name, value.clone())), more)
 }
 
 /// The resources around a component are there, and so is all that the platform gives by hand.
@@ -128,8 +148,7 @@ fn finished(
     let given = |value: Option<&Value>| written(value.unwrap_or(&Value::Null));
     let (parameters, configs, diagnostics) =
         context::parameters(declaring, &given(parameters), &given(configs));
-    let errors: Vec<Diagnostic> =
-        diagnostics.into_iter().filter(|one| one.severity() == Severity::Error).collect();
+    let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
     if !errors.is_empty() {
         return Err(joined(&errors));
     }

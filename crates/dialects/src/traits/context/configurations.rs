@@ -1,11 +1,10 @@
 //! `configurations`: variables and files, those with a value of their own apart from those that come from a secret store.
 
-use std::collections::HashMap;
-
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Value};
 
 use super::super::diagnostics as code;
+use super::super::shelf::Shelf;
 use super::super::source::{SecretReference, SecretSource, Variable};
 use super::put;
 
@@ -16,14 +15,18 @@ pub(crate) struct Setting<'a> {
     pub(crate) document: &'a Document,
 }
 
-/// The SecretReferences that a component may name.
-pub(crate) type Secrets<'a> = HashMap<&'a str, &'a SecretReference>;
+/// The SecretReferences that a component in a namespace may name.
+#[derive(Clone, Copy)]
+pub(crate) struct Secrets<'a> {
+    pub(crate) all: &'a Shelf<SecretReference>,
+    pub(crate) namespace: Option<&'a str>,
+}
 
 /// Returns `configurations`. What names a secret that is not there is left out and told.
 pub(crate) fn configurations(
     env: &[Setting<'_>],
     files: &[Setting<'_>],
-    secrets: &Secrets<'_>,
+    secrets: Secrets<'_>,
 ) -> (Value, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let (configs_env, secrets_env) = split(env, secrets, &mut diagnostics);
@@ -39,7 +42,7 @@ pub(crate) fn configurations(
 
 fn split(
     settings: &[Setting<'_>],
-    secrets: &Secrets<'_>,
+    secrets: Secrets<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<Value>, Vec<Value>) {
     let (mut plain, mut secret) = (Vec::new(), Vec::new());
@@ -60,12 +63,9 @@ fn split(
     (plain, secret)
 }
 
-fn find<'s>(secrets: &Secrets<'s>, name: &str, key: &str) -> Result<&'s SecretSource, (String, String)> {
-    let Some(reference) = secrets.get(name) else {
-        // Sorted, so that of several near names always the same one is told.
-        let mut known: Vec<&str> = secrets.keys().copied().collect();
-        known.sort_unstable();
-        let help = match nearest(name, known) {
+fn find<'s>(secrets: Secrets<'s>, name: &str, key: &str) -> Result<&'s SecretSource, (String, String)> {
+    let Some(reference) = secrets.all.find(name, secrets.namespace) else {
+        let help = match secrets.all.nearest(name) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "add the SecretReference to the files that are read".to_owned(),
         };

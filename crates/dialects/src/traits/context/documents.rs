@@ -1,11 +1,11 @@
 //! The parts of a context from documents as they are read, one by one.
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Map, Step, Value};
+use kubewright_value::{Document, Map, Value};
 
-use super::super::source::{self, Resource, SecretReference};
-use super::{Bound, Given, Secrets, Setting};
-use crate::fields::Placed;
+use super::super::shelf::Shelf;
+use super::super::source::{self, Resource};
+use super::{Given, Secrets, Setting};
 
 /// Returns `dataplane` and `environment`; nothing where one of the documents is something else.
 #[must_use]
@@ -37,20 +37,19 @@ pub fn endpoint_resources(document: &Document) -> (Value, Vec<Diagnostic>) {
 /// Returns `configurations` of a Workload with the SecretReferences that there are.
 #[must_use]
 pub fn configurations(document: Option<&Document>, secrets: &[Document]) -> (Value, Vec<Diagnostic>) {
-    let secrets: Vec<SecretReference> = secrets
-        .iter()
-        .filter_map(|document| match source::read(document).0 {
-            Some(Resource::SecretReference(secret)) => Some(secret),
-            _ => None,
-        })
-        .collect();
-    let secrets: Secrets<'_> = secrets.iter().map(|secret| (secret.metadata.name.as_str(), secret)).collect();
+    let mut all = Shelf::default();
+    for document in secrets {
+        if let (Some(Resource::SecretReference(secret)), _) = source::read(document) {
+            all.put(secret.metadata.name.clone(), secret.metadata.namespace.clone(), secret);
+        }
+    }
+    let secrets = Secrets { all: &all, namespace: None };
     let workload = document.and_then(|document| Some((document, read_workload(document)?)));
-    let Some((document, workload)) = workload else { return super::configurations_of(&[], &[], &secrets) };
+    let Some((document, workload)) = workload else { return super::configurations_of(&[], &[], secrets) };
     let env: Vec<Setting<'_>> = workload.env.iter().map(|variable| Setting { variable, document }).collect();
     let files: Vec<Setting<'_>> =
         workload.files.iter().map(|variable| Setting { variable, document }).collect();
-    super::configurations_of(&env, &files, &secrets)
+    super::configurations_of(&env, &files, secrets)
 }
 
 /// Returns `parameters` and `environmentConfigs` for what is given to the Trait or component type `declaring`,
@@ -67,28 +66,16 @@ pub fn parameters(
         Some(Resource::ComponentType(found)) => found.sections,
         _ => Default::default(),
     };
-    let section = |name, schema: Option<&super::super::schema::Schema>, document: &Document| {
+    let about = declaring.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let declared = |what, schema: Option<&super::super::schema::Schema>, document: &Document| {
         let given = Given { value: &document.value, document, path: &[] };
-        super::section(name, schema, Some(given), &document.locate(&[]))
+        super::declared(schema, Some(given), &document.locate(&[]), (what, about))
     };
-    let (parameters, found) = section("parameters", sections.parameters.as_ref(), given);
+    let (parameters, found) = declared("parameters", sections.parameters.as_ref(), given);
     diagnostics.extend(found);
-    let (configs, found) = section("environmentConfigs", sections.environment_configs.as_ref(), configs);
+    let (configs, found) = declared("environmentConfigs", sections.environment_configs.as_ref(), configs);
     diagnostics.extend(found);
     (parameters, configs, diagnostics)
-}
-
-/// Returns what a built-in trait is given by the `template`, a document of its own, where `variables` have these values.
-///
-/// # Errors
-/// When an expression is wrong or fails.
-pub fn bound(template: &Document, variables: &[(&str, &Value)]) -> Result<Value, Vec<Diagnostic>> {
-    let given = Placed { value: template.value.clone(), path: Vec::<Step>::new() };
-    let (bound, problems) = Bound::compile(&given, template, variables.iter().map(|(name, _)| *name));
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    bound.resolve(template, variables).map_err(|diagnostic| vec![*diagnostic])
 }
 
 fn read_workload(document: &Document) -> Option<source::Workload> {

@@ -8,7 +8,7 @@ use super::super::source::{Endpoint, Workload};
 use super::put;
 
 /// Everybody in the project sees an endpoint, whatever else it says.
-const PROJECT: &str = "project";
+pub(super) const PROJECT: &str = "project";
 
 /// Returns `workload`.
 pub(crate) fn workload(workload: Option<&Workload>) -> Value {

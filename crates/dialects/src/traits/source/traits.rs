@@ -60,7 +60,7 @@ fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operati
         (_, Some(value)) => Some(crate::fields::Placed { value, path: at }),
         (_, None) => {
             reader.missing(fields, "value");
-            return None;
+            Some(crate::fields::Placed { value: Value::Null, path: at })
         }
     };
     Some(Operation { op, path: path?, value })

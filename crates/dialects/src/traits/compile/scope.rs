@@ -35,9 +35,10 @@ pub(super) struct UnknownRead<'s> {
 }
 
 impl<'s> Scope<'s> {
-    pub(super) fn new(sections: &'s Sections, is_trait: bool) -> Self {
+    pub(super) fn new(sections: &'s Sections, is_trait: bool, more: &[Text]) -> Self {
         let mut environment = functions::environment();
-        for name in CONTEXT.into_iter().chain(is_trait.then_some("trait")) {
+        let usual = CONTEXT.into_iter().chain(is_trait.then_some("trait"));
+        for name in usual.chain(more.iter().map(Text::as_str)) {
             environment = environment.variable(name);
         }
         let mut declared = Vec::new();

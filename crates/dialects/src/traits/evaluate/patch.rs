@@ -1,0 +1,311 @@
+//! What patches do to the manifests that they are about.
+
+use std::borrow::Cow;
+
+use kubewright_engine::{Diagnostic, TraceNode, Verdict};
+use kubewright_lang::cel::{Bindings, Cost};
+use kubewright_lang::interpolate::{Piece as Given, Rendered, TextTemplate};
+use kubewright_lang::patch::Pointer;
+use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece};
+use kubewright_value::{Document, Position, Step, Text, Value};
+
+use super::story::Said;
+use super::target::{described, why_none};
+use super::{Evaluator, Outcome};
+use crate::fields::within;
+use crate::traits::compile::program::{Operate, Patch, PathProgram};
+use crate::traits::diagnostics as code;
+use crate::traits::manifest::{Manifest, label};
+use crate::traits::variables::Names;
+
+/// How many places are named in a trace.
+const TOLD: usize = 20;
+
+/// An operation whose expressions are rendered.
+struct Ready<'p> {
+    operate: &'p Operate,
+    path: Cow<'p, Path>,
+    /// Null for `remove`.
+    value: Value,
+}
+
+/// What a patch met in all rounds of its loop.
+#[derive(Default)]
+struct Hits {
+    rounds: usize,
+    candidates: usize,
+    kept: usize,
+}
+
+impl Evaluator<'_> {
+    /// Does patch `number`.
+    pub(super) fn patch(&mut self, number: usize, patch: &Patch, manifests: &mut [Manifest]) -> Outcome<()> {
+        self.run.story.open();
+        let mut hits = Hits::default();
+        let done = self.rounds(patch, manifests, &mut hits);
+        let document: &Document = self.document;
+        self.run.story.close(|| {
+            let (found, verdict) = match &done {
+                Err(failure) => (failure.message.clone(), Verdict::Error),
+                Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),
+                Ok(()) => (format!("hits {}", counted(hits.kept, "manifest")), Verdict::Done),
+            };
+            let location = Some(document.locate(&patch.path));
+            Said {
+                what: format!("patch {}", number + 1),
+                found,
+                wanted: described(&patch.target),
+                verdict,
+                location,
+            }
+        });
+        done?;
+        if hits.kept == 0 && hits.rounds > 0 {
+            self.missed(patch, manifests, &hits);
+        }
+        Ok(())
+    }
+
+    fn rounds(&mut self, patch: &Patch, manifests: &mut [Manifest], hits: &mut Hits) -> Outcome<()> {
+        let items = self.items(patch.each.as_ref())?;
+        let variable = patch.each.as_ref().map(|each| each.variable.as_str()).unwrap_or_default();
+        for (round, item) in items.iter().enumerate() {
+            hits.rounds += 1;
+            let names = Names { item: item.map(|item| (variable, item)), ..Names::of(self.context) };
+            if items.is_loop() {
+                self.run.story.open();
+            }
+            let done = self.round(patch, &names, manifests, hits);
+            if items.is_loop() {
+                self.run.story.close(|| Said {
+                    what: format!("item {} of `forEach`", round + 1),
+                    found: format!("{variable} = {}", item.map(TraceNode::show).unwrap_or_default()),
+                    wanted: String::new(),
+                    verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
+                    location: None,
+                });
+            }
+            done.map_err(|mut failure| {
+                if items.is_loop() {
+                    failure.label = format!("item {} of `forEach`", round + 1);
+                }
+                failure
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Does all operations to all targets, for one item of the loop.
+    fn round(
+        &mut self,
+        patch: &Patch,
+        names: &Names<'_>,
+        manifests: &mut [Manifest],
+        hits: &mut Hits,
+    ) -> Outcome<()> {
+        let targets = self.targets(&patch.target, names, manifests)?;
+        hits.candidates += targets.candidates;
+        hits.kept += targets.kept.len();
+        // Where nothing is of the kind, nothing is evaluated; where no condition holds, values still have to be right.
+        if targets.candidates == 0 {
+            return Ok(());
+        }
+        let mut ready = Vec::with_capacity(patch.operations.len());
+        for operate in &patch.operations {
+            ready.extend(self.ready(operate, names)?);
+        }
+        for at in targets.kept {
+            let Some(manifest) = manifests.get_mut(at) else { continue };
+            self.run.story.open();
+            let done = ready.iter().try_for_each(|operation| self.operate(operation, manifest));
+            self.run.story.close(|| Said {
+                what: label(&manifest.object),
+                found: String::new(),
+                wanted: String::new(),
+                verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
+                location: None,
+            });
+            done?;
+        }
+        Ok(())
+    }
+
+    /// Renders the path and value of an operation; nothing when the value is left out, and the operation with it.
+    fn ready<'p>(&mut self, operate: &'p Operate, names: &Names<'_>) -> Outcome<Option<Ready<'p>>> {
+        let path = self.path(operate, names)?;
+        let value = match &operate.value {
+            None => Value::Null,
+            Some(content) => match self.content(content, names)? {
+                Rendered::Value(value) => value,
+                Rendered::Omitted => {
+                    let document: &Document = self.document;
+                    self.run.story.say(|| Said {
+                        what: format!("{} {}", operate.op.name(), path.text()),
+                        found: "the value is left out, and the operation with it".to_owned(),
+                        wanted: String::new(),
+                        verdict: Verdict::NotLooked,
+                        location: Some(document.locate(&content.path)),
+                    });
+                    return Ok(None);
+                }
+            },
+        };
+        Ok(Some(Ready { operate, path, value }))
+    }
+
+    fn path<'p>(&mut self, operate: &'p Operate, names: &Names<'_>) -> Outcome<Cow<'p, Path>> {
+        let place = &operate.path.path;
+        match &operate.path.value {
+            PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
+            PathProgram::Broken(error) => Err(self.no_path(place, error, (error.position, error.length))),
+            PathProgram::Whole(template) => {
+                let pieces = self.pieces(template, place, names)?;
+                let text: String = pieces.iter().map(|(_, text)| text.as_str()).collect();
+                Path::parse(&text).map(Cow::Owned).map_err(|error| {
+                    let mut wrong = self.no_path(place, &error, (Position::START, 1));
+                    wrong.message = format!("`{text}` is no path: {}", error.message);
+                    wrong
+                })
+            }
+            PathProgram::Pieces(template, shape) => {
+                let given = self.pieces(template, place, names)?;
+                let pieces: Vec<Piece<'_>> = given
+                    .iter()
+                    .map(|(is_data, text)| if *is_data { Piece::Text(text) } else { Piece::Literal(text) })
+                    .collect();
+                Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
+                    let at =
+                        if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
+                    self.no_path(place, &error, at)
+                })
+            }
+        }
+    }
+
+    /// Returns the pieces of a path, and whether each was put in by an expression.
+    fn pieces(
+        &mut self,
+        template: &TextTemplate,
+        place: &[Step],
+        names: &Names<'_>,
+    ) -> Outcome<Vec<(bool, Text)>> {
+        let mut cost = Cost::default();
+        let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+        self.paid(&cost, place)?;
+        let pieces = pieces.map_err(|error| self.failed(place, &error))?;
+        let piece = |piece| match piece {
+            Given::Literal(text) => (false, Text::new(text)),
+            Given::Given(text) => (true, text),
+        };
+        Ok(pieces.into_iter().map(piece).collect())
+    }
+
+    fn operate(&mut self, ready: &Ready<'_>, manifest: &mut Manifest) -> Outcome<()> {
+        let Ready { operate, path, value } = ready;
+        let applied = path.apply(operate.op, value, &mut manifest.object, &mut self.budget);
+        let document: &Document = self.document;
+        self.run.story.say(|| told(operate, path, value, &applied, document));
+        let applied = applied.map_err(|error| self.not_done(operate, path, manifest, &error))?;
+        let writer = self.writer(operate.part);
+        let lost = manifest.writers.note(operate.op, value, &applied, &writer);
+        for over in lost {
+            // What a trait writes over itself is its own affair.
+            if over.writer.instance == self.instance || !self.run.overlaps.insert((writer, over.writer)) {
+                continue;
+            }
+            let Some(other) = self.instances.get(over.writer.instance as usize) else { continue };
+            let place = Pointer::from_steps(&over.place).to_string();
+            let message = format!(
+                "`{place}` of {} was written by {} at {}",
+                manifest.label(),
+                other.described(),
+                other.location(over.writer.part)
+            );
+            let location = self.document.locate(&operate.path.path);
+            let verb = if operate.op == Op::Remove { "removed" } else { "written over" };
+            let diagnostic = Diagnostic::new(&code::OVERLAP, message, location).label(format!("{verb} here"));
+            self.run.diagnostics.push(
+                diagnostic.help("the later trait wins; let one of the two write it, or give one a condition"),
+            );
+        }
+        Ok(())
+    }
+
+    fn no_path(&self, place: &[Step], error: &PathError, at: (Position, u32)) -> Box<Diagnostic> {
+        let location = within(self.document, place, at.0, at.1);
+        let help = error.help.clone().unwrap_or_default();
+        Box::new(Diagnostic::new(&code::BAD_PATH, error.message.clone(), location).help(help))
+    }
+
+    fn not_done(
+        &self,
+        operate: &Operate,
+        path: &Path,
+        manifest: &Manifest,
+        error: &PatchError,
+    ) -> Box<Diagnostic> {
+        let (position, length) = match &operate.path.value {
+            PathProgram::Fixed(_) => (error.position, error.length),
+            PathProgram::Pieces(_, Some(shape)) => shape.position(error.segment),
+            _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
+        };
+        let location = within(self.document, &operate.path.path, position, length);
+        let message = format!(
+            "`{} {}` cannot be done to {}: {}",
+            operate.op.name(),
+            path.text(),
+            manifest.label(),
+            error.message
+        );
+        let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
+        Box::new(Diagnostic::new(code, message, location).help(error.help.clone().unwrap_or_default()))
+    }
+
+    /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.
+    fn missed(&mut self, patch: &Patch, manifests: &[Manifest], hits: &Hits) {
+        let target = &patch.target;
+        let (reason, help, path) = if hits.candidates == 0 {
+            let (reason, help) = why_none(target, manifests);
+            (reason, help, &target.path)
+        } else {
+            let Some(condition) = &target.condition else { return };
+            let looks =
+                condition.value.programs().any(|(program, _)| program.names().any(|name| name == "resource"));
+            if !looks {
+                return;
+            }
+            let reason =
+                format!("`where` holds for none of {}", counted(hits.candidates, &described(target)));
+            (reason, String::new(), &condition.path)
+        };
+        let location = self.document.locate_key(path);
+        let message = format!("the patch hits nothing: {reason}");
+        self.run.diagnostics.push(Diagnostic::new(&code::HITS_NOTHING, message, location).help(help));
+    }
+}
+
+/// Returns what a trace says of an operation.
+fn told(
+    operate: &Operate,
+    path: &Path,
+    value: &Value,
+    applied: &Result<Applied, PatchError>,
+    document: &Document,
+) -> Said {
+    let (found, verdict) = match applied {
+        Err(error) => (error.message.clone(), Verdict::Error),
+        Ok(applied) if applied.places.is_empty() => ("there is nothing to remove".to_owned(), Verdict::No),
+        Ok(applied) => {
+            let places = applied.places.iter().take(TOLD).map(|place| Pointer::from_steps(place).to_string());
+            let more = if applied.places.len() > TOLD { ", …" } else { "" };
+            (format!("{}{more}", places.collect::<Vec<_>>().join(", ")), Verdict::Done)
+        }
+    };
+    let wanted = if operate.op == Op::Remove { String::new() } else { TraceNode::show(value) };
+    let location = Some(document.locate(&operate.path.path));
+    Said { what: format!("{} {}", operate.op.name(), path.text()), found, wanted, verdict, location }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

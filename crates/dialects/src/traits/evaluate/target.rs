@@ -1,0 +1,156 @@
+//! Which manifests a target means, and why it means none.
+
+use kubewright_engine::{Verdict, nearest};
+use kubewright_value::{Document, Value};
+
+use super::story::Said;
+use super::{Evaluator, Outcome};
+use crate::traits::compile::program::Target;
+use crate::traits::manifest::{Manifest, group_and_version, label};
+use crate::traits::source::Plane;
+use crate::traits::variables::Names;
+
+/// How many manifests are named in a message.
+const TOLD: usize = 6;
+
+/// What a target means.
+#[derive(Default)]
+pub(super) struct Targets {
+    /// How many have the kind, group, version and name.
+    pub(super) candidates: usize,
+    /// Those for which the condition holds.
+    pub(super) kept: Vec<usize>,
+}
+
+impl Evaluator<'_> {
+    /// Returns the manifests that `target` means. The condition sees each as it is now.
+    pub(super) fn targets(
+        &mut self,
+        target: &Target,
+        names: &Names<'_>,
+        manifests: &[Manifest],
+    ) -> Outcome<Targets> {
+        let mut targets = Targets::default();
+        self.spend(manifests.len() as u64, &target.path)?;
+        let mut wanted_name = None;
+        for (at, manifest) in manifests.iter().enumerate() {
+            if !fits(target, manifest) {
+                continue;
+            }
+            if let Some(name) = &target.name {
+                let wanted = match wanted_name {
+                    Some(wanted) => wanted,
+                    None => self.text(name, "`name`", names)?,
+                };
+                let is_it = name_of(&manifest.object) == Some(wanted.as_str());
+                let document: &Document = self.document;
+                self.run.story.say(|| Said {
+                    what: label(&manifest.object),
+                    found: if is_it { "has the name".to_owned() } else { "has another name".to_owned() },
+                    wanted: format!("`{wanted}`"),
+                    verdict: if is_it { Verdict::Yes } else { Verdict::No },
+                    location: Some(document.locate(&name.path)),
+                });
+                wanted_name = Some(wanted);
+                if !is_it {
+                    continue;
+                }
+            }
+            targets.candidates += 1;
+            let Some(condition) = &target.condition else {
+                targets.kept.push(at);
+                continue;
+            };
+            let names = Names { resource: Some(&manifest.object), ..*names };
+            let holds = self.truth(condition, "`where`", &names)?;
+            let document: &Document = self.document;
+            self.run.story.say(|| Said {
+                what: label(&manifest.object),
+                found: format!("`where` is {holds}"),
+                wanted: String::new(),
+                verdict: if holds { Verdict::Yes } else { Verdict::No },
+                location: Some(document.locate(&condition.path)),
+            });
+            if holds {
+                targets.kept.push(at);
+            }
+        }
+        Ok(targets)
+    }
+}
+
+/// Returns whether `manifest` is of the plane, kind, group and version of `target`.
+fn fits(target: &Target, manifest: &Manifest) -> bool {
+    let (group, version) = group_and_version(&manifest.object);
+    target.plane == manifest.plane
+        && is_kind(target, &manifest.object)
+        && target.group.as_deref().is_none_or(|wanted| wanted == group)
+        && target.version.as_deref().is_none_or(|wanted| wanted == version)
+}
+
+fn is_kind(target: &Target, object: &Value) -> bool {
+    target.kind.as_deref().is_none_or(|wanted| object.get("kind").and_then(Value::as_str) == Some(wanted))
+}
+
+fn name_of(object: &Value) -> Option<&str> {
+    object.get("metadata")?.get("name")?.as_str()
+}
+
+/// Returns what `target` is about: `Deployment of apps/v1`.
+pub(super) fn described(target: &Target) -> String {
+    let kind = target.kind.as_deref().unwrap_or("any kind");
+    match (target.group.as_deref(), target.version.as_deref()) {
+        (None, None) => kind.to_owned(),
+        (Some(""), Some(version)) => format!("{kind} of {version}"),
+        (Some(""), None) => format!("{kind} of the core group"),
+        (Some(group), Some(version)) => format!("{kind} of {group}/{version}"),
+        (Some(group), None) => format!("{kind} of {group}"),
+        (None, Some(version)) => format!("{kind} of version {version}"),
+    }
+}
+
+/// Returns why `target` means none of `manifests`, and what may have been meant.
+pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, String) {
+    let wanted = described(target);
+    if manifests.is_empty() {
+        return ("there are no manifests".to_owned(), String::new());
+    }
+    let on_other_plane = |manifest: &&Manifest| {
+        let moved = Manifest { plane: target.plane, ..(*manifest).clone() };
+        manifest.plane != target.plane && fits(target, &moved)
+    };
+    if let Some(other) = manifests.iter().find(on_other_plane) {
+        let plane = plane_name(other.plane);
+        let help = format!("write `targetPlane: {plane}`");
+        return (format!("{} goes to the {plane}", label(&other.object)), help);
+    }
+    if let Some(other) = manifests.iter().find(|manifest| is_kind(target, &manifest.object)) {
+        if fits(target, other) {
+            return (format!("no {wanted} has the name"), String::new());
+        }
+        let version = other.object.get("apiVersion").and_then(Value::as_str).unwrap_or("(none)");
+        let (group, version_alone) = group_and_version(&other.object);
+        let help = format!("write `group: {group:?}` and `version: {version_alone}`");
+        return (format!("{} is of `{version}`", label(&other.object)), help);
+    }
+    let mut kinds: Vec<&str> =
+        manifests.iter().filter_map(|manifest| manifest.object.get("kind").and_then(Value::as_str)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let help = match nearest(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let more = if kinds.len() > TOLD { ", …" } else { "" };
+            kinds.truncate(TOLD);
+            format!("the manifests are of the kinds {}{more}", kinds.join(", "))
+        }
+    };
+    (format!("there is no {wanted}"), help)
+}
+
+pub(super) fn plane_name(plane: Plane) -> &'static str {
+    match plane {
+        Plane::Data => "dataplane",
+        Plane::Observability => "observabilityplane",
+    }
+}
