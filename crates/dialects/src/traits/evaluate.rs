@@ -9,6 +9,8 @@ mod rules;
 mod story;
 mod target;
 mod value;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
