@@ -8,9 +8,9 @@ mod patch;
 mod rules;
 mod story;
 mod target;
-mod value;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,12 @@ fn an_empty_group_is_the_core_group_and_none_is_any() {
     hits(&[CORE, KNATIVE], "{group: '', version: v1, kind: Service}", "", &[CORE_HIT, KNATIVE]);
     hits(&[CORE, KNATIVE], "{version: v1, kind: Service}", "", &[CORE_HIT, KNATIVE_HIT]);
     hits(&[CORE, KNATIVE], "{kind: Service}", "", &[CORE_HIT, KNATIVE_HIT]);
-    hits(&[CORE, KNATIVE], "{group: serving.knative.dev, version: v1, kind: Service}", "", &[CORE, KNATIVE_HIT]);
+    hits(
+        &[CORE, KNATIVE],
+        "{group: serving.knative.dev, version: v1, kind: Service}",
+        "",
+        &[CORE, KNATIVE_HIT],
+    );
 }
 
 #[test]
@@ -44,7 +49,12 @@ fn a_name_chooses_one_and_may_be_an_expression() {
 fn a_condition_sees_each_manifest() {
     let of = |n: i64, x: &str| format!("{{apiVersion: v1, kind: A, metadata: {{name: v{n}}}, v: {n}{x}}}");
     let target = "{group: '', version: v1, kind: A, where: '${resource.v > 1}'}";
-    hits(&[&of(1, ""), &of(2, ""), &of(3, "")], target, "", &[&of(1, ""), &of(2, ", x: 1"), &of(3, ", x: 1")]);
+    hits(
+        &[&of(1, ""), &of(2, ""), &of(3, "")],
+        target,
+        "",
+        &[&of(1, ""), &of(2, ", x: 1"), &of(3, ", x: 1")],
+    );
 }
 
 #[test]
@@ -68,8 +78,10 @@ fn a_variable_called_resource_is_hidden_in_conditions_alone() {
 #[test]
 fn a_patch_stays_on_its_plane() {
     let create = "creates:\n- targetPlane: observabilityplane\n  template: {apiVersion: v1, kind: A, metadata: {name: w}}";
-    let (watcher, hit) =
-        ("{apiVersion: v1, kind: A, metadata: {name: w}}", "{apiVersion: v1, kind: A, metadata: {name: w}, x: 1}");
+    let (watcher, hit) = (
+        "{apiVersion: v1, kind: A, metadata: {name: w}}",
+        "{apiVersion: v1, kind: A, metadata: {name: w}, x: 1}",
+    );
     let target = "{group: '', version: v1, kind: A}";
     let base = "{apiVersion: v1, kind: A, metadata: {name: a}}";
     let base_hit = "{apiVersion: v1, kind: A, metadata: {name: a}, x: 1}";

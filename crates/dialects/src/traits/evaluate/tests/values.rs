@@ -117,7 +117,8 @@ fn filters_compare_numbers_and_booleans_as_they_are_written() {
 
 #[test]
 fn a_template_may_be_one_expression() {
-    let spec = "creates:\n- template: \"${{'apiVersion': 'v1', 'kind': 'B', 'metadata': {'name': metadata.name}}}\"";
+    let spec =
+        "creates:\n- template: \"${{'apiVersion': 'v1', 'kind': 'B', 'metadata': {'name': metadata.name}}}\"";
     check(&[], &[spec], &["{apiVersion: v1, kind: B, metadata: {name: web-dev}}"]);
 }
 
