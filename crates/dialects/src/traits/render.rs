@@ -154,6 +154,11 @@ impl Applied {
         Self { kind, of, name: Text::default(), start, parts }
     }
 
+    /// Returns whether it is a trait, and not what made the manifests that traits change.
+    pub(crate) fn is_trait(&self) -> bool {
+        matches!(self.kind, "Trait" | "ClusterTrait")
+    }
+
     /// Returns where part `part` stands.
     #[must_use]
     pub fn location(&self, part: u32) -> &Location {

@@ -212,11 +212,12 @@ impl Evaluator<'_> {
         let writer = self.writer(operate.part);
         let lost = manifest.writers.note(operate.op, value, &applied, &writer);
         for over in lost {
-            // What a trait writes over itself is its own affair.
-            if over.writer.instance == self.instance || !self.run.overlaps.insert((writer, over.writer)) {
+            // What a trait writes over itself is its own affair, and to change what a component type made is what it is for.
+            let other = self.instances.get(over.writer.instance as usize).filter(|other| other.is_trait());
+            let Some(other) = other.filter(|_| over.writer.instance != self.instance) else { continue };
+            if !self.run.overlaps.insert((writer, over.writer)) {
                 continue;
             }
-            let Some(other) = self.instances.get(over.writer.instance as usize) else { continue };
             let place = Pointer::from_steps(&over.place).to_string();
             let message = format!(
                 "`{place}` of {} was written by {} at {}",

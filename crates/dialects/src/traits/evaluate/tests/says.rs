@@ -1,7 +1,8 @@
 //! What is said, and where.
 
 use super::{a, patch, rendered, said, says};
-use crate::traits::RenderOptions;
+use crate::traits::{Context, Library, RenderOptions};
+use kubewright_value::{Source, yaml};
 
 const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
 
@@ -121,6 +122,25 @@ fn what_a_trait_created_is_its_own_too() {
             "KW-T035 two.yaml:9:13 `/s/k` of A `a` was written by Trait `one` at one.yaml:6:5 | the later trait wins; let one of the two write it, or give one a condition",
         ],
     );
+}
+
+#[test]
+fn what_a_component_type_made_is_there_to_be_changed() {
+    let kinds = [
+        "Environment\nmetadata: {name: dev}\nspec: {dataPlaneRef: {name: plane}}",
+        "DataPlane\nmetadata: {name: plane}\nspec: {}",
+        "Component\nmetadata: {name: web}\nspec:\n  owner: {projectName: shop}\n  componentType: {name: service}\n  traits: [{name: one, instanceName: one}]",
+        "Workload\nmetadata: {name: web}\nspec: {owner: {projectName: shop, componentName: web}, container: {image: web}}",
+        "ComponentType\nmetadata: {name: service}\nspec:\n  allowedTraits: [{name: one}]\n  resources: [{id: a, template: {apiVersion: v1, kind: A, metadata: {name: a}, s: {k: 1}}}]",
+        "Trait\nmetadata: {name: one}\nspec:\n  patches:\n  - target: {group: '', version: v1, kind: A}\n    operations: [{op: remove, path: /s/k}]",
+    ];
+    let text = kinds.map(|kind| format!("apiVersion: openchoreo.dev/v1alpha1\nkind: {kind}\n")).join("---\n");
+    let (library, wrong) = Library::read(&yaml::read(&Source::new("all.yaml", text)).documents, &[]);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let release = &library.releases()[0];
+    let rendering = library.render(release, &Context::new(), &RenderOptions::default());
+    assert_eq!(said(&rendering), [""; 0]);
+    assert_eq!(rendering.manifests[0].object.get("s"), Some(&super::value("{}")));
 }
 
 #[test]
