@@ -194,7 +194,12 @@ fn lint_shows_every_mistake_with_its_line() {
 fn explain_shows_pages() {
     check("explain", "explain kw-f010");
     let list = String::from_utf8(kubewright("explain", "").stdout).expect("text");
-    assert!(list.contains("KW-Y001") && list.contains("KW-T001") && list.contains("KW-F010") && list.contains("KW-F001"));
+    assert!(
+        list.contains("KW-Y001")
+            && list.contains("KW-T001")
+            && list.contains("KW-F010")
+            && list.contains("KW-F001")
+    );
 }
 
 #[test]

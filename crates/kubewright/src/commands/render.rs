@@ -20,13 +20,13 @@ use kubewright_dialects::traits::{self, Manifest, Origin, RenderOptions, Renderi
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_value::Document;
 
-use crate::arguments::Render;
+use crate::arguments::{Render, RenderFormat};
 use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
 use crate::session::{complain, no_objects};
-use crate::words::plural;
+use crate::words::{grouped, plural};
 use crate::workers;
 use library::Library;
 use setting::One;
@@ -50,6 +50,10 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         return Ok(Exit::Clean);
     }
     read_once(arguments)?;
+    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
+        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
+            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
+    }
     let mut problems = Vec::new();
     let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
     let (own, shared) = settings(arguments);
@@ -193,11 +197,11 @@ fn summarise(instances: usize, base: &[Document], rendering: &Rendering) {
             }
         }
     }
-    let mut text =
-        format!("{} on {}: {changed} changed", plural(instances, "trait"), plural(base.len(), "manifest"));
+    let traits = plural(instances, "trait");
+    let mut text = format!("{traits} on {}: {} changed", plural(base.len(), "manifest"), grouped(changed));
     for (count, word) in [(made, "created"), (base.len() - kept, "removed")] {
         if count > 0 {
-            text.push_str(&format!(", {count} {word}"));
+            text.push_str(&format!(", {} {word}", grouped(count)));
         }
     }
     tell(text);

@@ -148,6 +148,7 @@ fn usage_that_makes_no_sense_is_refused() {
         "render-set-in-the-way",
         "--trait render/traits/logging.yaml --params render/params.yaml --set parameters.level.a=1",
     );
+    base("render-diff-and-json", "--trait render/traits/alert.yaml --diff -o json");
     check("render-standard-input-twice", "render --trait render/traits --params -");
     check(
         "render-two-traits-of-one-name",

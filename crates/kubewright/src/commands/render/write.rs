@@ -189,14 +189,12 @@ fn subject(object: &Value) -> String {
     }
 }
 
-/// Returns who wrote something that is still there.
+/// Returns who wrote something that is still there; where only something was taken away, all who could have.
 fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
     let places = manifest.writers.places();
-    let mut writers: BTreeSet<u32> = places.iter().map(|(_, writer)| writer.instance).collect();
-    if let Origin::Made(writer) = manifest.origin {
-        writers.insert(writer.instance);
-    }
-    let names = writers.into_iter().filter_map(|writer| rendering.writers.get(usize::try_from(writer).ok()?));
-    let names: Vec<String> = names.map(kubewright_dialects::traits::Applied::described).collect();
-    if names.is_empty() { "removals".to_owned() } else { names.join(", ") }
+    let writers: BTreeSet<u32> = places.iter().map(|(_, writer)| writer.instance).collect();
+    let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| writers.contains(&number));
+    let all = rendering.writers.iter().enumerate();
+    let names = all.filter(|(number, _)| writers.is_empty() || is_writer(*number));
+    names.map(|(_, applied)| applied.described()).collect::<Vec<_>>().join(", ")
 }
