@@ -58,7 +58,7 @@ fn a_condition_that_never_holds_is_told_if_it_looks_at_the_manifest() {
     says(
         &[SERVICE],
         &[&when("resource.metadata.name == \"t\"")],
-        &["KW-T034 one.yaml:6:53 the patch hits nothing: `where` holds for no Service of v1"],
+        &["KW-T034 one.yaml:6:53 the patch hits nothing: `where` holds for none of them (Service of v1)"],
     );
     // A condition about parameters is a switch, and may be off.
     says(&[SERVICE], &[&when("parameters.isOn")], &[]);
