@@ -97,7 +97,9 @@ pub(super) fn assertions(input: &Value) -> Answer {
             "observabilityplane" => Plane::Observability,
             _ => Plane::Data,
         };
-        Manifest { plane, ..Manifest::given(number, one.get("resource").cloned().unwrap_or_default()) }
+        let mut manifest = Manifest::given(number, one.get("resource").cloned().unwrap_or_default());
+        manifest.plane = plane;
+        manifest
     });
     let manifests: Vec<Manifest> = manifests.collect();
     let mut found = Vec::new();
