@@ -97,9 +97,7 @@ pub(super) fn assertions(input: &Value) -> Answer {
             "observabilityplane" => Plane::Observability,
             _ => Plane::Data,
         };
-        let mut manifest = Manifest::given(number, one.get("resource").cloned().unwrap_or_default());
-        manifest.plane = plane;
-        manifest
+        Manifest::given(number, one.get("resource").cloned().unwrap_or_default()).on(plane)
     });
     let manifests: Vec<Manifest> = manifests.collect();
     let mut found = Vec::new();
