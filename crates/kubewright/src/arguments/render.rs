@@ -10,7 +10,8 @@ use crate::commands::RenderSetting;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The result is the base manifests after all traits, in the order in which the traits are given. When a trait cannot be
-applied, nothing is written to standard output.
+applied, nothing is written to standard output. Where the files hold OpenChoreo's Components, their manifests are made
+from their types, and --component and --environment select.
 
 Examples:
   kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml
@@ -103,7 +104,7 @@ pub(crate) struct Names {
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
-    /// metadata.componentName [default: metadata.name]
+    /// metadata.componentName [default: metadata.name]; with Components, only this one
     #[arg(long, value_name = "NAME")]
     pub(crate) component: Option<String>,
 
@@ -111,7 +112,7 @@ pub(crate) struct Names {
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
 
-    /// metadata.environmentName [default: `development`]
+    /// metadata.environmentName [default: `development`]; with Components, only this one
     #[arg(long, value_name = "NAME")]
     pub(crate) environment: Option<String>,
 }
