@@ -1,6 +1,6 @@
 //! Full mode: components among the files are rendered with their types, traits and environments.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use kubewright_dialects::traits::{self, Context, Library, Release, RenderOptions, Rendering};
@@ -14,7 +14,7 @@ use super::{exit_of, setting};
 use crate::arguments::Render;
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
-use crate::output::{ColorChoice, tell};
+use crate::output::{ColorChoice, safe, tell};
 use crate::session::complain;
 use crate::words::{grouped, plural};
 use crate::workers;
@@ -162,17 +162,20 @@ fn once(problems: &mut Vec<Diagnostic>) {
 
 /// Returns what each release has come to, with its title and its folder.
 fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
-    let name = |release: &Release| (release.environment().to_owned(), release.component().to_owned());
-    let is_double =
-        |release: &Release| releases.iter().filter(|other| name(other) == name(release)).count() > 1;
+    let mut same: HashMap<(&str, &str), usize> = HashMap::new();
+    for release in releases {
+        *same.entry((release.environment(), release.component())).or_default() += 1;
+    }
     let part = |(release, rendering): (&Release, &'r Rendering)| {
-        let (environment, component) = name(release);
-        let namespace = release.namespace().filter(|_| is_double(release));
-        let full_name =
-            namespace.map_or_else(|| component.clone(), |namespace| format!("{namespace}-{component}"));
+        let (environment, component) = (release.environment(), release.component());
+        let is_double = same.get(&(environment, component)).is_some_and(|count| *count > 1);
+        let folder = match release.namespace().filter(|_| is_double) {
+            Some(namespace) => format!("{namespace}-{component}"),
+            None => component.to_owned(),
+        };
         Part {
             title: (releases.len() > 1).then(|| format!("component {component}, environment {environment}")),
-            folder: PathBuf::from(write::safe(&environment)).join(write::safe(&full_name)),
+            folder: PathBuf::from(safe(environment)).join(safe(&folder)),
             manifests: &rendering.manifests,
         }
     };

@@ -13,7 +13,6 @@ use kubewright_value::{Document, Map, Text, Value, json};
 
 use crate::arguments::{Render, RenderFormat, RenderPlane};
 use crate::failure::Failure;
-pub(super) use crate::output::safe;
 use crate::output::{ColorChoice, FileNames, Paint, hunks, standard_output, visible, yaml_text};
 
 /// What stands before the manifests of the observability plane.
@@ -185,8 +184,9 @@ fn differences(
         };
         difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
     }
+    let still_there: HashSet<usize> = rendering.manifests.iter().filter_map(number).collect();
     for (number, document) in base.iter().enumerate() {
-        if !rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number)) {
+        if !still_there.contains(&number) {
             let before = yaml_text(&document.value);
             difference(&mut out, [&place(document), "(removed)"], [&before, ""], paint)?;
         }
@@ -200,6 +200,14 @@ fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], pain
     writeln!(out, "{}", paint.bold(&format!("--- {head}")))?;
     writeln!(out, "{}", paint.bold(&format!("+++ {after}")))?;
     writeln!(out, "{}", hunks(before, now, paint))
+}
+
+/// Returns which of the base manifests `manifest` is.
+pub(super) fn number(manifest: &Manifest) -> Option<usize> {
+    match manifest.origin {
+        Origin::Given(number) => Some(number),
+        Origin::Made(_) => None,
+    }
 }
 
 /// Returns where a manifest was given and what it is.
