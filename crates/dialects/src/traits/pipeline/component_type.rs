@@ -100,7 +100,7 @@ impl ComponentType {
     /// Makes its resources, which must be manifests by themselves. It is the first of `writers`.
     pub(super) fn make(&self, context: &Context, writers: &[Applied], run: &mut Run) -> Vec<Manifest> {
         run.story.open();
-        let mut evaluator = Evaluator::new(self.document(), context, 0, writers, run);
+        let mut evaluator = Evaluator::new(self.document(), context, 0, run);
         let holds = evaluator.rules(&self.0.program.before);
         let manifests = if holds { evaluator.resources(&self.0.program) } else { Vec::new() };
         let mut found = Vec::new();
@@ -125,12 +125,12 @@ impl ComponentType {
         writers: &[Applied],
         run: &mut Run,
     ) {
-        Evaluator::new(self.document(), context, 0, writers, run)
+        Evaluator::new(self.document(), context, 0, run)
             .assertions(&self.0.program.after, manifests);
     }
 
     pub(super) fn bound(&self, context: &Context, run: &mut Run) -> Vec<(Value, Value)> {
-        let mut evaluator = Evaluator::new(self.document(), context, 0, &[], run);
+        let mut evaluator = Evaluator::new(self.document(), context, 0, run);
         let mut both = |given: &program::Given| {
             let parameters = evaluator.bound(given.parameters.as_ref());
             let configs = evaluator.bound(given.environment_configs.as_ref());
@@ -149,5 +149,5 @@ pub(super) fn assert_trait(
     writers: &[Applied],
     run: &mut Run,
 ) {
-    Evaluator::new(of.document(), context, number, writers, run).assertions(&of.program().after, manifests);
+    Evaluator::new(of.document(), context, number, run).assertions(&of.program().after, manifests);
 }
