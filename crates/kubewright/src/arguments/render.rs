@@ -21,7 +21,7 @@ Examples:
 
 Exit codes: 0 everything is applied, 1 a trait cannot be applied, 2 bad input")]
 pub(crate) struct Render {
-    /// Base manifests: files, folders or patterns; `-` is standard input [default: standard input]
+    /// Base manifests: files, folders or patterns; a List stands for its items; `-` is standard input [default: standard input]
     #[arg(short, long = "file", alias = "filename", num_args = 1.., value_name = "BASE")]
     pub(crate) files: Vec<String>,
 

@@ -200,8 +200,7 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
     let mut metadata = Map::new();
     if let [workload] = workloads {
         metadata.insert("name".into(), ObjectName::of(&workload.value).name.into());
-        let labels = ["spec", "selector", "matchLabels"];
-        if let Some(labels) = workload.value.at(&labels).filter(|labels| labels.as_object().is_some()) {
+        if let Some(labels) = pod_labels(&workload.value) {
             metadata.insert("podSelectors".into(), labels.clone());
         }
     }
@@ -218,6 +217,17 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
         metadata.insert("namespace".into(), one.clone().into());
     }
     metadata.into()
+}
+
+/// Returns the labels that select the Pods of `workload`; of one that selects none itself, those that its Pods have.
+fn pod_labels(workload: &Value) -> Option<&Value> {
+    let paths: [&[&str]; 3] = [
+        &["spec", "selector", "matchLabels"],
+        &["spec", "template", "metadata", "labels"],
+        &["spec", "jobTemplate", "spec", "template", "metadata", "labels"],
+    ];
+    let is_full = |labels: &&Value| labels.as_object().is_some_and(|labels| !labels.is_empty());
+    paths.into_iter().find_map(|path| workload.at(path).filter(is_full))
 }
 
 /// Returns the metadata that options name.
@@ -256,3 +266,6 @@ fn bound(values: &Value) -> Context {
     }
     bound
 }
+
+#[cfg(test)]
+mod tests;
