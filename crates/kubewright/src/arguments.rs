@@ -95,6 +95,10 @@ pub(crate) struct RuleOptions {
     /// Allow a template function that is off by default; may be repeated
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
+
+    /// Said by `lint` alone.
+    #[arg(skip)]
+    pub(crate) checks_idempotence: bool,
 }
 
 /// The objects, and what is about to happen to them.
@@ -261,6 +265,10 @@ pub(crate) struct Lint {
     /// The namespace of rules that name none
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+
+    /// Tell which operations of traits do more each time that they are rendered over their own output
+    #[arg(long)]
+    pub(crate) check_idempotent: bool,
 
     /// Exit with 1 when there are warnings
     #[arg(long)]

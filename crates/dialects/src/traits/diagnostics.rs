@@ -37,4 +37,13 @@ codes! {
     NO_MANIFEST "KW-T037" Error "what a template makes is no manifest";
     TWICE "KW-T038" Warning "a manifest is there twice";
     UNKNOWN_PARAMETER "KW-T039" Warning "a parameter that the schema does not have";
+    NOT_TEXT "KW-T080" Error "a label, annotation or other text would be something else";
+    PARTED_KEY "KW-T081" Error "an unescaped `/` in the key of a label or annotation";
+    UNREAD_PARAMETER "KW-T082" Warning "a parameter that nothing reads";
+    CONSTANT "KW-T083" Warning "a condition or loop that is always the same";
+    LOST "KW-T084" Warning "an operation whose work is lost";
+    CREATED_TWICE "KW-T085" Warning "a trait creates a manifest twice";
+    HIDES "KW-T086" Warning "a loop variable hides something";
+    NEVER_MATCHES "KW-T087" Warning "a filter that nothing passes";
+    GROWS "KW-T088" Warning "an operation that does more each time";
 }
