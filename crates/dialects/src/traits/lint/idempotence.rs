@@ -32,7 +32,13 @@ impl Linter<'_> {
             };
             let message = format!("this {what} one more item whenever it is rendered over its own output");
             let help = match self.absence(operate, path) {
-                Some(absent) => format!("write `where: ${{{absent}}}`"),
+                Some(absent) => {
+                    let alone = if patch.operations.len() > 1 { "in a patch of its own, " } else { "" };
+                    match patch.target.condition {
+                        None => format!("{alone}write `where: ${{{absent}}}`"),
+                        Some(_) => format!("{alone}add ` && {absent}` to `where`"),
+                    }
+                }
                 None => "ask in `where` whether the item is there, with `exists` over the list".to_owned(),
             };
             let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);

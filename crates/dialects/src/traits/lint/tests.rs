@@ -495,6 +495,15 @@ fn what_grows_is_told_when_asked_for() {
     );
     let generic = "ask in `where` whether the item is there, with `exists` over the list";
     again("", "/spec/rules/[*]/filters/0", "{type: A}", &[&told("inserts", generic)]);
+    again(
+        ", where: '${metadata.on}'",
+        "/spec/list/-",
+        "{name: a}",
+        &[&told(
+            "appends",
+            "add ` && !resource.spec.?list.orValue([]).exists(item, item.name == 'a')` to `where`",
+        )],
+    );
     again("", "/spec/replicas", "2", &[]);
     again("", "/metadata/labels/8080", "'2'", &[]);
 }

@@ -51,6 +51,9 @@ impl Linter<'_> {
     fn parted_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
         let at = steps(path);
         let Some(texts) = subject.texts(&at).filter(|texts| at.len() > texts.depth + 1) else { return false };
+        if at.get(texts.depth).and_then(At::key).is_none() {
+            return false;
+        }
         let (position, length) = path.position(texts.depth);
         let (last, last_length) = path.position(at.len() - 1);
         let length = (last.column + last_length).saturating_sub(position.column).max(length);
