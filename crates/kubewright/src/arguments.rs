@@ -1,5 +1,7 @@
 //! What can be said on the command line. Nothing is done here.
 
+mod render;
+
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -9,6 +11,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
+pub(crate) use render::{Names, Render, RenderFormat, RenderPlane};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,6 +61,8 @@ pub(crate) enum Command {
     Generate(Generate),
     /// Write ValidatingPolicies that say what ClusterPolicies say
     Convert(Convert),
+    /// Apply traits to manifests
+    Render(Render),
     /// Try an expression on an object
     Eval(Eval),
     /// Sign manifests, for rules that check signatures

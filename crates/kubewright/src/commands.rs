@@ -10,12 +10,14 @@ mod explain;
 mod generate;
 mod lint;
 mod man;
+mod render;
 mod sign;
 mod test;
 mod trace;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::{Exit, Failure};
+pub(crate) use render::RenderSetting;
 
 /// Does what was asked for.
 ///
@@ -35,6 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Eval(arguments) => eval::run(&arguments, color),
         Command::Generate(arguments) => generate::run(&arguments, color),
         Command::Convert(arguments) => convert::run(&arguments, color),
+        Command::Render(arguments) => render::run(&arguments, color),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

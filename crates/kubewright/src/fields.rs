@@ -6,9 +6,24 @@ use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::codes::{TEST_FIELD, TEST_MISSING, TEST_VALUE};
 
+/// What is said of fields that are not as they should be, in one sort of file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FieldCodes {
+    /// A field means nothing.
+    pub(crate) unknown: &'static Code,
+    /// A field is missing.
+    pub(crate) missing: &'static Code,
+    /// A value does not fit its field.
+    pub(crate) value: &'static Code,
+}
+
+/// Of test files, and of what they name.
+const TEST: FieldCodes = FieldCodes { unknown: &TEST_FIELD, missing: &TEST_MISSING, value: &TEST_VALUE };
+
 /// Reads fields at a place of a document and remembers what is wrong with them.
 pub(crate) struct Reader<'a> {
     document: &'a Document,
+    codes: FieldCodes,
     path: Vec<Step>,
     problems: Vec<Diagnostic>,
     // Go's readers take `isMUtatingPolicy` for `isMutatingPolicy`, and people have files with it.
@@ -18,7 +33,12 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Returns a reader at the root of `document`.
     pub(crate) fn new(document: &'a Document) -> Self {
-        Self { document, path: Vec::new(), problems: Vec::new(), ignores_case: false }
+        Self::of(TEST, document)
+    }
+
+    /// Returns a reader at the root of `document`, which says `codes` of what is wrong.
+    pub(crate) fn of(codes: FieldCodes, document: &'a Document) -> Self {
+        Self { document, codes, path: Vec::new(), problems: Vec::new(), ignores_case: false }
     }
 
     /// Returns a reader that takes a field whatever the case of its letters.
@@ -38,6 +58,11 @@ impl<'a> Reader<'a> {
     /// Returns where the reader is.
     pub(crate) fn location(&self) -> Location {
         self.document.locate(&self.path)
+    }
+
+    /// Returns the way from the root to where the reader is.
+    pub(crate) fn path(&self) -> &[Step] {
+        &self.path
     }
 
     /// Reads at `steps` below this place.
@@ -158,7 +183,7 @@ impl<'a> Reader<'a> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("use one of {}", words.join(", ")),
             };
-            self.problem(&TEST_VALUE, field, format!("unknown {what} `{word}`"), help);
+            self.problem(self.codes.value, field, format!("unknown {what} `{word}`"), help);
         }
         Some(word)
     }
@@ -169,7 +194,7 @@ impl<'a> Reader<'a> {
         let operation = Operation::named(&word).filter(|operation| *operation != Operation::Connect);
         if operation.is_none() {
             self.problem(
-                &TEST_VALUE,
+                self.codes.value,
                 "operation",
                 format!("unknown operation `{word}`"),
                 "use one of CREATE, UPDATE, DELETE".to_owned(),
@@ -183,7 +208,7 @@ impl<'a> Reader<'a> {
         let Some(value) = self.document.value.follow(&self.path) else { return };
         let Some(map) = value.as_object() else {
             let message = format!("expected an object with fields, found {}", value.kind());
-            self.problems.push(Diagnostic::new(&TEST_VALUE, message, self.location()));
+            self.problems.push(Diagnostic::new(self.codes.value, message, self.location()));
             return;
         };
         let is_known = |field: &&Text| known.iter().any(|known| self.is_called(known, field));
@@ -192,7 +217,7 @@ impl<'a> Reader<'a> {
             let mut path = self.path.clone();
             path.push(Step::Key(field.clone()));
             let problem = Diagnostic::new(
-                &TEST_FIELD,
+                self.codes.unknown,
                 format!("unknown field `{field}`"),
                 self.document.locate_key(&path),
             );
@@ -205,12 +230,12 @@ impl<'a> Reader<'a> {
 
     /// Reports that a field is missing.
     pub(crate) fn missing(&mut self, field: &str, message: &str) {
-        self.problem(&TEST_MISSING, field, message.to_owned(), String::new());
+        self.problem(self.codes.missing, field, message.to_owned(), String::new());
     }
 
     /// Reports that the value of a field does not fit.
     pub(crate) fn wrong(&mut self, field: &str, message: String) {
-        self.problem(&TEST_VALUE, field, message, String::new());
+        self.problem(self.codes.value, field, message, String::new());
     }
 
     fn problem(&mut self, code: &'static Code, field: &str, message: String, help: String) {

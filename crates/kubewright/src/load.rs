@@ -9,7 +9,7 @@ mod objects;
 mod read;
 mod stream;
 
-pub(crate) use find::{Input, TEST_FILES, find, find_tests, is_address, plain};
+pub(crate) use find::{Input, TEST_FILES, find, find_tests, plain, relative};
 use objects::each_object;
 pub(crate) use objects::{Wanted, objects_of, taken};
 pub(crate) use read::{documents, documents_of_text, text_of};

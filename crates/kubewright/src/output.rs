@@ -25,8 +25,8 @@ use kubewright_engine::{Diagnostic, Rule};
 
 use crate::review::{Counts, ObjectReport};
 
-pub(crate) use diff::Diff;
-pub(crate) use folder::Folder;
+pub(crate) use diff::{Diff, hunks};
+pub(crate) use folder::{FileNames, Folder};
 pub(crate) use github::diagnostics as github_diagnostics;
 pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};
 pub(crate) use junit::xml;

@@ -155,11 +155,11 @@ fn title(input: &Input, name: Option<&str>) -> String {
 /// Returns the words that make `trace` look at what the file names.
 fn trace_words(file: &TestFile, folder: &Path) -> String {
     let here = |paths: &[String]| -> String {
-        paths.iter().map(|path| run::relative(folder, path)).collect::<Vec<_>>().join(" ")
+        paths.iter().map(|path| load::relative(folder, path)).collect::<Vec<_>>().join(" ")
     };
     let mut words = format!("{} -r {}", here(&file.rules), here(&file.resources));
     for world in &file.world {
-        words.push_str(&format!(" --world {}", run::relative(folder, world)));
+        words.push_str(&format!(" --world {}", load::relative(folder, world)));
     }
     if let Some(namespace) = &file.namespace {
         words.push_str(&format!(" --namespace {namespace}"));

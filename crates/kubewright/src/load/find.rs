@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
 
@@ -64,6 +64,24 @@ pub(crate) fn find_tests(paths: &[String], name: Option<&str>) -> Found {
 /// Returns whether `text` is an address rather than a path.
 pub(crate) fn is_address(text: &str) -> bool {
     ["http://", "https://", "git@", "ssh://"].iter().any(|start| text.starts_with(start))
+}
+
+/// Returns `path`, which is relative to `folder`, as it is from here.
+pub(crate) fn relative(folder: &Path, path: &str) -> String {
+    if is_address(path) {
+        return path.to_owned();
+    }
+    let mut plain = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
 }
 
 fn is_called(path: &Path, names: &[&str]) -> bool {

@@ -51,11 +51,18 @@ pub(super) fn difference(report: &ObjectReport, paint: Paint) -> Option<String> 
     text.push('\n');
     text.push_str(&paint.bold(&format!("+++ after {}", visible(&rules.join(", ")))));
     text.push('\n');
-    let difference = TextDiff::from_lines(before.as_str(), after.as_str());
+    text.push_str(&hunks(&before, &after, paint));
+    Some(text)
+}
+
+/// Returns the lines that differ, with those around them.
+pub(crate) fn hunks(before: &str, after: &str, paint: Paint) -> String {
+    let mut text = String::new();
+    let difference = TextDiff::from_lines(before, after);
     for group in difference.grouped_ops(CONTEXT) {
         let changes: Vec<_> = group.iter().flat_map(|op| difference.iter_changes(op)).collect();
         let place = changes.iter().find(|change| change.tag() != ChangeTag::Equal).map(|change| {
-            let lines = if change.tag() == ChangeTag::Delete { &before } else { &after };
+            let lines = if change.tag() == ChangeTag::Delete { before } else { after };
             parents(lines, change.old_index().or(change.new_index()).unwrap_or(0))
         });
         let place =
@@ -72,7 +79,7 @@ pub(super) fn difference(report: &ObjectReport, paint: Paint) -> Option<String> 
             text.push('\n');
         }
     }
-    Some(text)
+    text
 }
 
 /// Returns the path to what holds line `number` of a YAML text, told by its indentation.

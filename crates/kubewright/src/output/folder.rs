@@ -15,6 +15,12 @@ const LONGEST: usize = 200;
 /// Writes objects into a folder.
 pub(crate) struct Folder {
     path: PathBuf,
+    names: FileNames,
+}
+
+/// The names of the files in one folder, none of them twice.
+#[derive(Debug, Default)]
+pub(crate) struct FileNames {
     taken: HashSet<String>,
     // The number to try next for a name that was taken.
     next: HashMap<String, usize>,
@@ -24,23 +30,25 @@ impl Folder {
     /// Makes the folder.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(path).map_err(Failure::writing(path))?;
-        Ok(Self { path: path.to_owned(), taken: HashSet::new(), next: HashMap::new() })
+        Ok(Self { path: path.to_owned(), names: FileNames::default() })
     }
+}
 
-    /// Returns `kind-namespace-name.yaml`, numbered from the second of that name on.
-    fn name(&mut self, report: &ObjectReport) -> String {
-        let kind = report.kind.to_lowercase();
-        let parts = [kind.as_str(), &report.namespace, &report.name];
+impl FileNames {
+    /// Returns `kind-namespace-name.EXTENSION`, numbered from the second of that name on.
+    pub(crate) fn next(&mut self, kind: &str, namespace: &str, name: &str, extension: &str) -> String {
+        let kind = kind.to_lowercase();
+        let parts = [kind.as_str(), namespace, name];
         let parts: Vec<String> =
             parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
         let stem: String = parts.join("-").chars().take(LONGEST).collect();
-        let mut name = format!("{stem}.yaml");
+        let mut name = format!("{stem}.{extension}");
         if self.taken.insert(name.clone()) {
             return name;
         }
         let number = self.next.entry(stem.clone()).or_insert(2);
         while !self.taken.insert(name.clone()) {
-            name = format!("{stem}-{number}.yaml");
+            name = format!("{stem}-{number}.{extension}");
             *number += 1;
         }
         name
@@ -55,7 +63,7 @@ fn safe(part: &str) -> String {
 impl Show for Folder {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
         let Some((_, after)) = &report.objects else { return Ok(()) };
-        let name = self.name(report);
+        let name = self.names.next(&report.kind, &report.namespace, &report.name, "yaml");
         let path = self.path.join(name);
         fs::write(&path, yaml::text(after))
             .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))

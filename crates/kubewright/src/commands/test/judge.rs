@@ -8,7 +8,7 @@ use kubewright_value::{Budget, Value, yaml};
 use similar::{ChangeTag, TextDiff};
 
 use super::file::Case;
-use super::run::relative;
+use crate::load::relative;
 use crate::output::yaml_text;
 
 /// How many lines of a difference are shown.

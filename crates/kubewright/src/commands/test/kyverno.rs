@@ -15,7 +15,8 @@ use kubewright_value::Document;
 
 use super::coverage::Coverage;
 use super::library::Library;
-use super::run::{CaseResult, relative};
+use super::run::CaseResult;
+use crate::load::relative;
 use crate::rules;
 pub(in crate::commands) use cases::{Cases, with_cases};
 use objects::Objects;

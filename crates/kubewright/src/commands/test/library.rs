@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Value};
 
-use super::run::relative;
+use crate::load::relative;
 use crate::load::{self, Input};
 
 /// How many files are kept that nobody uses at the moment. Tests that share files stand near each other.

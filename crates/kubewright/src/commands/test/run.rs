@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use kubewright_dialects::Options;
@@ -16,7 +16,7 @@ use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
 use crate::given::{GivenWorld, UserInfo, Values};
-use crate::load::{self, Wanted};
+use crate::load::{self, Wanted, relative};
 use crate::request;
 use crate::rules;
 use crate::session;
@@ -313,24 +313,6 @@ impl<'a> Selector<'a> {
         }
         text + &request.name
     }
-}
-
-/// Returns `path`, which is relative to `folder`, as it is from here.
-pub(super) fn relative(folder: &Path, path: &str) -> String {
-    if load::is_address(path) {
-        return path.to_owned();
-    }
-    let mut plain = PathBuf::new();
-    for part in folder.join(path).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
 }
 
 fn name(case: &Case) -> String {

@@ -1,0 +1,135 @@
+//! What can be said to `render`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::commands::RenderSetting;
+
+/// Applies traits to manifests.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The result is the base manifests after all traits, in the order in which the traits are given. When a trait cannot be
+applied, nothing is written to standard output.
+
+Examples:
+  kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml
+  kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml --diff
+  helm template shop ./chart | kubewright render --trait traits/ --set parameters.level=debug | kubectl apply -f -
+  helm install shop ./chart --post-renderer kubewright --post-renderer-args render --post-renderer-args --stack=stack.yaml
+
+Exit codes: 0 everything is applied, 1 a trait cannot be applied, 2 bad input")]
+pub(crate) struct Render {
+    /// Base manifests: files, folders or patterns; `-` is standard input [default: standard input]
+    #[arg(short, long = "file", alias = "filename", num_args = 1.., value_name = "BASE")]
+    pub(crate) files: Vec<String>,
+
+    /// Traits, applied in the order given: files, folders or patterns
+    #[arg(short, long = "trait", num_args = 1.., value_name = "TRAIT")]
+    pub(crate) traits: Vec<String>,
+
+    /// Several trait instances in order, with their values: a TraitStack file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stack: Option<String>,
+
+    /// Parameters of the trait; by instance name where there are several. May be repeated, later files win
+    #[arg(short, long = "params", alias = "parameters", value_name = "FILE")]
+    pub(crate) parameters: Vec<String>,
+
+    /// What the environment sets, in the same form as the parameters; may be repeated
+    #[arg(long = "env-configs", alias = "environment-configs", value_name = "FILE")]
+    pub(crate) environment_configs: Vec<String>,
+
+    /// What expressions see besides: metadata, workload, dataplane and the like; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) context: Vec<String>,
+
+    /// Set one value, as YAML; may be repeated. The path starts with parameters, environmentConfigs, metadata, …
+    #[arg(short, long, value_name = "PATH=VALUE[,…]")]
+    pub(crate) set: Vec<RenderSetting>,
+
+    /// Set one value, as text; may be repeated
+    #[arg(long, value_name = "PATH=VALUE[,…]", value_parser = RenderSetting::text)]
+    pub(crate) set_string: Vec<RenderSetting>,
+
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// How to write the manifests
+    #[arg(short, long, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) output: RenderFormat,
+
+    /// Write one file for each manifest into this folder, instead of a stream
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+
+    /// Show what the traits change, instead of the manifests
+    #[arg(long)]
+    pub(crate) diff: bool,
+
+    /// Sort the manifests by kind, apiVersion, namespace and name
+    #[arg(long)]
+    pub(crate) sort: bool,
+
+    /// Only the manifests of this plane
+    #[arg(long, value_enum, value_name = "PLANE")]
+    pub(crate) plane: Option<RenderPlane>,
+
+    /// Take warnings for errors: a patch that hits nothing, a target that leaves out its group, …
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Render once more on the result, and report every field that changes again
+    #[arg(long)]
+    pub(crate) check_idempotent: bool,
+
+    /// Print the JSON schema of TraitStack files
+    #[arg(long)]
+    pub(crate) schema: bool,
+
+    /// Print no warnings and no summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What the component is called.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct Names {
+    /// metadata.name [default: that of the only workload among the manifests]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// metadata.namespace [default: that of the manifests, or `default`]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    /// metadata.componentName [default: metadata.name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) component: Option<String>,
+
+    /// metadata.projectName [default: `default`]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+
+    /// metadata.environmentName [default: `development`]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) environment: Option<String>,
+}
+
+/// How rendered manifests can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RenderFormat {
+    /// A stream of documents.
+    Yaml,
+    /// One `List` object.
+    Json,
+}
+
+/// Where manifests go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RenderPlane {
+    /// Where workloads run.
+    Dataplane,
+    /// Where workloads are watched.
+    Observabilityplane,
+}

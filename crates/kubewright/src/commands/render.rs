@@ -1,0 +1,208 @@
+//! `render`: applies traits to manifests.
+//!
+//! A manifest that lacks a patch is worse than none, so nothing is written unless everything could be read and applied.
+
+mod base;
+mod context;
+mod full;
+mod idempotent;
+mod instances;
+mod library;
+mod setting;
+mod stack;
+mod values;
+mod write;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use kubewright_dialects::traits::{self, Manifest, Origin, RenderOptions, Rendering};
+use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_value::Document;
+
+use crate::arguments::{Render, RenderFormat};
+use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
+use crate::failure::{Exit, Failure};
+use crate::load::{self, Input};
+use crate::output::{ColorChoice, standard_output, tell};
+use crate::session::{complain, no_objects};
+use crate::words::{grouped, plural};
+use crate::workers;
+use library::Library;
+use setting::One;
+pub(crate) use setting::RenderSetting;
+use stack::Stack;
+
+/// The JSON schema of stack files.
+const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
+/// What is said of a parameter that does not fit, which is bad input.
+const BAD_PARAMETER: &str = "KW-T036";
+
+/// Runs the command.
+///
+/// # Errors
+/// When what was asked for makes no sense or output cannot be written.
+pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failure> {
+    if arguments.schema {
+        let mut out = standard_output();
+        write!(out, "{SCHEMA}")?;
+        out.flush()?;
+        return Ok(Exit::Clean);
+    }
+    read_once(arguments)?;
+    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
+        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
+            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
+    }
+    let mut problems = Vec::new();
+    let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
+    let (own, shared) = settings(arguments);
+    let said = context::Said::read(arguments, stack.as_ref(), shared, &mut problems);
+    let library = Library::load(&trait_paths(arguments, stack.as_ref()), &said.more(), &mut problems);
+    let others: Vec<Input> = library.inputs.iter().cloned().chain(value_files(arguments)).collect();
+    let base = base::read(arguments, &others, &mut problems)?;
+    if full::is_meant(&base.documents) {
+        return full::full(arguments, &base.documents, color);
+    }
+    if library.inputs.is_empty() && arguments.stack.is_none() && arguments.traits.is_empty() {
+        return Err(Failure::usage("there are no traits to apply")
+            .help("name them with --trait, or in a stack file with --stack"));
+    }
+    if base.documents.is_empty() && !problems.iter().any(Diagnostic::is_error) {
+        problems.push(no_objects(&base::paths(arguments)?));
+    }
+    let instances = instances::of(arguments, stack.as_ref(), &library, &own, &mut problems);
+    let given = said.given(&base.documents, &mut problems);
+    if arguments.strict {
+        traits::raise(&mut problems);
+    }
+    if problems.iter().any(Diagnostic::is_error) {
+        complain(&problems, color.paint_errors());
+        return Ok(Exit::BadInput);
+    }
+    let options = RenderOptions { strict: arguments.strict, trace: false };
+    let render = |manifests: Vec<Manifest>| -> Result<Rendering, Failure> {
+        let context = &given.context;
+        let done = workers::each(&[manifests], |manifests| {
+            traits::render(manifests.clone(), &instances, context, &options)
+        })?;
+        Ok(done.into_iter().next().unwrap_or_default())
+    };
+    let mut rendering = render(given_manifests(&base.documents))?;
+    problems.append(&mut rendering.diagnostics);
+    if let Some(workloads) = given.unnamed.filter(|_| problems.iter().any(Diagnostic::is_error)) {
+        problems.push(unnamed(workloads));
+    }
+    if given.is_namespace_assumed {
+        problems.extend(assumed(&rendering, arguments.strict));
+    }
+    if arguments.check_idempotent && !problems.iter().any(Diagnostic::is_error) {
+        problems.extend(idempotent::differences(&rendering, &render(idempotent::again(&rendering))?));
+    }
+    if arguments.quiet {
+        problems.retain(Diagnostic::is_error);
+    }
+    if complain(&problems, color.paint_errors()) {
+        let is_bad = problems.iter().any(|problem| problem.is_error() && problem.code.id == BAD_PARAMETER);
+        return Ok(if is_bad { Exit::BadInput } else { Exit::Violations });
+    }
+    let inputs: Vec<Input> = base.inputs.iter().cloned().chain(others).collect();
+    write::write(arguments, &base.documents, &rendering, &base::real(&inputs), color)?;
+    if !arguments.quiet {
+        summarise(instances.len(), &base.documents, &rendering);
+    }
+    Ok(Exit::Clean)
+}
+
+/// Refuses to read standard input twice.
+fn read_once(arguments: &Render) -> Result<(), Failure> {
+    let lists = [&arguments.files, &arguments.traits, &arguments.parameters];
+    let more = [&arguments.environment_configs, &arguments.context];
+    let named = lists.into_iter().chain(more).flatten().chain(&arguments.stack);
+    let is_implied = arguments.files.is_empty();
+    if named.filter(|path| *path == "-").count() + usize::from(is_implied) > 1 {
+        let failure = Failure::usage("`-` stands twice, and standard input can be read only once");
+        return Err(if is_implied {
+            failure.help("without -f the manifests are read from standard input")
+        } else {
+            failure
+        });
+    }
+    Ok(())
+}
+
+/// Returns the settings of instances, and those of what all of them see.
+fn settings(arguments: &Render) -> (Vec<One>, Vec<One>) {
+    let settings = arguments.set.iter().chain(&arguments.set_string);
+    let settings = settings.flat_map(|setting| setting.0.iter().cloned());
+    settings.partition(|one| ["parameters", "environmentConfigs"].contains(&one.root.as_str()))
+}
+
+/// Returns where traits are looked for: those of the command line, and those of the stack file.
+fn trait_paths(arguments: &Render, stack: Option<&Stack>) -> Vec<String> {
+    let folder =
+        arguments.stack.as_deref().and_then(|path| Path::new(path).parent()).unwrap_or(Path::new(""));
+    let of_stack = stack.into_iter().flat_map(|stack| &stack.traits);
+    let of_stack = of_stack.map(|path| load::relative(folder, path));
+    arguments.traits.iter().cloned().chain(of_stack).collect()
+}
+
+/// Returns the files that are read for their values.
+fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
+    let lists = [&arguments.parameters, &arguments.environment_configs, &arguments.context];
+    let paths = lists.into_iter().flatten().chain(&arguments.stack).filter(|path| *path != "-");
+    paths.map(|path| Input::File(PathBuf::from(path)))
+}
+
+fn given_manifests(base: &[Document]) -> Vec<Manifest> {
+    let manifests = base.iter().enumerate();
+    manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
+}
+
+/// Says why `metadata.name` is missing, where something failed.
+fn unnamed(workloads: usize) -> Diagnostic {
+    let found = match workloads {
+        0 => "no workload".to_owned(),
+        some => plural(some, "workload"),
+    };
+    let message = format!("`metadata.name` is not known: the manifests hold {found}");
+    codes::about_path(&UNKNOWN_NAME, "--name", message).help("say it with --name")
+}
+
+/// Warns of the first manifest that is created in a namespace that nobody has named.
+fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
+    let is_there = |manifest: &&Manifest| ObjectName::of(&manifest.object).namespace == context::ASSUMED;
+    let mut made = rendering.manifests.iter().filter(is_there);
+    let (manifest, writer) = made.find_map(|manifest| match manifest.origin {
+        Origin::Made(writer) => Some((manifest, writer)),
+        Origin::Given(_) => None,
+    })?;
+    let location = rendering.writer(writer)?.location(writer.part).clone();
+    let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
+    let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
+    let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
+    Some(Diagnostic { is_raised: is_strict, ..problem })
+}
+
+/// Says in a line what was done.
+fn summarise(instances: usize, base: &[Document], rendering: &Rendering) {
+    let (mut kept, mut changed, mut made) = (0, 0, 0);
+    for manifest in &rendering.manifests {
+        match manifest.origin {
+            Origin::Made(_) => made += 1,
+            Origin::Given(number) => {
+                kept += 1;
+                let is_same = base.get(number).is_some_and(|document| document.value == manifest.object);
+                changed += usize::from(!is_same);
+            }
+        }
+    }
+    let traits = plural(instances, "trait");
+    let mut text = format!("{traits} on {}: {} changed", plural(base.len(), "manifest"), grouped(changed));
+    for (count, word) in [(made, "created"), (base.len() - kept, "removed")] {
+        if count > 0 {
+            text.push_str(&format!(", {} {word}", grouped(count)));
+        }
+    }
+    tell(text);
+}

@@ -1,0 +1,226 @@
+//! What expressions see by name, from the base manifests, a stack file, files, options and `--set`.
+//!
+//! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
+
+use kubewright_dialects::traits::Context;
+use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_value::{Document, Map, Text, Value};
+
+use super::setting::{self, One};
+use super::stack::Stack;
+use super::values::{self, lay};
+use crate::arguments::{Names, Render};
+use crate::codes::{self, BAD_VALUES};
+
+/// What values can be set in.
+pub(super) const NAMES: [&str; 10] = [
+    "parameters",
+    "environmentConfigs",
+    "metadata",
+    "workload",
+    "configurations",
+    "dependencies",
+    "dataplane",
+    "environment",
+    "gateway",
+    "derived",
+];
+/// Those of them that each instance has its own of; `trait` is its name.
+const OWN: [&str; 3] = ["parameters", "environmentConfigs", "trait"];
+/// The kinds whose name is that of the component.
+const WORKLOADS: [&str; 8] = [
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "CronJob",
+    "Job",
+    "ReplicaSet",
+    "ReplicationController",
+    "Rollout",
+];
+const DEEPEST: usize = 100;
+/// The namespace, where nobody says one.
+pub(super) const ASSUMED: &str = "default";
+
+/// What all instances see.
+pub(super) struct Given {
+    pub(super) context: Context,
+    /// How many workloads the component could be, where nobody says how it is called.
+    pub(super) unnamed: Option<usize>,
+    /// Whether nobody says which namespace it is.
+    pub(super) is_namespace_assumed: bool,
+}
+
+/// What was said about the context, before the manifests are looked at.
+pub(super) struct Said {
+    values: Value,
+    names: Names,
+    settings: Vec<One>,
+}
+
+impl Said {
+    /// Reads what `stack` and the files and options of `arguments` say.
+    pub(super) fn read(
+        arguments: &Render,
+        stack: Option<&Stack>,
+        settings: Vec<One>,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut values = Value::from(Map::new());
+        if let Some(stack) = stack {
+            check(&stack.context, problems);
+            lay(&mut values, &stack.context.value, DEEPEST);
+            let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
+            lay(&mut values, &metadata.into(), DEEPEST);
+        }
+        for file in values::files(&arguments.context, "the values of the context", problems) {
+            check(&file, problems);
+            lay(&mut values, &file.value, DEEPEST);
+        }
+        Self { values, names: arguments.names.clone(), settings }
+    }
+
+    /// Returns the names that only this context has.
+    pub(super) fn more(&self) -> Vec<Text> {
+        let names = self.values.as_object().into_iter().flat_map(Map::keys);
+        names.filter(|name| !NAMES.contains(&name.as_str())).cloned().collect()
+    }
+
+    /// Returns what all instances see that are applied to `base`.
+    pub(super) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
+        let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
+        let mut values = defaults();
+        lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
+        lay(&mut values, &self.values, DEEPEST);
+        lay(&mut values, &Map::from([("metadata", named(&self.names))]).into(), DEEPEST);
+        for one in &self.settings {
+            let mut steps = vec![one.root.as_str().into()];
+            steps.extend(one.path.iter().cloned());
+            let one = One { path: steps, ..one.clone() };
+            if let Err(why) = setting::place(&mut values, std::iter::once(&one)) {
+                problems.push(codes::about_path(&BAD_VALUES, "--set", why));
+            }
+        }
+        let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
+        let unnamed = (!says("name")).then_some(workloads.len());
+        let is_namespace_assumed = !says("namespace");
+        if let Some(metadata) = values.as_object_mut().and_then(|values| values.get_mut("metadata")) {
+            complete(metadata);
+        }
+        Given { context: bound(&values), unnamed, is_namespace_assumed }
+    }
+}
+
+/// Reports names that cannot be given.
+fn check(document: &Document, problems: &mut Vec<Diagnostic>) {
+    for (name, value) in document.value.as_object().into_iter().flat_map(Map::iter) {
+        let path = [name.as_str().into()];
+        if OWN.contains(&name.as_str()) {
+            let message = format!("`{name}` is of each trait instance, not of the context");
+            let problem = Diagnostic::new(&BAD_VALUES, message, document.locate_key(&path));
+            problems.push(problem.help("give it with --params, --env-configs or in a stack file"));
+        } else if !is_name(name) {
+            let message = format!("`{name}` is no name that an expression can say");
+            problems.push(Diagnostic::new(&BAD_VALUES, message, document.locate_key(&path)));
+        } else if NAMES.contains(&name.as_str()) && !value.is_null() && value.as_object().is_none() {
+            let message = format!("`{name}` is a map, this is of type {}", value.kind());
+            problems.push(Diagnostic::new(&BAD_VALUES, message, document.locate(&path)));
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
+}
+
+/// Returns whether `object` is what the component runs; the hook of a chart is not.
+fn is_workload(object: &Value) -> bool {
+    let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
+    !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(|kind| WORKLOADS.contains(&kind))
+}
+
+/// Returns what is there where nobody says anything.
+fn defaults() -> Value {
+    let empty = || Value::from(Map::new());
+    let list = || Value::array(Vec::new());
+    let sort = || Value::from(Map::from([("envs", list()), ("files", list())]));
+    let metadata = Map::from([
+        ("componentNamespace", Value::from("default")),
+        ("projectName", "default".into()),
+        ("dataPlaneName", "default".into()),
+        ("environmentName", "development".into()),
+    ]);
+    let lists = ["items", "resources", "envVars", "volumeMounts", "volumes"];
+    Map::from([
+        ("metadata", Value::from(metadata)),
+        ("workload", Map::from([("container", empty()), ("endpoints", empty())]).into()),
+        ("configurations", Map::from([("configs", sort()), ("secrets", sort())]).into()),
+        ("dependencies", lists.into_iter().map(|key| (key.into(), list())).collect::<Map>().into()),
+        ("dataplane", empty()),
+        ("environment", empty()),
+    ])
+    .into()
+}
+
+/// Returns the metadata that the manifests tell.
+fn found(base: &[Document], workloads: &[&Document]) -> Value {
+    let mut metadata = Map::new();
+    if let [workload] = workloads {
+        metadata.insert("name".into(), ObjectName::of(&workload.value).name.into());
+        let labels = ["spec", "selector", "matchLabels"];
+        if let Some(labels) = workload.value.at(&labels).filter(|labels| labels.as_object().is_some()) {
+            metadata.insert("podSelectors".into(), labels.clone());
+        }
+    }
+    let namespaces = |documents: &mut dyn Iterator<Item = &Document>| {
+        let mut names: Vec<Text> =
+            documents.map(|document| ObjectName::of(&document.value).namespace).collect();
+        names.retain(|name| !name.is_empty());
+        names.dedup();
+        names
+    };
+    let of_workloads = namespaces(&mut workloads.iter().copied());
+    let of_all = if of_workloads.is_empty() { namespaces(&mut base.iter()) } else { of_workloads };
+    if let [one] = of_all.as_slice() {
+        metadata.insert("namespace".into(), one.clone().into());
+    }
+    metadata.into()
+}
+
+/// Returns the metadata that options name.
+fn named(names: &Names) -> Value {
+    let named = [
+        ("name", &names.name),
+        ("namespace", &names.namespace),
+        ("componentName", &names.component),
+        ("projectName", &names.project),
+        ("environmentName", &names.environment),
+    ];
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name.as_deref()?.into())));
+    named.collect::<Map>().into()
+}
+
+/// Adds what follows from the rest.
+fn complete(metadata: &mut Value) {
+    let Some(metadata) = metadata.as_object_mut() else { return };
+    if let Some(name) = metadata.get("name").filter(|_| !metadata.contains_key("componentName")).cloned() {
+        metadata.insert("componentName".into(), name);
+    }
+    if metadata.get("namespace").is_none_or(Value::is_null) {
+        metadata.insert("namespace".into(), ASSUMED.into());
+    }
+    for key in ["labels", "annotations", "podSelectors"] {
+        if metadata.get(key).is_none_or(Value::is_null) {
+            metadata.insert(key.into(), Map::new().into());
+        }
+    }
+}
+
+fn bound(values: &Value) -> Context {
+    let mut bound = Context::new();
+    for (name, value) in values.as_object().into_iter().flat_map(Map::iter) {
+        bound.set(name, value.clone());
+    }
+    bound
+}

@@ -1,0 +1,128 @@
+//! Whether rendering the result once more changes it: an append that is not guarded grows with every run.
+//!
+//! What traits create is left out of the second run, which creates it again; everything else is what the first run made
+//! of it.
+
+use kubewright_dialects::traits::{Manifest, Origin, Rendering, Writer};
+use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_lang::patch::{self, Operation};
+use kubewright_value::{Step, Text, Value};
+
+use crate::codes::{self, NOT_IDEMPOTENT};
+
+/// Returns what the second run starts with.
+pub(super) fn again(first: &Rendering) -> Vec<Manifest> {
+    let manifests = first.manifests.iter().enumerate();
+    let given = manifests.filter(|(_, manifest)| matches!(manifest.origin, Origin::Given(_)));
+    given
+        .map(|(number, manifest)| {
+            let again = Manifest::given(number, manifest.object.clone());
+            Manifest { plane: manifest.plane, ..again }
+        })
+        .collect()
+}
+
+/// Returns every field that `second`, which started with what `first` made, has changed again.
+pub(super) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for problem in second.diagnostics.iter().filter(|problem| problem.is_error()) {
+        let message = format!("rendering again fails: {}", problem.message);
+        found.push(Diagnostic::new(&NOT_IDEMPOTENT, message, problem.location.clone()));
+    }
+    if !found.is_empty() {
+        return found;
+    }
+    for manifest in &second.manifests {
+        let before = match manifest.origin {
+            Origin::Given(number) => first.manifests.get(number),
+            Origin::Made(_) => made_before(first, manifest),
+        };
+        let Some(before) = before.filter(|before| before.object != manifest.object) else { continue };
+        for operation in patch::diff(&before.object, &manifest.object) {
+            found.push(difference(&operation, manifest, second));
+        }
+    }
+    for (number, manifest) in first.manifests.iter().enumerate() {
+        let is_given = matches!(manifest.origin, Origin::Given(_));
+        if is_given && !second.manifests.iter().any(|again| again.origin == Origin::Given(number)) {
+            let message = format!("{} is removed when it is rendered again", manifest.label());
+            found.push(codes::about_path(&NOT_IDEMPOTENT, "(the result)", message));
+        }
+    }
+    found
+}
+
+fn made_before<'f>(first: &'f Rendering, manifest: &Manifest) -> Option<&'f Manifest> {
+    let name = ObjectName::of(&manifest.object);
+    let made = first.manifests.iter().filter(|one| matches!(one.origin, Origin::Made(_)));
+    made.into_iter().find(|one| ObjectName::of(&one.object) == name)
+}
+
+fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) -> Diagnostic {
+    let path = steps(operation.path().tokens(), &manifest.object);
+    let (path, writer) = written_at(path, operation, manifest);
+    let is_item = matches!(path.last(), Some(Step::Index(_)));
+    let what = match operation {
+        Operation::Add { .. } if is_item => "is added again",
+        Operation::Add { .. } => "is added",
+        Operation::Remove { .. } => "is removed",
+        _ => "changes",
+    };
+    let message =
+        format!("`{}` of {} {what} when the result is rendered again", written(&path), manifest.label());
+    let applied = writer.and_then(|writer| Some((writer, second.writer(writer)?)));
+    let problem = match applied {
+        Some((writer, applied)) => {
+            let location = applied.location(writer.part).clone();
+            Diagnostic::new(&NOT_IDEMPOTENT, message, location)
+        }
+        None => codes::about_path(&NOT_IDEMPOTENT, "(the result)", message),
+    };
+    problem.help(if is_item { "let a `where` ask whether the item is there already" } else { "" })
+}
+
+/// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
+/// difference may name another one than the writer added.
+fn written_at(path: Vec<Step>, operation: &Operation, manifest: &Manifest) -> (Vec<Step>, Option<Writer>) {
+    if let Some(writer) = manifest.writers.last(&path) {
+        return (path, Some(*writer));
+    }
+    let places = manifest.writers.places();
+    let list = path.split_last().map_or(&[][..], |(_, list)| list);
+    let mut beside = places.iter().filter(|(place, _)| place.starts_with(list) && place.len() == path.len());
+    if let Operation::Add { value, .. } = operation
+        && let Some((place, writer)) =
+            beside.clone().find(|(place, _)| manifest.object.follow(place) == Some(value))
+    {
+        return (place.clone(), Some(**writer));
+    }
+    let below = || places.iter().find(|(place, _)| place.starts_with(&path));
+    let writer = beside.next().or_else(below).map(|(_, writer)| **writer);
+    (path, writer)
+}
+
+/// Returns the way that `tokens` go in `object`.
+fn steps(tokens: &[Text], object: &Value) -> Vec<Step> {
+    let mut here = Some(object);
+    let mut steps = Vec::new();
+    for token in tokens {
+        let index =
+            token.parse::<usize>().ok().filter(|_| here.is_some_and(|here| here.as_array().is_some()));
+        let step = index.map_or_else(|| Step::Key(token.clone()), Step::Index);
+        here = here.and_then(|here| here.follow(std::slice::from_ref(&step)));
+        steps.push(step);
+    }
+    steps
+}
+
+fn written(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) if text.is_empty() => text.push_str(key),
+            Step::Key(key) => text.push_str(&format!(".{key}")),
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! The traits that files hold.
+
+use kubewright_dialects::traits::{self, Trait};
+use kubewright_engine::{Diagnostic, nearest};
+use kubewright_value::{Document, Text, Value};
+
+use super::stack::{KINDS, Use};
+use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
+use crate::load::{self, Input};
+use crate::words::listed;
+
+/// Traits, in the order in which they stand.
+#[derive(Default)]
+pub(super) struct Library {
+    pub(super) traits: Vec<Trait>,
+    /// The files.
+    pub(super) inputs: Vec<Input>,
+}
+
+impl Library {
+    /// Compiles the traits in what `paths` name; `more` are the names of what expressions see besides the usual.
+    pub(super) fn load(paths: &[String], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
+        let found = load::find(paths);
+        let mut wrong = found.problems;
+        let documents = load::documents(&found.inputs, &mut wrong);
+        let documents = load::objects_of(documents, &mut Vec::new());
+        let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
+        if documents.is_empty() && !paths.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
+            let message = format!("no Trait or ClusterTrait found in {}", listed(paths));
+            let problem = codes::about_path(&NOTHING_FOUND, &paths.join(" "), message);
+            wrong.push(problem.help("a trait has `apiVersion: openchoreo.dev/v1alpha1` and `kind: Trait`"));
+        }
+        let mut library = Self { traits: Vec::new(), inputs: found.inputs };
+        for document in &documents {
+            let (compiled, diagnostics) = Trait::compile(document, more);
+            wrong.extend(diagnostics);
+            library.add(compiled, &mut wrong);
+        }
+        problems.append(&mut wrong);
+        library
+    }
+
+    /// Returns the trait that `used` names.
+    pub(super) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
+        let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
+        let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
+        let problem = match (found.next(), found.next()) {
+            (Some(one), None) => return Some(one),
+            (Some(_), Some(_)) => {
+                let message = format!("there is a Trait and a ClusterTrait called `{}`", used.of);
+                Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone())
+                    .help("say which one with `kind`")
+            }
+            (None, _) => {
+                let kind = used.kind.as_deref().unwrap_or("trait");
+                let message = format!("no {kind} is called `{}`", used.of);
+                let problem = Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone());
+                problem.help(self.remedy(used))
+            }
+        };
+        problems.push(problem);
+        None
+    }
+
+    /// Returns what may be meant by a name that no trait has.
+    fn remedy(&self, used: &Use) -> String {
+        if let Some(other) = self.traits.iter().find(|one| one.name() == used.of.as_str()) {
+            return format!("there is a {} of that name", other.kind());
+        }
+        let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
+        match nearest(&used.of, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
+            None => format!("the traits are {}", names.join(", ")),
+        }
+    }
+
+    fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
+        let Some(compiled) = compiled else { return };
+        let is_same = |one: &&Trait| one.kind() == compiled.kind() && one.name() == compiled.name();
+        let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
+        let place = first.document().locate(&[]);
+        let message = format!(
+            "a {} called `{}` stands in {}:{} already",
+            compiled.kind(),
+            compiled.name(),
+            place.source.name,
+            place.position.line
+        );
+        let path = ["metadata".into(), "name".into()];
+        problems.push(Diagnostic::new(&DUPLICATE_TRAIT, message, compiled.document().locate(&path)));
+    }
+}
+
+/// Returns whether `document` is a trait.
+fn is_trait(document: &Document) -> bool {
+    let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    KINDS.contains(&kind) && traits::is_known(document)
+}

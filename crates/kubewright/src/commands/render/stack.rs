@@ -1,0 +1,174 @@
+//! A stack file: several trait instances in order, with their values.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Location, Map, Source, Step, Value};
+
+use crate::codes::{DUPLICATE_TRAIT, STACK_FIELD, STACK_KIND, STACK_MISSING, STACK_VALUE};
+use crate::fields::{FieldCodes, Reader};
+use crate::load;
+
+const API_VERSION: &str = "kubewright.dev/v1alpha1";
+const KIND: &str = "TraitStack";
+const CODES: FieldCodes = FieldCodes { unknown: &STACK_FIELD, missing: &STACK_MISSING, value: &STACK_VALUE };
+
+/// The fields of a stack file.
+pub(super) const FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
+/// The fields of its `spec`.
+pub(super) const SPEC_FIELDS: &[&str] = &["traits", "instances", "metadata", "context"];
+/// The fields of an instance.
+pub(super) const INSTANCE_FIELDS: &[&str] =
+    &["trait", "name", "kind", "instanceName", "parameters", "environmentConfigs"];
+/// What a trait can be.
+pub(super) const KINDS: &[&str] = &["Trait", "ClusterTrait"];
+
+/// A stack file.
+#[derive(Debug)]
+pub(super) struct Stack {
+    /// Where the traits are, as the file says it: relative to the file.
+    pub(super) traits: Vec<String>,
+    /// In the order in which they are applied.
+    pub(super) instances: Vec<Use>,
+    /// What expressions see as `metadata`.
+    pub(super) metadata: Document,
+    /// What else expressions see.
+    pub(super) context: Document,
+}
+
+/// A trait that is applied once.
+#[derive(Debug)]
+pub(super) struct Use {
+    /// The name of the trait.
+    pub(super) of: String,
+    /// `Trait` or `ClusterTrait`; either where the file does not say.
+    pub(super) kind: Option<String>,
+    /// What this instance is called.
+    pub(super) name: String,
+    pub(super) parameters: Document,
+    pub(super) environment_configs: Document,
+    /// Where it names its trait.
+    pub(super) location: Location,
+}
+
+/// Reads the stack file at `path`.
+pub(super) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> Option<Stack> {
+    let found = load::find(&[path.to_owned()]);
+    let has_file = !found.inputs.is_empty();
+    problems.extend(found.problems);
+    let mut wrong = Vec::new();
+    let documents = load::documents(&found.inputs, &mut wrong);
+    let is_readable = wrong.is_empty();
+    problems.extend(wrong);
+    let document = match documents.as_slice() {
+        [document] => document.clone(),
+        // Where nothing could be read, that has been said.
+        [] if !has_file || !is_readable => return None,
+        [] => Document::made(Value::Null, Source::new(path, "")),
+        [_, second, ..] => {
+            let message = "a second document stands in the stack file";
+            problems.push(Diagnostic::new(&STACK_KIND, message, second.locate(&[])));
+            return None;
+        }
+    };
+    of(&document).map_err(|wrong| problems.extend(wrong)).ok()
+}
+
+/// Reads a stack.
+///
+/// # Errors
+/// With everything that is wrong with it.
+pub(super) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
+    let text = |field: &str| document.value.get(field).and_then(Value::as_str);
+    if text("apiVersion") != Some(API_VERSION) || text("kind") != Some(KIND) {
+        let message =
+            format!("this is not a stack file: expected `apiVersion: {API_VERSION}` and `kind: {KIND}`");
+        return Err(vec![Diagnostic::new(&STACK_KIND, message, document.locate(&["kind".into()]))]);
+    }
+    let mut reader = Reader::of(CODES, document);
+    reader.check_fields(FIELDS);
+    if reader.value("spec").is_none() {
+        reader.missing("spec", "a stack file needs `spec`");
+    }
+    let stack = reader.field("spec", |reader| {
+        reader.check_fields(SPEC_FIELDS);
+        if reader.value("instances").is_none() {
+            reader.missing("instances", "a stack needs `instances`");
+        }
+        Stack {
+            traits: reader.texts("traits"),
+            instances: reader.each("instances", |reader| instance(reader, document)),
+            metadata: part(reader, document, "metadata"),
+            context: part(reader, document, "context"),
+        }
+    });
+    let stack = reader.finish(stack)?;
+    // Without `spec` there is a diagnostic already.
+    let stack = stack.ok_or_else(Vec::new)?;
+    match twice(&stack.instances) {
+        wrong if wrong.is_empty() => Ok(stack),
+        wrong => Err(wrong),
+    }
+}
+
+fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
+    reader.check_fields(INSTANCE_FIELDS);
+    let named = (reader.text("trait"), reader.text("name"));
+    let of = match named {
+        (Some(_), Some(_)) => {
+            reader.wrong("name", "`name` stands beside `trait`, and both name the trait".to_owned());
+            String::new()
+        }
+        (Some(name), None) | (None, Some(name)) => name,
+        (None, None) => {
+            if reader.value("trait").is_none() && reader.value("name").is_none() {
+                reader.missing("trait", "an instance needs `trait`");
+            }
+            String::new()
+        }
+    };
+    let field = if reader.value("trait").is_some() { "trait" } else { "name" };
+    let named_at: Vec<Step> = reader.path().iter().cloned().chain([field.into()]).collect();
+    Use {
+        name: reader.text("instanceName").unwrap_or_else(|| of.clone()),
+        of,
+        kind: reader.word("kind", "kind", KINDS),
+        parameters: part(reader, document, "parameters"),
+        environment_configs: part(reader, document, "environmentConfigs"),
+        location: document.locate(&named_at),
+    }
+}
+
+/// Returns the map at `field`, with its places.
+fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
+    let empty = |reader: &Reader<'_>| {
+        let source = reader.location().source;
+        Document::made(Map::new().into(), source)
+    };
+    match reader.value(field) {
+        None => empty(reader),
+        Some(Value::Object(_)) => {
+            let mut path: Vec<Step> = reader.path().to_vec();
+            path.push(field.into());
+            document.part(&path).unwrap_or_else(|| empty(reader))
+        }
+        Some(other) => {
+            reader.wrong(field, format!("`{field}` is a map, this is of type {}", other.kind()));
+            empty(reader)
+        }
+    }
+}
+
+/// Returns what is wrong with instances that have the name of an earlier one.
+fn twice(instances: &[Use]) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
+    for (place, one) in instances.iter().enumerate() {
+        let Some(first) = instances.iter().take(place).find(|first| first.name == one.name) else { continue };
+        let line = first.location.position.line;
+        let message = format!("the instance on line {line} is called `{}` already", one.name);
+        let problem = Diagnostic::new(&DUPLICATE_TRAIT, message, one.location.clone());
+        wrong.push(problem.help("give one of them another `instanceName`"));
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use kubewright_value::{Document, Source, Value, json, yaml};
+
+use super::*;
+
+/// Reads a stack with `spec`, which is indented by two; returns the problems as `code line:column message help`.
+fn problems(spec: &str) -> Vec<String> {
+    let text = format!("apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{spec}");
+    match of(&document(&text)) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems
+            .iter()
+            .map(|p| format!("{} {} {} {}", p.code.id, p.location.position, p.message, p.help))
+            .collect(),
+    }
+}
+
+fn document(text: &str) -> Document {
+    yaml::read(&Source::new("stack.yaml", text)).documents.remove(0)
+}
+
+#[test]
+fn a_stack_that_says_all_it_can_is_understood() {
+    let spec = "  traits: [a.yaml]\n  metadata: {name: web}\n  context: {workload: {}}\n  instances:\n  - trait: a\n    \
+                kind: ClusterTrait\n    instanceName: b\n    parameters: {x: 1}\n    environmentConfigs: {y: 2}\n  \
+                - name: c\n";
+    assert_eq!(problems(spec), Vec::<String>::new());
+}
+
+#[test]
+fn a_misspelt_field_is_an_error_with_the_right_one() {
+    assert_eq!(
+        problems("  instance: []\n"),
+        [
+            "KW-T060 4:3 unknown field `instance` did you mean `instances`?",
+            "KW-T061 4:3 a stack needs `instances` "
+        ]
+    );
+    assert_eq!(
+        problems("  instances:\n  - {trait: a, paramters: {}}\n"),
+        ["KW-T060 5:16 unknown field `paramters` did you mean `parameters`?"]
+    );
+}
+
+#[test]
+fn an_instance_names_one_trait() {
+    assert_eq!(problems("  instances:\n  - {parameters: {}}\n"), ["KW-T061 5:5 an instance needs `trait` "]);
+    assert_eq!(
+        problems("  instances:\n  - {trait: a, name: a}\n"),
+        ["KW-T062 5:22 `name` stands beside `trait`, and both name the trait "]
+    );
+}
+
+#[test]
+fn a_value_of_another_type_is_an_error() {
+    assert_eq!(
+        problems("  instances:\n  - {trait: a, parameters: [1], kind: trait}\n"),
+        [
+            "KW-T062 5:28 `parameters` is a map, this is of type array ",
+            "KW-T062 5:39 unknown kind `trait` did you mean `Trait`?"
+        ]
+    );
+}
+
+#[test]
+fn two_instances_have_two_names() {
+    assert_eq!(
+        problems("  instances:\n  - trait: a\n  - trait: a\n"),
+        ["KW-T065 6:12 the instance on line 5 is called `a` already give one of them another `instanceName`"]
+    );
+}
+
+#[test]
+fn another_document_is_no_stack() {
+    let wrong = of(&document("kind: Stack\n")).unwrap_err();
+    assert_eq!(wrong.first().map(|problem| problem.code.id), Some("KW-T063"));
+}
+
+#[test]
+fn the_schema_knows_exactly_the_fields_that_are_read() {
+    let schema = json::parse(super::super::SCHEMA).unwrap();
+    let allowed = |path: &[&str]| {
+        let mut keys: Vec<String> =
+            schema.at(path).and_then(Value::as_object).unwrap().keys().map(ToString::to_string).collect();
+        keys.sort();
+        keys
+    };
+    let sorted = |fields: &[&str]| {
+        let mut fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+        fields.sort();
+        fields
+    };
+    assert_eq!(allowed(&["properties"]), sorted(FIELDS));
+    assert_eq!(allowed(&["properties", "spec", "properties"]), sorted(SPEC_FIELDS));
+    assert_eq!(allowed(&["$defs", "instance", "properties"]), sorted(INSTANCE_FIELDS));
+    assert_eq!(
+        schema.at(&["$defs", "instance", "properties", "kind", "enum"]).map(ToString::to_string),
+        Some(r#"["Trait","ClusterTrait"]"#.to_owned())
+    );
+}

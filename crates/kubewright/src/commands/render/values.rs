@@ -1,0 +1,130 @@
+//! Values from several places, laid over each other: a stack file, files and `--set`.
+//!
+//! Whatever comes of it is a document with places, so that a parameter that does not fit is shown where it stands. Where
+//! values are merged, that is the merged text.
+
+use std::sync::Arc;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Map, Source, Text, Value, yaml};
+
+use super::setting::{self, One};
+use crate::codes::{self, BAD_VALUES};
+use crate::load;
+use crate::output::yaml_text;
+
+/// How deep maps are merged; below, the later one replaces the earlier one.
+const DEEPEST: usize = 100;
+
+/// Reads the map in each of the files at `paths`.
+pub(super) fn files(paths: &[String], what: &str, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let mut maps = Vec::new();
+    for path in paths {
+        let found = load::find(std::slice::from_ref(path));
+        problems.extend(found.problems);
+        for input in &found.inputs {
+            let documents = load::documents(std::slice::from_ref(input), problems);
+            if let Some(second) = documents.get(1) {
+                let message = format!("a second document stands in a file of {what}");
+                problems.push(Diagnostic::new(&BAD_VALUES, message, second.locate(&[])));
+            }
+            let Some(first) = documents.into_iter().next() else { continue };
+            if first.value.as_object().is_none() {
+                let message = format!("{what} are a map, this is of type {}", first.value.kind());
+                problems.push(Diagnostic::new(&BAD_VALUES, message, first.locate(&[])));
+                continue;
+            }
+            maps.push(first);
+        }
+    }
+    maps
+}
+
+/// Returns `layers` laid over each other, later ones over earlier ones, with `settings` on top.
+///
+/// # Errors
+/// When there is something in the way of a setting.
+pub(super) fn merged(layers: &[Document], settings: &[One], none: &str) -> Result<Document, Diagnostic> {
+    let is_full = |layer: &&Document| layer.value.as_object().is_some_and(|map| !map.is_empty());
+    let layers: Vec<&Document> = layers.iter().filter(is_full).collect();
+    if settings.is_empty() {
+        match layers.as_slice() {
+            [] => return Ok(Document::made(Map::new().into(), Source::new(none, ""))),
+            [one] => return Ok((*one).clone()),
+            _ => {}
+        }
+    }
+    let mut value = Value::from(Map::new());
+    let mut names: Vec<String> = Vec::new();
+    for layer in layers {
+        lay(&mut value, &layer.value, DEEPEST);
+        names.push(layer.source.name.clone());
+    }
+    if !settings.is_empty() {
+        setting::place(&mut value, settings.iter())
+            .map_err(|why| codes::about_path(&BAD_VALUES, "--set", why))?;
+        names.push("--set".to_owned());
+    }
+    names.dedup();
+    Ok(placed(value, &Source::new(names.join(" with "), "")))
+}
+
+/// Lays `over` over `value`: maps are merged, anything else is replaced.
+pub(super) fn lay(value: &mut Value, over: &Value, deeper: usize) {
+    match (value.as_object_mut(), over.as_object()) {
+        (Some(map), Some(over)) if deeper > 0 => {
+            for (key, over) in over.iter() {
+                match map.get_mut(key) {
+                    Some(value) => lay(value, over, deeper - 1),
+                    None => drop(map.insert(key.clone(), over.clone())),
+                }
+            }
+        }
+        _ => *value = over.clone(),
+    }
+}
+
+/// Returns the values of each of the instances called `names`: the whole map where there is one instance, and otherwise
+/// the map under its name.
+pub(super) fn shared_out(
+    whole: &Document,
+    names: &[Text],
+    what: &str,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
+    let none = || Document::made(Map::new().into(), Arc::clone(&whole.source));
+    if names.len() < 2 {
+        return names.iter().map(|_| whole.clone()).collect();
+    }
+    let keys = whole.value.as_object().into_iter().flat_map(Map::iter);
+    for (key, value) in keys {
+        if !names.contains(key) {
+            let location = whole.locate_key(&[key.as_str().into()]);
+            let message = format!("no instance is called `{key}`, whose {what} these would be");
+            let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let help = format!(
+                "where there are several instances, {what} stand under their names: {}",
+                known.join(", ")
+            );
+            problems.push(Diagnostic::new(&BAD_VALUES, message, location).help(help));
+        } else if !value.is_null() && value.as_object().is_none() {
+            let location = whole.locate(&[key.as_str().into()]);
+            let message = format!("the {what} of `{key}` are a map, this is of type {}", value.kind());
+            problems.push(Diagnostic::new(&BAD_VALUES, message, location));
+        }
+    }
+    let part =
+        |name: &Text| whole.part(&[name.as_str().into()]).filter(|part| part.value.as_object().is_some());
+    names.iter().map(|name| part(name).unwrap_or_else(none)).collect()
+}
+
+/// Returns `value` as a document of the text that says it.
+fn placed(value: Value, source: &Source) -> Document {
+    let source = Source::new(source.name.clone(), yaml_text(&value));
+    let read = yaml::read(&source).documents.into_iter().next();
+    // What is written reads as what it was; if ever not, its places are lost and nothing else.
+    match read {
+        Some(read) if read.value == value => read,
+        _ => Document::made(value, source),
+    }
+}

@@ -1,0 +1,200 @@
+//! Where rendered manifests go: a stream, one JSON document, a folder, or what changed.
+//!
+//! Those of the observability plane come after the others: behind a comment in a stream, in a folder of their own in a
+//! folder.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering};
+use kubewright_engine::ObjectName;
+use kubewright_value::{Document, Map, Text, Value, json};
+
+use crate::arguments::{Render, RenderFormat, RenderPlane};
+use crate::failure::Failure;
+use crate::output::{ColorChoice, FileNames, Paint, hunks, standard_output, visible, yaml_text};
+
+/// What stands before the manifests of the observability plane.
+const OBSERVABILITY: &str = "# From here on: the observability plane.\n";
+/// The folder of the manifests of the observability plane.
+const OBSERVABILITY_FOLDER: &str = "observabilityplane";
+
+/// Writes what `rendering` made of `base` as `arguments` say, and nothing in the place of the files `kept`.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn write(
+    arguments: &Render,
+    base: &[Document],
+    rendering: &Rendering,
+    kept: &HashSet<PathBuf>,
+    color: ColorChoice,
+) -> Result<(), Failure> {
+    let manifests = chosen(arguments, &rendering.manifests);
+    if let Some(folder) = &arguments.output_dir {
+        into_folder(folder, &manifests, arguments.output, kept)?;
+    }
+    if arguments.diff {
+        return Ok(differences(base, rendering, &manifests, color.paint_output())?);
+    }
+    match arguments.output {
+        _ if arguments.output_dir.is_some() => {}
+        RenderFormat::Yaml => stream(&manifests, arguments.plane.is_none())?,
+        RenderFormat::Json => document(&manifests)?,
+    }
+    Ok(())
+}
+
+/// Returns the manifests in the order in which they are written.
+fn chosen<'m>(arguments: &Render, manifests: &'m [Manifest]) -> Vec<&'m Manifest> {
+    let is_wanted = |manifest: &&Manifest| match arguments.plane {
+        None => true,
+        Some(RenderPlane::Dataplane) => manifest.plane == Plane::Data,
+        Some(RenderPlane::Observabilityplane) => manifest.plane == Plane::Observability,
+    };
+    let mut chosen: Vec<&Manifest> = manifests.iter().filter(is_wanted).collect();
+    if arguments.sort {
+        chosen.sort_by_cached_key(|manifest| order(&manifest.object));
+    }
+    chosen.sort_by_key(|manifest| manifest.plane == Plane::Observability);
+    chosen
+}
+
+/// Returns what manifests are sorted by.
+fn order(object: &Value) -> [Text; 4] {
+    let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    [kind, version.into(), namespace, name]
+}
+
+/// Writes a stream, which says where the manifests of the observability plane start if it `is_parted`.
+fn stream(manifests: &[&Manifest], is_parted: bool) -> io::Result<()> {
+    let mut out = standard_output();
+    let mut is_told = !is_parted;
+    for (number, manifest) in manifests.iter().enumerate() {
+        if number > 0 {
+            out.write_all(b"---\n")?;
+        }
+        if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_told, true) {
+            out.write_all(OBSERVABILITY.as_bytes())?;
+        }
+        out.write_all(yaml_text(&manifest.object).as_bytes())?;
+    }
+    out.flush()
+}
+
+fn document(manifests: &[&Manifest]) -> io::Result<()> {
+    let items = manifests.iter().map(|manifest| manifest.object.clone()).collect();
+    let list = Map::from([
+        ("apiVersion", Value::from("v1")),
+        ("kind", "List".into()),
+        ("items", Value::array(items)),
+    ]);
+    let mut out = standard_output();
+    writeln!(out, "{}", json::to_pretty(&list.into()))?;
+    out.flush()
+}
+
+fn into_folder(
+    folder: &Path,
+    manifests: &[&Manifest],
+    format: RenderFormat,
+    kept: &HashSet<PathBuf>,
+) -> Result<(), Failure> {
+    let (mut names, mut names_observed) = (FileNames::default(), FileNames::default());
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    for manifest in manifests {
+        let ObjectName { kind, namespace, name, .. } = ObjectName::of(&manifest.object);
+        let (extension, text) = match format {
+            RenderFormat::Yaml => ("yaml", yaml_text(&manifest.object)),
+            RenderFormat::Json => ("json", format!("{}\n", json::to_pretty(&manifest.object))),
+        };
+        let path = match manifest.plane {
+            Plane::Data => folder.join(names.next(&kind, &namespace, &name, extension)),
+            Plane::Observability => {
+                let name = names_observed.next(&kind, &namespace, &name, extension);
+                folder.join(OBSERVABILITY_FOLDER).join(name)
+            }
+        };
+        files.push((path, text));
+    }
+    let is_kept = |path: &Path| fs::canonicalize(path).is_ok_and(|path| kept.contains(&path));
+    if let Some((path, _)) = files.iter().find(|(path, _)| is_kept(path)) {
+        let message = format!("`{}` was read, and would be written over", path.display());
+        return Err(Failure::usage(message).help("name another folder; nothing was written"));
+    }
+    fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+    if manifests.iter().any(|manifest| manifest.plane == Plane::Observability) {
+        let folder = folder.join(OBSERVABILITY_FOLDER);
+        fs::create_dir_all(&folder).map_err(Failure::writing(&folder))?;
+    }
+    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(Failure::writing(path)))
+}
+
+/// Shows what became of each manifest of `base`, and what is new.
+fn differences(
+    base: &[Document],
+    rendering: &Rendering,
+    manifests: &[&Manifest],
+    paint: Paint,
+) -> io::Result<()> {
+    let mut out = standard_output();
+    for manifest in manifests {
+        let (head, before) = match manifest.origin {
+            Origin::Given(number) => {
+                let Some(document) = base.get(number) else { continue };
+                if document.value == manifest.object {
+                    continue;
+                }
+                (place(document), yaml_text(&document.value))
+            }
+            Origin::Made(_) => ("(nothing)".to_owned(), String::new()),
+        };
+        let writers = written_by(manifest, rendering);
+        let after = match manifest.origin {
+            Origin::Given(_) => format!("after {writers}"),
+            Origin::Made(_) => format!("{}  created by {writers}", subject(&manifest.object)),
+        };
+        difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
+    }
+    for (number, document) in base.iter().enumerate() {
+        if !rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number)) {
+            let before = yaml_text(&document.value);
+            difference(&mut out, [&place(document), "(removed)"], [&before, ""], paint)?;
+        }
+    }
+    out.flush()
+}
+
+fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], paint: Paint) -> io::Result<()> {
+    let [head, after] = heads.map(visible);
+    let [before, now] = texts;
+    writeln!(out, "{}", paint.bold(&format!("--- {head}")))?;
+    writeln!(out, "{}", paint.bold(&format!("+++ {after}")))?;
+    writeln!(out, "{}", hunks(before, now, paint))
+}
+
+/// Returns where a manifest was given and what it is.
+fn place(document: &Document) -> String {
+    format!("{}  {}", document.source.name, subject(&document.value))
+}
+
+fn subject(object: &Value) -> String {
+    let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
+    match namespace.as_str() {
+        "" => format!("{kind} {name}"),
+        namespace => format!("{kind} {namespace}/{name}"),
+    }
+}
+
+/// Returns who wrote something that is still there; where only something was taken away, all who could have.
+fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
+    let places = manifest.writers.places();
+    let writers: BTreeSet<u32> = places.iter().map(|(_, writer)| writer.instance).collect();
+    let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| writers.contains(&number));
+    let all = rendering.writers.iter().enumerate();
+    let names = all.filter(|(number, _)| writers.is_empty() || is_writer(*number));
+    names.map(|(_, applied)| applied.described()).collect::<Vec<_>>().join(", ")
+}
