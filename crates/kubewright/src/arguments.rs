@@ -11,7 +11,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
-pub(crate) use render::{Names, Render, RenderFormat, RenderPlane};
+pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 
 const EXAMPLES: &str = "\
 Examples:

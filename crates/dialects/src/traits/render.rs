@@ -215,9 +215,20 @@ pub fn render(
     if !has_failed(&run) {
         for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let document = instance.of.document();
-            Evaluator::new(document, context, number, &writers, &mut run)
-                .assertions(&instance.of.program().after, &manifests);
+            let (document, after) = (instance.of.document(), &instance.of.program().after);
+            if after.is_empty() {
+                continue;
+            }
+            run.story.open();
+            let hold =
+                Evaluator::new(document, context, number, &writers, &mut run).assertions(after, &manifests);
+            run.story.close(|| Said {
+                what: format!("{}, of what was rendered", describe(&writers, number)),
+                found: String::new(),
+                wanted: String::new(),
+                verdict: if hold { Verdict::Yes } else { Verdict::Error },
+                location: Some(document.locate(&[])),
+            });
         }
         check(&manifests, &writers, &mut run.diagnostics);
     }
@@ -268,12 +279,16 @@ pub(crate) fn apply(
     }
     let failed = run.diagnostics.get(before..).unwrap_or_default().iter().any(Diagnostic::is_error);
     run.story.close(|| Said {
-        what: writers.get(number as usize).map(Applied::described).unwrap_or_default(),
+        what: describe(writers, number),
         found: String::new(),
         wanted: String::new(),
         verdict: if failed { Verdict::Error } else { Verdict::Done },
         location: Some(of.document().locate(&[])),
     });
+}
+
+fn describe(writers: &[Applied], number: u32) -> String {
+    writers.get(number as usize).map(Applied::described).unwrap_or_default()
 }
 
 /// Returns what the expressions of `instance` see, and what is wrong with what it is given.

@@ -32,17 +32,8 @@ pub(crate) struct Render {
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<String>,
 
-    /// Parameters of the trait; by instance name where there are several. May be repeated, later files win
-    #[arg(short, long = "params", alias = "parameters", value_name = "FILE")]
-    pub(crate) parameters: Vec<String>,
-
-    /// What the environment sets, in the same form as the parameters; may be repeated
-    #[arg(long = "env-configs", alias = "environment-configs", value_name = "FILE")]
-    pub(crate) environment_configs: Vec<String>,
-
-    /// What expressions see besides: metadata, workload, dataplane and the like; may be repeated
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) context: Vec<String>,
+    #[command(flatten)]
+    pub(crate) values: TraitValues,
 
     /// Set one value, as YAML; may be repeated. The path starts with parameters, environmentConfigs, metadata, …
     #[arg(short, long, value_name = "PATH=VALUE[,…]")]
@@ -55,6 +46,10 @@ pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) names: Names,
 
+    /// metadata.namespace [default: that of the manifests, or `default`]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
     /// How to write the manifests
     #[arg(short, long, value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) output: RenderFormat,
@@ -66,6 +61,10 @@ pub(crate) struct Render {
     /// Show what the traits change, instead of the manifests
     #[arg(long)]
     pub(crate) diff: bool,
+
+    /// Show what the traits look at and do, and who wrote which field, instead of the manifests
+    #[arg(long, conflicts_with_all = ["diff", "output_dir"])]
+    pub(crate) trace: bool,
 
     /// Sort the manifests by kind, apiVersion, namespace and name
     #[arg(long)]
@@ -92,16 +91,28 @@ pub(crate) struct Render {
     pub(crate) quiet: bool,
 }
 
-/// What the component is called.
+/// What traits are given.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct TraitValues {
+    /// Parameters of the trait; by instance name where there are several. May be repeated, later files win
+    #[arg(short, long = "params", alias = "parameters", value_name = "FILE")]
+    pub(crate) parameters: Vec<String>,
+
+    /// What the environment sets, in the same form as the parameters; may be repeated
+    #[arg(long = "env-configs", alias = "environment-configs", value_name = "FILE")]
+    pub(crate) environment_configs: Vec<String>,
+
+    /// What expressions see besides: metadata, workload, dataplane and the like; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) context: Vec<String>,
+}
+
+/// What the component is called, besides its namespace.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct Names {
     /// metadata.name [default: that of the only workload among the manifests]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-
-    /// metadata.namespace [default: that of the manifests, or `default`]
-    #[arg(long, value_name = "NAMESPACE")]
-    pub(crate) namespace: Option<String>,
 
     /// metadata.componentName [default: metadata.name]
     #[arg(long, value_name = "NAME")]

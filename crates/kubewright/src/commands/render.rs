@@ -10,6 +10,7 @@ mod instances;
 mod library;
 mod setting;
 mod stack;
+mod trace;
 mod values;
 mod write;
 
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         complain(&problems, color.paint_errors());
         return Ok(Exit::BadInput);
     }
-    let options = RenderOptions { strict: arguments.strict, trace: false };
+    let options = RenderOptions { strict: arguments.strict, trace: arguments.trace };
     let render = |manifests: Vec<Manifest>| -> Result<Rendering, Failure> {
         let context = &given.context;
         let done = workers::each(&[manifests], |manifests| {
@@ -102,9 +103,18 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
+    if arguments.trace {
+        match arguments.output {
+            RenderFormat::Yaml => trace::text(&rendering, &base.documents, color.paint_output())?,
+            RenderFormat::Json => trace::document(&rendering, &base.documents, &problems)?,
+        }
+    }
     if complain(&problems, color.paint_errors()) {
         let is_bad = problems.iter().any(|problem| problem.is_error() && problem.code.id == BAD_PARAMETER);
         return Ok(if is_bad { Exit::BadInput } else { Exit::Violations });
+    }
+    if arguments.trace {
+        return Ok(Exit::Clean);
     }
     let inputs: Vec<Input> = base.inputs.iter().cloned().chain(others).collect();
     write::write(arguments, &base.documents, &rendering, &base::real(&inputs), color)?;
@@ -116,8 +126,8 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
 
 /// Refuses to read standard input twice.
 fn read_once(arguments: &Render) -> Result<(), Failure> {
-    let lists = [&arguments.files, &arguments.traits, &arguments.parameters];
-    let more = [&arguments.environment_configs, &arguments.context];
+    let lists = [&arguments.files, &arguments.traits, &arguments.values.parameters];
+    let more = [&arguments.values.environment_configs, &arguments.values.context];
     let named = lists.into_iter().chain(more).flatten().chain(&arguments.stack);
     let is_implied = arguments.files.is_empty();
     if named.filter(|path| *path == "-").count() + usize::from(is_implied) > 1 {
@@ -149,7 +159,8 @@ fn trait_paths(arguments: &Render, stack: Option<&Stack>) -> Vec<String> {
 
 /// Returns the files that are read for their values.
 fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
-    let lists = [&arguments.parameters, &arguments.environment_configs, &arguments.context];
+    let lists =
+        [&arguments.values.parameters, &arguments.values.environment_configs, &arguments.values.context];
     let paths = lists.into_iter().flatten().chain(&arguments.stack).filter(|path| *path != "-");
     paths.map(|path| Input::File(PathBuf::from(path)))
 }

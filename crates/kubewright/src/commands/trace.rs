@@ -190,7 +190,7 @@ fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {
     item.insert("ruleFile".into(), file);
     item.insert("ruleLine".into(), line);
     item.insert("ruleColumn".into(), column);
-    item.insert("trace".into(), children.iter().map(node).collect::<Vec<_>>().into());
+    item.insert("trace".into(), children.iter().map(json_node).collect::<Vec<_>>().into());
     item.into()
 }
 
@@ -214,7 +214,8 @@ fn head(rule: &str, report: &ObjectReport) -> Map {
     ])
 }
 
-fn node(node: &TraceNode) -> Value {
+/// Returns what was looked at, with stable keys.
+pub(super) fn json_node(node: &TraceNode) -> Value {
     let (file, line, column) = json_place(node.location.as_ref());
     Map::from([
         ("what", Value::from(node.what.as_str())),
@@ -224,7 +225,7 @@ fn node(node: &TraceNode) -> Value {
         ("ruleFile", file),
         ("ruleLine", line),
         ("ruleColumn", column),
-        ("children", node.children.iter().map(self::node).collect::<Vec<_>>().into()),
+        ("children", node.children.iter().map(json_node).collect::<Vec<_>>().into()),
     ])
     .into()
 }

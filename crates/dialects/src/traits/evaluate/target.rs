@@ -1,7 +1,7 @@
 //! Which manifests a target means, and why it means none.
 
 use kubewright_engine::{Verdict, nearest};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Text, Value};
 
 use super::story::Said;
 use super::{Evaluator, Outcome};
@@ -18,6 +18,8 @@ const TOLD: usize = 6;
 pub(super) struct Targets {
     /// How many have the kind, group, version and name.
     pub(super) candidates: usize,
+    /// How many have another kind, group, version or plane.
+    pub(super) others: usize,
     /// Those for which the condition holds.
     pub(super) kept: Vec<usize>,
 }
@@ -33,8 +35,10 @@ impl Evaluator<'_> {
         let mut targets = Targets::default();
         self.spend(manifests.len() as u64, &target.path)?;
         let mut wanted_name = None;
+        let mut namesakes = 0;
         for (at, manifest) in manifests.iter().enumerate() {
             if !fits(target, manifest) {
+                targets.others += 1;
                 continue;
             }
             if let Some(name) = &target.name {
@@ -44,15 +48,18 @@ impl Evaluator<'_> {
                 };
                 let is_it = name_of(&manifest.object) == Some(wanted.as_str());
                 let document: &Document = self.document;
-                self.run.story.say(|| Said {
-                    what: label(&manifest.object),
-                    found: if is_it { "has the name".to_owned() } else { "has another name".to_owned() },
-                    wanted: format!("`{wanted}`"),
-                    verdict: if is_it { Verdict::Yes } else { Verdict::No },
-                    location: Some(document.locate(&name.path)),
-                });
+                if is_it {
+                    self.run.story.say(|| Said {
+                        what: label(&manifest.object),
+                        found: "has the name".to_owned(),
+                        wanted: String::new(),
+                        verdict: Verdict::Yes,
+                        location: Some(document.locate(&name.path)),
+                    });
+                }
                 wanted_name = Some(wanted);
                 if !is_it {
+                    namesakes += 1;
                     continue;
                 }
             }
@@ -75,7 +82,31 @@ impl Evaluator<'_> {
                 targets.kept.push(at);
             }
         }
+        if namesakes > 0 {
+            let verb = if namesakes == 1 { "is" } else { "are" };
+            let name = wanted_name.unwrap_or_default();
+            let what = || format!("{} {verb} not called `{name}`", counted(namesakes, &described(target)));
+            self.passed_over(what);
+        }
         Ok(targets)
+    }
+
+    /// Says how many manifests a target cannot mean.
+    pub(super) fn others(&mut self, target: &Target, others: usize) {
+        let verb = if others == 1 { "is" } else { "are" };
+        if others > 0 {
+            self.passed_over(|| format!("{} {verb} no {}", counted(others, "manifest"), described(target)));
+        }
+    }
+
+    fn passed_over(&mut self, what: impl FnOnce() -> String) {
+        self.run.story.say(|| Said {
+            what: what(),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: Verdict::NotLooked,
+            location: None,
+        });
     }
 }
 
@@ -98,7 +129,7 @@ fn name_of(object: &Value) -> Option<&str> {
 
 /// Returns what `target` is about: `Deployment of apps/v1`.
 pub(super) fn described(target: &Target) -> String {
-    let kind = target.kind.as_deref().unwrap_or("any kind");
+    let kind = target.kind.as_deref().unwrap_or("manifest");
     match (target.group.as_deref(), target.version.as_deref()) {
         (None, None) => kind.to_owned(),
         (Some(""), Some(version)) => format!("{kind} of {version}"),
@@ -106,6 +137,16 @@ pub(super) fn described(target: &Target) -> String {
         (Some(group), Some(version)) => format!("{kind} of {group}/{version}"),
         (Some(group), None) => format!("{kind} of {group}"),
         (None, Some(version)) => format!("{kind} of version {version}"),
+    }
+}
+
+/// Returns how many of something there are: `1 manifest`, `2 Deployments of apps/v1`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let (noun, rest) =
+        what.split_once(' ').map_or((what, String::new()), |(noun, rest)| (noun, format!(" {rest}")));
+    match count {
+        1 => format!("1 {noun}{rest}"),
+        _ => format!("{count} {noun}s{rest}"),
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) struct Given {
 pub(super) struct Said {
     values: Value,
     names: Names,
+    namespace: Option<String>,
     settings: Vec<One>,
 }
 
@@ -73,11 +74,12 @@ impl Said {
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
             lay(&mut values, &metadata.into(), DEEPEST);
         }
-        for file in values::files(&arguments.context, "the values of the context", problems) {
+        for file in values::files(&arguments.values.context, "the values of the context", problems) {
             check(&file, problems);
             lay(&mut values, &file.value, DEEPEST);
         }
-        Self { values, names: arguments.names.clone(), settings }
+        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
+        Self { values, names, namespace, settings }
     }
 
     /// Returns the names that only this context has.
@@ -92,7 +94,11 @@ impl Said {
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
         lay(&mut values, &self.values, DEEPEST);
-        lay(&mut values, &Map::from([("metadata", named(&self.names))]).into(), DEEPEST);
+        lay(
+            &mut values,
+            &Map::from([("metadata", named(&self.names, self.namespace.as_ref()))]).into(),
+            DEEPEST,
+        );
         for one in &self.settings {
             let mut steps = vec![one.root.as_str().into()];
             steps.extend(one.path.iter().cloned());
@@ -189,15 +195,15 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
 }
 
 /// Returns the metadata that options name.
-fn named(names: &Names) -> Value {
+fn named(names: &Names, namespace: Option<&String>) -> Value {
     let named = [
-        ("name", &names.name),
-        ("namespace", &names.namespace),
-        ("componentName", &names.component),
-        ("projectName", &names.project),
-        ("environmentName", &names.environment),
+        ("name", names.name.as_ref()),
+        ("namespace", namespace),
+        ("componentName", names.component.as_ref()),
+        ("projectName", names.project.as_ref()),
+        ("environmentName", names.environment.as_ref()),
     ];
-    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name.as_deref()?.into())));
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name?.as_str().into())));
     named.collect::<Map>().into()
 }
 
