@@ -2,17 +2,21 @@
 
 mod admission;
 mod compile;
+pub mod context;
 mod diagnostics;
 mod evaluate;
 pub mod functions;
 mod lint;
 mod manifest;
+mod pipeline;
 mod render;
 pub mod schema;
+mod shelf;
 mod source;
 mod variables;
 
 pub use manifest::{Manifest, Origin, Plane, Writer};
+pub use pipeline::{ComponentType, Library, Release};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
 pub use variables::Context;
 

@@ -10,14 +10,14 @@ mod story;
 mod target;
 mod value;
 
-use std::collections::BTreeSet;
-
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Budget, Document, Limits};
+use kubewright_lang::interpolate::{Rendered, Template as Structure};
+use kubewright_value::{Budget, Document, Limits, Value};
 
 use super::compile::program::{ComponentType, Trait};
 use super::manifest::{Manifest, Writer};
-use super::variables::Context;
+use super::variables::{Context, Names};
+use crate::fields::Placed;
 pub(crate) use story::{Said, Story};
 
 /// What one instance may spend.
@@ -28,8 +28,6 @@ const LIMITS: Limits = Limits { steps: 20_000_000, bytes: 256 << 20, depth: 256 
 pub(crate) struct Run {
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) story: Story,
-    /// Who was told to write over whom.
-    overlaps: BTreeSet<(Writer, Writer)>,
 }
 
 impl Run {
@@ -46,8 +44,6 @@ pub(crate) struct Evaluator<'r> {
     context: &'r Context,
     /// Its number among the instances.
     instance: u32,
-    /// The names of the instances, for messages.
-    instances: &'r [super::render::Applied],
     budget: Budget,
     run: &'r mut Run,
 }
@@ -56,14 +52,8 @@ pub(crate) struct Evaluator<'r> {
 type Outcome<T> = Result<T, Box<Diagnostic>>;
 
 impl<'r> Evaluator<'r> {
-    pub(crate) fn new(
-        document: &'r Document,
-        context: &'r Context,
-        instance: u32,
-        instances: &'r [super::render::Applied],
-        run: &'r mut Run,
-    ) -> Self {
-        Self { document, context, instance, instances, budget: Budget::new(LIMITS), run }
+    pub(crate) fn new(document: &'r Document, context: &'r Context, instance: u32, run: &'r mut Run) -> Self {
+        Self { document, context, instance, budget: Budget::new(LIMITS), run }
     }
 
     /// Applies `program` to `manifests`.
@@ -81,6 +71,16 @@ impl<'r> Evaluator<'r> {
         let mut manifests = Vec::new();
         self.creates(&program.resources, &mut manifests);
         manifests
+    }
+
+    /// Returns what a component type gives to one of its traits; nothing where it gives nothing or that fails.
+    pub(crate) fn bound(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
+        let names = Names::of(self.context);
+        let rendered = given.map(|given| self.content(given, &names)).transpose();
+        match self.keep(rendered)?? {
+            Rendered::Value(value) => Some(value),
+            Rendered::Omitted => None,
+        }
     }
 
     /// Keeps a failure, and returns what was made.

@@ -1,15 +1,17 @@
 //! Traits over manifests that somebody else made: a folder, a Helm chart, a pipe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Severity, TraceNode, Verdict};
+use kubewright_lang::patch::Pointer;
+use kubewright_lang::pathpatch::Op;
 use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
 use super::diagnostics as code;
 use super::evaluate::{Evaluator, Run, Said};
-use super::manifest::{Manifest, Origin, Writer, identity};
+use super::manifest::{Manifest, Origin, Overlap, Writer, identity};
 use super::schema::{Schema, Sections};
 use super::source::{self, Resource};
 use super::variables::Context;
@@ -216,19 +218,7 @@ pub fn render(
         for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let (document, after) = (instance.of.document(), &instance.of.program().after);
-            if after.is_empty() {
-                continue;
-            }
-            run.story.open();
-            let hold =
-                Evaluator::new(document, context, number, &writers, &mut run).assertions(after, &manifests);
-            run.story.close(|| Said {
-                what: format!("{}, of what was rendered", describe(&writers, number)),
-                found: String::new(),
-                wanted: String::new(),
-                verdict: if hold { Verdict::Yes } else { Verdict::Error },
-                location: Some(document.locate(&[])),
-            });
+            Evaluator::new(document, context, number, &mut run).assertions(after, &manifests, &writers);
         }
         check(&manifests, &writers, &mut run.diagnostics);
     }
@@ -243,6 +233,7 @@ pub(crate) fn finish(
     options: &RenderOptions,
 ) -> Rendering {
     let mut diagnostics = run.diagnostics;
+    overlaps(&manifests, &writers, &mut diagnostics);
     if options.strict {
         raise(&mut diagnostics);
     }
@@ -273,22 +264,18 @@ pub(crate) fn apply(
 ) {
     run.story.open();
     let before = run.diagnostics.len();
-    let mut evaluator = Evaluator::new(of.document(), context, number, writers, run);
+    let mut evaluator = Evaluator::new(of.document(), context, number, run);
     if evaluator.rules(&of.program().before) {
         evaluator.apply(of.program(), manifests);
     }
     let failed = run.diagnostics.get(before..).unwrap_or_default().iter().any(Diagnostic::is_error);
     run.story.close(|| Said {
-        what: describe(writers, number),
+        what: writers.get(number as usize).map(Applied::described).unwrap_or_default(),
         found: String::new(),
         wanted: String::new(),
         verdict: if failed { Verdict::Error } else { Verdict::Done },
         location: Some(of.document().locate(&[])),
     });
-}
-
-fn describe(writers: &[Applied], number: u32) -> String {
-    writers.get(number as usize).map(Applied::described).unwrap_or_default()
 }
 
 /// Returns what the expressions of `instance` see, and what is wrong with what it is given.
@@ -323,8 +310,18 @@ pub(crate) fn section(
     what: &str,
     about: &str,
 ) -> (Value, Vec<Diagnostic>) {
+    section_at(schema, &given.value, &|path| given.locate(path), (what, about))
+}
+
+/// Returns the same for what stands at a `place` of its own; `what` of `about` is how messages call it.
+pub(crate) fn section_at(
+    schema: Option<&Schema>,
+    given: &Value,
+    place: &dyn Fn(&[Step]) -> Location,
+    (what, about): (&str, &str),
+) -> (Value, Vec<Diagnostic>) {
     let empty = Value::object(Map::new());
-    let value = if given.value.is_null() { &empty } else { &given.value };
+    let value = if given.is_null() { &empty } else { given };
     let Some(schema) = schema else { return (value.clone(), Vec::new()) };
     let mut budget = Budget::default();
     let checked = schema
@@ -338,13 +335,13 @@ pub(crate) fn section(
                     Severity::Warning => &code::UNKNOWN_PARAMETER,
                 };
                 let message = format!("{what} of {about}: {}", wrong.message);
-                Diagnostic::new(code, message, given.locate(&wrong.path)).help(wrong.help)
+                Diagnostic::new(code, message, place(&wrong.path)).help(wrong.help)
             };
             (value, wrong.into_iter().map(diagnostic).collect())
         }
         Err(exhausted) => {
             let message = format!("{what} of {about}: {exhausted}");
-            (empty, vec![Diagnostic::new(&code::LIMIT, message, given.locate(&[]))])
+            (empty, vec![Diagnostic::new(&code::LIMIT, message, place(&[]))])
         }
     }
 }
@@ -376,6 +373,33 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
                 Diagnostic::new(&code::TWICE, message, made.location(writer.part).clone())
                     .help("the later one replaces the earlier in a cluster; give one another name"),
             );
+        }
+    }
+}
+
+/// Says what one instance wrote and another wrote over, once for each two operations.
+fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
+    let mut told = BTreeSet::new();
+    for manifest in manifests {
+        for Overlap { lost, op, writer } in manifest.overlaps() {
+            let at = |writer: Writer| writers.get(writer.instance as usize);
+            let (Some(earlier), Some(later)) = (at(lost.writer), at(writer)) else { continue };
+            if !told.insert((lost.writer, writer)) {
+                continue;
+            }
+            let place = Pointer::from_steps(&lost.place).to_string();
+            let place = if place.is_empty() { "the whole".to_owned() } else { format!("`{place}`") };
+            let verb = if op == Op::Remove { "removes" } else { "writes" };
+            let message = format!(
+                "{} {verb} {place} of {}, which {} wrote at {}",
+                later.described(),
+                manifest.label(),
+                earlier.described(),
+                earlier.location(lost.writer.part)
+            );
+            let location = later.location(writer.part).clone();
+            let help = "the later trait wins; let one of the two write it, or give one a condition";
+            diagnostics.push(Diagnostic::new(&code::OVERLAP, message, location).help(help));
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{Evaluator, Outcome};
 use crate::traits::compile::program::{Assertion, Rule};
 use crate::traits::diagnostics as code;
 use crate::traits::manifest::{Manifest, label};
+use crate::traits::render::Applied;
 use crate::traits::variables::Names;
 
 impl Evaluator<'_> {
@@ -24,13 +25,33 @@ impl Evaluator<'_> {
     }
 
     /// Returns whether all `assertions` hold of `manifests`; every one that does not is told.
-    pub(crate) fn assertions(&mut self, assertions: &[Assertion], manifests: &[Manifest]) -> bool {
+    pub(crate) fn assertions(
+        &mut self,
+        assertions: &[Assertion],
+        manifests: &[Manifest],
+        instances: &[Applied],
+    ) -> bool {
+        if assertions.is_empty() {
+            return true;
+        }
+        self.run.story.open();
         let before = self.run.diagnostics.len();
         for assertion in assertions {
             let done = self.assertion(assertion, manifests);
             self.keep(done);
         }
-        self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error())
+        let hold =
+            self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error());
+        let instance = instances.get(self.instance as usize);
+        let document: &Document = self.document;
+        self.run.story.close(|| Said {
+            what: format!("{}, of what was rendered", instance.map(Applied::described).unwrap_or_default()),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: if hold { Verdict::Yes } else { Verdict::Error },
+            location: Some(document.locate(&[])),
+        });
+        hold
     }
 
     fn assertion(&mut self, assertion: &Assertion, manifests: &[Manifest]) -> Outcome<()> {

@@ -84,10 +84,10 @@ fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) ->
 /// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
 /// difference may name another one than the writer added.
 fn written_at(path: Vec<Step>, operation: &Operation, manifest: &Manifest) -> (Vec<Step>, Option<Writer>) {
-    if let Some(writer) = manifest.writers.last(&path) {
+    if let Some(writer) = manifest.writers().last(&path) {
         return (path, Some(*writer));
     }
-    let places = manifest.writers.places();
+    let places = manifest.writers().places();
     let list = path.split_last().map_or(&[][..], |(_, list)| list);
     let mut beside = places.iter().filter(|(place, _)| place.starts_with(list) && place.len() == path.len());
     if let Operation::Add { value, .. } = operation

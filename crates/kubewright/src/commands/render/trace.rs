@@ -105,7 +105,7 @@ fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
         };
         Some(Field { path, by: by.described(), place: by.location(writer.part).to_string() })
     };
-    manifest.writers.places().into_iter().filter_map(field).collect()
+    manifest.writers().places().into_iter().filter_map(field).collect()
 }
 
 /// Returns what was given and is there no more. Nothing where rendering did not come to an end.
@@ -145,7 +145,7 @@ fn json_manifest(manifest: &Manifest, rendering: &Rendering, base: &[Document]) 
             ("column", column),
         ])))
     };
-    let fields: Vec<Value> = manifest.writers.places().into_iter().filter_map(field).collect();
+    let fields: Vec<Value> = manifest.writers().places().into_iter().filter_map(field).collect();
     item.insert("fields".into(), fields.into());
     item.into()
 }
