@@ -55,8 +55,8 @@ pub(crate) enum Command {
     Lint(Lint),
     /// Show the page of a diagnostic code
     Explain(Explain),
-    /// Show why each rule did what it did
-    Trace(Trace),
+    /// Show why each rule or trait did what it did
+    Trace(Box<Trace>),
     /// Write ValidatingAdmissionPolicies that say what ClusterPolicies say
     Generate(Generate),
     /// Write ValidatingPolicies that say what ClusterPolicies say
@@ -312,9 +312,13 @@ pub(crate) struct Explain {
 /// Shows why each rule did what it did.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+For traits, the manifests are rendered with all of them in order, as `kubewright render` does; what each patch looked at
+and did is shown, and then who wrote which field. `kubewright render --trace` does the same with a stack file.
+
 Examples:
   kubewright trace rules/ -r manifests/web.yaml
   kubewright trace rules/ -r manifests/ --rule add-labels -o json
+  kubewright trace traits/ -r manifests/ --set parameters.level=debug
 
 Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Trace {
@@ -327,6 +331,12 @@ pub(crate) struct Trace {
     /// How to show the trace
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
+
+    #[command(flatten, next_help_heading = "Options for traits")]
+    pub(crate) values: TraitValues,
+
+    #[command(flatten, next_help_heading = "Options for traits")]
+    pub(crate) names: Names,
 }
 
 /// How a trace can be shown.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::commands::RenderSetting;
 
 /// Applies traits to manifests.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Default)]
 #[command(after_help = "\
 The result is the base manifests after all traits, in the order in which the traits are given. When a trait cannot be
 applied, nothing is written to standard output.
@@ -128,9 +128,10 @@ pub(crate) struct Names {
 }
 
 /// How rendered manifests can be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum RenderFormat {
     /// A stream of documents.
+    #[default]
     Yaml,
     /// One `List` object.
     Json,

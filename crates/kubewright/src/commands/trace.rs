@@ -1,11 +1,14 @@
 //! `trace`: why each rule did what it did.
 
+mod traits;
+
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
 use kubewright_value::{Document, Location, Map, Value, json};
 
+use super::render;
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::load;
@@ -22,6 +25,9 @@ const LONGEST: usize = 100;
 /// # Errors
 /// When the arguments make no sense or output cannot be written.
 pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
+    if traits::are_meant(&arguments.rules.rules) {
+        return render::run(&traits::rendering(arguments)?, color);
+    }
     let mut session = Session::open(&arguments.rules, &arguments.objects)?;
     let question = session.question(Needs { all_outcomes: true, trace: true, ..Needs::default() });
     let mut writer = Writer::new(color.paint_output(), arguments.output);

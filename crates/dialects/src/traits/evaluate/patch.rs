@@ -50,6 +50,7 @@ impl Evaluator<'_> {
         self.run.story.close(|| {
             let (found, verdict) = match &done {
                 Err(failure) => (failure.message.clone(), Verdict::Error),
+                Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), Verdict::No),
                 Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),
                 Ok(()) if hits.rounds > 1 => {
                     let hits = format!(

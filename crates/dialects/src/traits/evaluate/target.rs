@@ -1,7 +1,7 @@
 //! Which manifests a target means, and why it means none.
 
 use kubewright_engine::{Verdict, nearest};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Value};
 
 use super::story::Said;
 use super::{Evaluator, Outcome};

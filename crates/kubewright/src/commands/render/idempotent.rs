@@ -17,7 +17,7 @@ pub(super) fn again(first: &Rendering) -> Vec<Manifest> {
     given
         .map(|(number, manifest)| {
             let again = Manifest::given(number, manifest.object.clone());
-            Manifest { plane: manifest.plane, ..again }
+            again.on(manifest.plane)
         })
         .collect()
 }
@@ -84,10 +84,11 @@ fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) ->
 /// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
 /// difference may name another one than the writer added.
 fn written_at(path: Vec<Step>, operation: &Operation, manifest: &Manifest) -> (Vec<Step>, Option<Writer>) {
-    if let Some(writer) = manifest.writers().last(&path) {
+    let writers = manifest.writers();
+    if let Some(writer) = writers.last(&path) {
         return (path, Some(*writer));
     }
-    let places = manifest.writers().places();
+    let places = writers.places();
     let list = path.split_last().map_or(&[][..], |(_, list)| list);
     let mut beside = places.iter().filter(|(place, _)| place.starts_with(list) && place.len() == path.len());
     if let Operation::Add { value, .. } = operation
