@@ -105,7 +105,10 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     }
     if arguments.trace {
         match arguments.output {
-            RenderFormat::Yaml => trace::text(&rendering, &base.documents, color.paint_output())?,
+            RenderFormat::Yaml => {
+                let has_failed = problems.iter().any(Diagnostic::is_error);
+                trace::text(&rendering, &base.documents, has_failed, color.paint_output())?;
+            }
             RenderFormat::Json => trace::document(&rendering, &base.documents, &problems)?,
         }
     }

@@ -46,9 +46,11 @@ impl Evaluator<'_> {
         let mut hits = Hits::default();
         let done = self.rounds(patch, manifests, &mut hits);
         self.others(&patch.target, hits.others);
+        let is_told = self.run.story.has_failure();
         let document: &Document = self.document;
         self.run.story.close(|| {
             let (found, verdict) = match &done {
+                Err(_) if is_told => ("fails".to_owned(), Verdict::Error),
                 Err(failure) => (failure.message.clone(), Verdict::Error),
                 Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), Verdict::No),
                 Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),

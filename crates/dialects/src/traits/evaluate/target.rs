@@ -68,16 +68,23 @@ impl Evaluator<'_> {
                 continue;
             };
             let names = Names { resource: Some(&manifest.object), ..*names };
-            let holds = self.truth(condition, "`where`", &names)?;
+            let holds = self.truth(condition, "`where`", &names);
             let document: &Document = self.document;
             self.run.story.say(|| Said {
                 what: label(&manifest.object),
-                found: format!("`where` is {holds}"),
+                found: match &holds {
+                    Ok(holds) => format!("`where` is {holds}"),
+                    Err(failure) => failure.message.clone(),
+                },
                 wanted: String::new(),
-                verdict: if holds { Verdict::Yes } else { Verdict::No },
+                verdict: match holds {
+                    Ok(true) => Verdict::Yes,
+                    Ok(false) => Verdict::No,
+                    Err(_) => Verdict::Error,
+                },
                 location: Some(document.locate(&condition.path)),
             });
-            if holds {
+            if holds? {
                 targets.kept.push(at);
             }
         }

@@ -15,11 +15,16 @@ use crate::words::plural;
 /// The widest path that the writers are lined up behind.
 const WIDEST: usize = 72;
 
-/// Writes what `rendering` did to `base`, as trees.
+/// Writes what `rendering` did to `base`, as trees; and what came of it, unless it `has_failed`.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn text(rendering: &Rendering, base: &[Document], paint: Paint) -> io::Result<()> {
+pub(super) fn text(
+    rendering: &Rendering,
+    base: &[Document],
+    has_failed: bool,
+    paint: Paint,
+) -> io::Result<()> {
     let mut out = standard_output();
     for node in &rendering.trace {
         writeln!(out, "{}  {}", paint.bold(&visible(&node.what)), paint.cyan(&place(node)))?;
@@ -28,6 +33,9 @@ pub(super) fn text(rendering: &Rendering, base: &[Document], paint: Paint) -> io
         }
         out.write_all(tree(&node.children, 1, paint).as_bytes())?;
         writeln!(out)?;
+    }
+    if has_failed {
+        return out.flush();
     }
     let mut unchanged = 0;
     for manifest in &rendering.manifests {
