@@ -32,8 +32,8 @@ impl Linter<'_> {
     /// Reports a loop over a list or map that is written down and empty.
     pub(super) fn goes_through_nothing(&mut self, each: &Each) {
         let is_empty = match constant(&each.over) {
-            Some(Val::List(list)) => list.len() == 0,
-            Some(Val::Map(map)) => map.len() == 0,
+            Some(Val::List(list)) => list.is_empty(),
+            Some(Val::Map(map)) => map.is_empty(),
             _ => false,
         };
         if is_empty {

@@ -58,7 +58,7 @@ impl Linter<'_> {
         };
         let segments: Vec<&Segment> = path.segments().collect();
         let (_, list) = segments.split_last()?;
-        let present = present("resource".to_owned(), list, &format!("{field} == {wanted}"), 0)?;
+        let present = present("resource", list, &format!("{field} == {wanted}"), 0)?;
         Some(format!("!{present}"))
     }
 }
@@ -72,20 +72,20 @@ fn looks_at(condition: &Expression, list: &[At]) -> bool {
 }
 
 /// Returns the condition that one item of the list that `segments` lead to is as `is_it` says.
-fn present(base: String, segments: &[&Segment], is_it: &str, depth: usize) -> Option<String> {
+fn present(base: &str, segments: &[&Segment], is_it: &str, depth: usize) -> Option<String> {
     let Some((segment, rest)) = segments.split_first() else {
         return Some(format!("{base}.exists(item, item{is_it})"));
     };
     let variable = *VARIABLES.get(depth)?;
-    let inside = |rest| present(variable.to_owned(), rest, is_it, depth + 1);
+    let inside = |rest| present(variable, rest, is_it, depth + 1);
     match segment {
         // What adds to a list makes the list.
         Segment::Key(key) if rest.is_empty() && is_name(key) => {
-            present(format!("{base}.?{key}.orValue([])"), rest, is_it, depth)
+            present(&format!("{base}.?{key}.orValue([])"), rest, is_it, depth)
         }
-        Segment::Key(key) if is_name(key) => present(format!("{base}.{key}"), rest, is_it, depth),
+        Segment::Key(key) if is_name(key) => present(&format!("{base}.{key}"), rest, is_it, depth),
         Segment::Index(index) | Segment::Number(_, Some(index)) => {
-            present(format!("{base}[{index}]"), rest, is_it, depth)
+            present(&format!("{base}[{index}]"), rest, is_it, depth)
         }
         Segment::Every => Some(format!("{base}.exists({variable}, {})", inside(rest)?)),
         Segment::Filter { field, value } => {

@@ -58,7 +58,7 @@ impl Linter<'_> {
         let is_listed = self.text(&each.over.path).is_some_and(|text| text.trim().starts_with("${["));
         let is_same_place = ends_with_key(path)
             && !is_listed
-            && !path_names(operate).iter().any(|name| *name == variable)
+            && !path_names(operate).contains(&variable)
             && ![&patch.target.name, &patch.target.condition].into_iter().flatten().any(depends);
         let is_other_value = content.value.names().any(|name| name == variable);
         if operate.op != Op::Remove && is_same_place && is_other_value && !may_be_left_out(content) {
@@ -85,7 +85,7 @@ impl Linter<'_> {
             variable.is_some_and(|variable| {
                 let parts = [&patch.target.name, &patch.target.condition];
                 parts.into_iter().flatten().any(|part| mentions(part, variable))
-                    || path_names(operate).iter().any(|name| *name == variable)
+                    || path_names(operate).contains(&variable)
             })
         };
         last.each.is_none()
