@@ -1,7 +1,7 @@
 //! What has to hold before a trait is rendered, and of what was rendered.
 
 use kubewright_engine::{Diagnostic, Verdict};
-use kubewright_value::Document;
+use kubewright_value::{Document, Value};
 
 use super::story::Said;
 use super::target::why_none;
@@ -9,8 +9,7 @@ use super::{Evaluator, Outcome};
 use crate::traits::compile::program::{Assertion, Rule};
 use crate::traits::diagnostics as code;
 use crate::traits::manifest::{Manifest, label};
-use crate::traits::render::Applied;
-use crate::traits::variables::Names;
+use crate::traits::variables::{Context, Names};
 
 impl Evaluator<'_> {
     /// Returns whether all `rules` hold; every one that does not is told.
@@ -25,12 +24,7 @@ impl Evaluator<'_> {
     }
 
     /// Returns whether all `assertions` hold of `manifests`; every one that does not is told.
-    pub(crate) fn assertions(
-        &mut self,
-        assertions: &[Assertion],
-        manifests: &[Manifest],
-        instances: &[Applied],
-    ) -> bool {
+    pub(crate) fn assertions(&mut self, assertions: &[Assertion], manifests: &[Manifest]) -> bool {
         if assertions.is_empty() {
             return true;
         }
@@ -42,10 +36,9 @@ impl Evaluator<'_> {
         }
         let hold =
             self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error());
-        let instance = instances.get(self.instance as usize);
-        let document: &Document = self.document;
+        let (document, context): (&Document, &Context) = (self.document, self.context);
         self.run.story.close(|| Said {
-            what: format!("{}, of what was rendered", instance.map(Applied::described).unwrap_or_default()),
+            what: format!("{}, of what was rendered", whose(document, context)),
             found: String::new(),
             wanted: String::new(),
             verdict: if hold { Verdict::Yes } else { Verdict::Error },
@@ -67,7 +60,7 @@ impl Evaluator<'_> {
             let targets = self.targets(&assertion.target, &names, manifests)?;
             if targets.kept.is_empty() && assertion.must_match {
                 let (why, help) = match targets.candidates {
-                    0 => why_none(&assertion.target, manifests),
+                    0 => why_none(&assertion.target, targets.name.as_deref(), manifests),
                     _ => ("`where` holds for none".to_owned(), String::new()),
                 };
                 let message = format!("{}: {why}", assertion.rule.message);
@@ -114,5 +107,16 @@ impl Evaluator<'_> {
                 Err(Box::new(Diagnostic { code: &code::VALIDATION_FAILS, message, ..*failure }))
             }
         }
+    }
+}
+
+/// Returns whose rules `document` has, and of which instance they are.
+fn whose(document: &Document, context: &Context) -> String {
+    let label = label(&document.value);
+    let of_trait = context.get("trait");
+    let name = |key: &str| of_trait.and_then(|of_trait| of_trait.get(key)).and_then(Value::as_str);
+    match (name("name"), name("instanceName")) {
+        (Some(of), Some(instance)) if of != instance => format!("{label} (instance `{instance}`)"),
+        _ => label,
     }
 }

@@ -1,7 +1,7 @@
 //! Which manifests a target means, and why it means none.
 
 use kubewright_engine::{Verdict, nearest};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Text, Value};
 
 use super::story::Said;
 use super::{Evaluator, Outcome};
@@ -21,6 +21,8 @@ pub(super) struct Targets {
     pub(super) others: usize,
     /// Those for which the condition holds.
     pub(super) kept: Vec<usize>,
+    /// The name that was asked for, where something has the rest.
+    pub(super) name: Option<Text>,
 }
 
 impl Evaluator<'_> {
@@ -33,7 +35,6 @@ impl Evaluator<'_> {
     ) -> Outcome<Targets> {
         let mut targets = Targets::default();
         self.spend(manifests.len() as u64, &target.path)?;
-        let mut wanted_name = None;
         let mut namesakes = 0;
         for (at, manifest) in manifests.iter().enumerate() {
             if !fits(target, manifest) {
@@ -41,7 +42,7 @@ impl Evaluator<'_> {
                 continue;
             }
             if let Some(name) = &target.name {
-                let wanted = match wanted_name {
+                let wanted = match targets.name.take() {
                     Some(wanted) => wanted,
                     None => self.text(name, "`name`", names)?,
                 };
@@ -56,7 +57,7 @@ impl Evaluator<'_> {
                         location: Some(document.locate(&name.path)),
                     });
                 }
-                wanted_name = Some(wanted);
+                targets.name = Some(wanted);
                 if !is_it {
                     namesakes += 1;
                     continue;
@@ -90,7 +91,7 @@ impl Evaluator<'_> {
         }
         if namesakes > 0 {
             let verb = if namesakes == 1 { "is" } else { "are" };
-            let name = wanted_name.unwrap_or_default();
+            let name = targets.name.clone().unwrap_or_default();
             let what = || format!("{} {verb} not called `{name}`", counted(namesakes, &described(target)));
             self.passed_over(what);
         }
@@ -139,7 +140,7 @@ fn name_of(object: &Value) -> Option<&str> {
 
 /// Returns what `target` is about: `Deployment of apps/v1`.
 pub(super) fn described(target: &Target) -> String {
-    let kind = target.kind.as_deref().unwrap_or("manifest");
+    let kind = target.kind.as_deref().unwrap_or("resource");
     match (target.group.as_deref(), target.version.as_deref()) {
         (None, None) => kind.to_owned(),
         (Some(""), Some(version)) => format!("{kind} of {version}"),
@@ -160,11 +161,15 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// Returns why `target` means none of `manifests`, and what may have been meant.
-pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, String) {
+/// Returns why `target`, whose name is `name`, means none of `manifests`, and what may have been meant.
+pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifest]) -> (String, String) {
     let wanted = described(target);
     if manifests.is_empty() {
         return ("there are no manifests".to_owned(), String::new());
+    }
+    if manifests.iter().any(|manifest| fits(target, manifest)) {
+        let reason = format!("no {wanted} has the name `{}`", name.unwrap_or_default());
+        return (reason, others(target, manifests));
     }
     let on_other_plane =
         |manifest: &&Manifest| manifest.plane != target.plane && is_sort(target, &manifest.object);
@@ -173,10 +178,8 @@ pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, Stri
         let help = format!("write `targetPlane: {plane}`");
         return (format!("{} goes to the {plane}", label(&other.object)), help);
     }
-    if let Some(other) = manifests.iter().find(|manifest| is_kind(target, &manifest.object)) {
-        if fits(target, other) {
-            return (format!("no {wanted} has the name"), String::new());
-        }
+    let of_kind = |manifest: &&Manifest| target.kind.is_some() && is_kind(target, &manifest.object);
+    if let Some(other) = manifests.iter().find(of_kind) {
         let version = other.object.get("apiVersion").and_then(Value::as_str).unwrap_or("(none)");
         let (group, version_alone) = group_and_version(&other.object);
         let help = format!("write `group: {group:?}` and `version: {version_alone}`");
@@ -195,4 +198,14 @@ pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, Stri
         }
     };
     (format!("there is no {wanted}"), help)
+}
+
+/// Says which names there are.
+fn others(target: &Target, manifests: &[Manifest]) -> String {
+    let fitting = manifests.iter().filter(|manifest| fits(target, manifest));
+    let mut names: Vec<&str> =
+        fitting.filter_map(|manifest| name_of(&manifest.object)).take(TOLD + 1).collect();
+    let more = if names.len() > TOLD { ", …" } else { "" };
+    names.truncate(TOLD);
+    format!("there is `{}`{more}", names.join("`, `"))
 }
