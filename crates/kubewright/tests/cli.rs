@@ -13,6 +13,8 @@ mod convert;
 mod kyverno;
 #[path = "cli/render.rs"]
 mod render;
+#[path = "cli/traits.rs"]
+mod traits;
 
 use std::fs;
 use std::io::Write as _;

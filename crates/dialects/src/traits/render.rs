@@ -222,9 +222,8 @@ pub fn render(
     if !has_failed(&run) {
         for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let document = instance.of.document();
-            Evaluator::new(document, context, number, &mut run)
-                .assertions(&instance.of.program().after, &manifests);
+            let (document, after) = (instance.of.document(), &instance.of.program().after);
+            Evaluator::new(document, context, number, &mut run).assertions(after, &manifests);
         }
         check(&manifests, &writers, &mut run.diagnostics);
     }

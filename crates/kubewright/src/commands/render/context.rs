@@ -55,6 +55,7 @@ pub(super) struct Given {
 pub(super) struct Said {
     values: Value,
     names: Names,
+    namespace: Option<String>,
     settings: Vec<One>,
 }
 
@@ -73,11 +74,12 @@ impl Said {
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
             lay(&mut values, &metadata.into(), DEEPEST);
         }
-        for file in values::files(&arguments.context, "the values of the context", problems) {
+        for file in values::files(&arguments.values.context, "the values of the context", problems) {
             check(&file, problems);
             lay(&mut values, &file.value, DEEPEST);
         }
-        Self { values, names: arguments.names.clone(), settings }
+        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
+        Self { values, names, namespace, settings }
     }
 
     /// Returns the names that only this context has.
@@ -91,7 +93,7 @@ impl Said {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
-        self.lay(&mut values, named(&self.names), problems);
+        self.lay(&mut values, named(&self.names, self.namespace.as_ref()), problems);
         let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
         let unnamed = (!says("name")).then_some(workloads.len());
         let is_namespace_assumed = !says("namespace");
@@ -116,7 +118,7 @@ impl Said {
     pub(super) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
         let names = Names { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
-        self.lay(&mut values, named(&names), problems);
+        self.lay(&mut values, named(&names, self.namespace.as_ref()), problems);
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
         if values.get("metadata").is_some_and(is_empty)
             && let Some(values) = values.as_object_mut()
@@ -231,15 +233,15 @@ fn pod_labels(workload: &Value) -> Option<&Value> {
 }
 
 /// Returns the metadata that options name.
-fn named(names: &Names) -> Value {
+fn named(names: &Names, namespace: Option<&String>) -> Value {
     let named = [
-        ("name", &names.name),
-        ("namespace", &names.namespace),
-        ("componentName", &names.component),
-        ("projectName", &names.project),
-        ("environmentName", &names.environment),
+        ("name", names.name.as_ref()),
+        ("namespace", namespace),
+        ("componentName", names.component.as_ref()),
+        ("projectName", names.project.as_ref()),
+        ("environmentName", names.environment.as_ref()),
     ];
-    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name.as_deref()?.into())));
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name?.as_str().into())));
     named.collect::<Map>().into()
 }
 
