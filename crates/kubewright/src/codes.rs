@@ -21,10 +21,10 @@ codes! {
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
     NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
-    TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
-    TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
-    TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
-    TEST_KIND "KW-T004" Error "a file is not a test file";
+    TEST_FIELD "KW-F010" Error "a test file has a field that means nothing";
+    TEST_MISSING "KW-F011" Error "a test file lacks a field that it needs";
+    TEST_VALUE "KW-F012" Error "a field of a test file has a value that does not fit";
+    TEST_KIND "KW-F013" Error "a file is not a test file";
     STACK_FIELD "KW-T060" Error "a stack file has a field that means nothing";
     STACK_MISSING "KW-T061" Error "a stack file lacks a field that it needs";
     STACK_VALUE "KW-T062" Error "a field of a stack file has a value that does not fit";

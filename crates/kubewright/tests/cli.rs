@@ -190,7 +190,7 @@ fn lint_shows_every_mistake_with_its_line() {
 
 #[test]
 fn explain_shows_pages() {
-    check("explain", "explain kw-t001");
+    check("explain", "explain kw-f010");
     let list = String::from_utf8(kubewright("explain", "").stdout).expect("text");
     assert!(list.contains("KW-Y001") && list.contains("KW-T001") && list.contains("KW-F001"));
 }

@@ -30,8 +30,8 @@ fn a_misspelt_field_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("- resource: a\n  outcme: pass\n"),
         [
-            "KW-T002 6:13 this case compares nothing ",
-            "KW-T001 7:3 unknown field `outcme` did you mean `outcome`?"
+            "KW-F011 6:13 this case compares nothing ",
+            "KW-F010 7:3 unknown field `outcme` did you mean `outcome`?"
         ]
     );
 }
@@ -40,7 +40,7 @@ fn a_misspelt_field_is_an_error_with_the_right_one() {
 fn a_wrong_word_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("- resource: a\n  outcome: passed\n"),
-        ["KW-T003 7:12 unknown outcome `passed` did you mean `pass`?"]
+        ["KW-F012 7:12 unknown outcome `passed` did you mean `pass`?"]
     );
 }
 
