@@ -1,6 +1,7 @@
 //! Traits: bundles of patches with parameters, and the resources that they are rendered with.
 
 mod admission;
+mod cases;
 mod compile;
 mod diagnostics;
 mod evaluate;
@@ -11,6 +12,7 @@ pub mod schema;
 mod source;
 mod variables;
 
+pub use cases::{Held, Part, holds};
 pub use manifest::{Manifest, Origin, Plane, Writer};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
 pub use variables::Context;

@@ -75,6 +75,22 @@ impl Coverage {
         }
     }
 
+    /// Adds the parts of one rule file, and which of them were exercised.
+    pub(super) fn add_parts(
+        &mut self,
+        name: &str,
+        location: &Location,
+        is_exercised: bool,
+        parts: impl Iterator<Item = (String, Location, bool)>,
+    ) {
+        let known = self.rules.entry(spot(location)).or_default();
+        name.clone_into(&mut known.name);
+        known.is_exercised |= is_exercised;
+        for (what, location, is_exercised) in parts {
+            known.branches.entry(spot(&location)).or_insert((what, false)).1 |= is_exercised;
+        }
+    }
+
     /// Adds what another one knows.
     pub(super) fn merge(&mut self, other: Self) {
         for (spot, covered) in other.rules {

@@ -15,6 +15,7 @@ use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
+use crate::commands::render::library::is_trait;
 use crate::given::{GivenWorld, UserInfo, Values};
 use crate::load::{self, Wanted, relative};
 use crate::request;
@@ -66,8 +67,10 @@ pub(super) struct Bench<'a> {
     folder: &'a Path,
     engine: Engine,
     world: GivenWorld,
-    objects: Vec<Document>,
+    pub(super) objects: Vec<Document>,
     rule_documents: Vec<Document>,
+    /// The traits among the rules.
+    pub(super) traits: Vec<Document>,
     options: Options,
     alone: HashMap<String, OnceCell<Engine>>,
     pub(super) exercised: Exercised,
@@ -88,6 +91,8 @@ impl<'a> Bench<'a> {
         let found = load::find(&here(&file.rules));
         problems.extend(found.problems);
         let rule_documents = load::documents(&found.inputs, problems);
+        let (traits, rule_documents) = rule_documents.into_iter().partition(is_trait);
+        let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
@@ -99,7 +104,19 @@ impl<'a> Bench<'a> {
         let world = session::world(&here(&file.world), Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
-        Self { file, folder, engine, world, objects, rule_documents, options, alone, exercised, has_coverage }
+        Self {
+            file,
+            folder,
+            engine,
+            world,
+            objects,
+            rule_documents,
+            traits,
+            options,
+            alone,
+            exercised,
+            has_coverage,
+        }
     }
 
     /// Returns all rules.

@@ -1,6 +1,6 @@
 use kubewright_value::{Document, Source, Value, json, yaml};
 
-use super::file;
+use super::{file, traits};
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("t.yaml", text)).documents.remove(0)
@@ -63,6 +63,12 @@ fn the_schema_knows_exactly_the_fields_that_are_read() {
     assert_eq!(allowed(&schema, &["properties"]), sorted(file::FIELDS));
     assert_eq!(allowed(&schema, &["properties", "user", "properties"]), sorted(file::USER_FIELDS));
     assert_eq!(allowed(&schema, &["$defs", "case", "properties"]), sorted(file::CASE_FIELDS));
+    let defs = |name: &str| allowed(&schema, &["$defs", name, "properties"]);
+    assert_eq!(defs("traitCase"), sorted(traits::file::CASE_FIELDS));
+    assert_eq!(defs("expect"), sorted(traits::file::EXPECT_FIELDS));
+    assert_eq!(defs("instance"), sorted(crate::commands::render::stack::INSTANCE_FIELDS));
+    let findings = schema.at(&["$defs", "finding", "oneOf"]).and_then(Value::as_array).unwrap();
+    assert_eq!(allowed(&findings[1], &["properties"]), sorted(traits::file::FINDING_FIELDS));
     let outcomes = schema.at(&["$defs", "case", "properties", "outcome", "enum"]).unwrap();
     assert_eq!(*outcomes, Value::from(file::OUTCOMES.to_vec()));
 }

@@ -1,0 +1,321 @@
+//! Cases about traits: manifests, traits with what they are given, and what should come of it.
+//!
+//! What is wrong with a trait belongs to the cases that use it, so that a case can expect it.
+
+pub(super) mod file;
+mod judge;
+
+use std::path::Path;
+
+use kubewright_dialects::traits::{self, Context, Instance, RenderOptions, Rendering, Trait};
+use kubewright_engine::{Diagnostic, nearest};
+use kubewright_value::{Document, Map, Source, Text};
+
+use super::coverage::Coverage;
+use super::file::TestFile;
+use super::run::{Bench, CaseResult, RuleName};
+use crate::commands::render::context::Said;
+use crate::commands::render::library::Library;
+use crate::commands::render::stack::{self, Stack, Use};
+use crate::commands::render::{given_manifests, idempotent};
+use crate::load;
+use file::{Given, Subject, TraitCase};
+use judge::Judged;
+
+/// The traits and manifests of a test file.
+pub(super) struct TraitBench<'a> {
+    folder: &'a Path,
+    /// What expressions see in all cases.
+    context: &'a Document,
+    /// The manifests of cases that name none.
+    base: Vec<Document>,
+    known: Known,
+    /// Which of the traits a case was about; nothing if nobody asks.
+    pub(super) coverage: Option<Coverage>,
+}
+
+/// Traits, and what is wrong with each.
+#[derive(Default)]
+struct Known {
+    library: Library,
+    wrong: Vec<Vec<Diagnostic>>,
+    is_used: Vec<bool>,
+}
+
+/// What a case renders.
+struct Setting {
+    instances: Vec<Instance>,
+    base: Vec<Document>,
+    context: Context,
+    /// What is wrong with the traits.
+    wrong: Vec<Diagnostic>,
+}
+
+impl<'a> TraitBench<'a> {
+    /// Compiles the traits among the rules of `bench`.
+    pub(super) fn new(
+        file: &'a TestFile,
+        folder: &'a Path,
+        bench: &Bench<'_>,
+        has_coverage: bool,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let known = Known::compile(&bench.traits, &more(file, folder), problems);
+        let mut coverage = has_coverage.then(Coverage::default);
+        for one in &known.library.traits {
+            cover(coverage.as_mut(), one, None);
+        }
+        Self { folder, context: &file.context, base: bench.objects.clone(), known, coverage }
+    }
+
+    /// Runs one case.
+    pub(super) fn run(&mut self, case: &TraitCase) -> CaseResult {
+        let set = match self.set(case) {
+            Ok(set) => set,
+            Err(message) => return CaseResult { message, ..result(case, &subject(case)) },
+        };
+        let options = RenderOptions { strict: case.is_strict, trace: self.coverage.is_some() };
+        let rendering = rendered(&set, set.base.as_slice(), &options);
+        for instance in &set.instances {
+            cover(self.coverage.as_mut(), &instance.of, Some(&rendering));
+        }
+        let again = (case.is_idempotent && !rendering.has_failed()).then(|| {
+            let again = idempotent::again(&rendering);
+            traits::render(again, &set.instances, &set.context, &RenderOptions::default())
+        });
+        let judged = Judged {
+            case,
+            context: &set.context,
+            rendering: &rendering,
+            again: again.as_ref(),
+            expected: case.manifests.as_ref().map(|given| self.objects(given, "manifests")),
+        };
+        let problems = judged.problems();
+        let names: Vec<&str> = set.instances.iter().map(|one| one.of.name().as_str()).collect();
+        CaseResult {
+            actual: if rendering.has_failed() { "fails" } else { "renders" }.to_owned(),
+            is_ok: problems.is_empty(),
+            message: problems.join("\n"),
+            ..result(case, &names.join(" + "))
+        }
+    }
+
+    /// Adds the mistakes of traits that no case is about.
+    pub(super) fn finish(self, problems: &mut Vec<Diagnostic>) -> Coverage {
+        let unused = self.known.wrong.into_iter().zip(self.known.is_used).filter(|(_, is_used)| !is_used);
+        problems.extend(unused.flat_map(|(wrong, _)| wrong));
+        self.coverage.unwrap_or_default()
+    }
+
+    fn set(&mut self, case: &TraitCase) -> Result<Setting, String> {
+        let stack = match &case.subject {
+            Subject::Stack(path) => Some(self.stack(path)?),
+            Subject::Instances(_) => None,
+        };
+        let base = match &case.base {
+            Some(given) => self.objects(given, "base")?,
+            None => self.base.clone(),
+        };
+        let mut problems = Vec::new();
+        let said = said(self.context, case, stack.as_ref(), &mut problems);
+        let (instances, wrong) = match (&case.subject, stack.as_ref()) {
+            (Subject::Instances(uses), _) => self.known.instances(uses)?,
+            (Subject::Stack(path), Some(stack)) => {
+                let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+                let folder = self.folder.join(folder);
+                let paths: Vec<String> =
+                    stack.traits.iter().map(|path| load::relative(&folder, path)).collect();
+                self.known.add(&paths, &said.more(), &mut problems);
+                self.known.instances(&stack.instances)?
+            }
+            (Subject::Stack(_), None) => (Vec::new(), Vec::new()),
+        };
+        let given = said.given(&base, &mut problems);
+        refused(&problems)?;
+        Ok(Setting { instances, base, context: given.context, wrong })
+    }
+
+    fn stack(&self, path: &str) -> Result<Stack, String> {
+        let mut problems = Vec::new();
+        let stack = stack::read(&load::relative(self.folder, path), &mut problems);
+        refused(&problems)?;
+        stack.ok_or_else(|| format!("there is no stack in `{path}`"))
+    }
+
+    /// Returns the manifests that `given` are or name.
+    fn objects(&self, given: &[Given], what: &str) -> Result<Vec<Document>, String> {
+        let mut problems = Vec::new();
+        let mut documents = Vec::new();
+        for given in given {
+            match given {
+                Given::Inline(document) => documents.push(document.clone()),
+                Given::Files(path) => {
+                    let found = load::find(&[load::relative(self.folder, path)]);
+                    problems.extend(found.problems);
+                    documents.extend(load::documents(&found.inputs, &mut problems));
+                }
+            }
+        }
+        let objects = load::objects_of(documents, &mut problems);
+        match problems.first() {
+            None => Ok(objects),
+            Some(problem) => Err(format!("`{what}`: {} at {}", problem.message, problem.location)),
+        }
+    }
+}
+
+impl Known {
+    fn compile(documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
+        let mut known = Self::default();
+        for document in documents {
+            let (compiled, wrong) = Trait::compile(document, more);
+            let before = known.library.traits.len();
+            known.library.add(compiled, problems);
+            if known.library.traits.len() > before {
+                known.wrong.push(wrong);
+                known.is_used.push(false);
+            }
+        }
+        known
+    }
+
+    /// Adds the traits in the files that `paths` name, where they are not known yet.
+    fn add(&mut self, paths: &[String], more: &[Text], problems: &mut Vec<Diagnostic>) {
+        let library = Library::load(paths, more, problems);
+        for one in library.traits {
+            let is_known = |known: &Trait| known.kind() == one.kind() && known.name() == one.name();
+            if !self.library.traits.iter().any(is_known) {
+                self.library.traits.push(one);
+                self.wrong.push(Vec::new());
+                self.is_used.push(false);
+            }
+        }
+    }
+
+    /// Returns the instances that `uses` describe, and what is wrong with their traits.
+    fn instances(&mut self, uses: &[Use]) -> Result<(Vec<Instance>, Vec<Diagnostic>), String> {
+        let mut instances = Vec::new();
+        let mut wrong = Vec::new();
+        for used in uses {
+            let place = self.find(used)?;
+            let Some(of) = self.library.traits.get(place).cloned() else { continue };
+            if let (Some(problems), Some(is_used)) = (self.wrong.get(place), self.is_used.get_mut(place)) {
+                wrong.extend(problems.iter().cloned());
+                *is_used = true;
+            }
+            instances.push(Instance {
+                of,
+                name: used.name.as_str().into(),
+                parameters: used.parameters.clone(),
+                environment_configs: used.environment_configs.clone(),
+            });
+        }
+        Ok((instances, wrong))
+    }
+
+    fn find(&self, used: &Use) -> Result<usize, String> {
+        let is_kind = |one: &Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
+        let traits = self.library.traits.iter().enumerate();
+        let found: Vec<usize> = traits
+            .filter(|(_, one)| one.name() == used.of.as_str() && is_kind(one))
+            .map(|(place, _)| place)
+            .collect();
+        match found.as_slice() {
+            [place] => Ok(*place),
+            [] => {
+                let names = self.library.traits.iter().map(|one| one.name().as_str());
+                let kind = used.kind.as_deref().unwrap_or("trait");
+                Err(match nearest(&used.of, names) {
+                    Some(near) => format!("there is no {kind} `{}`; did you mean `{near}`?", used.of),
+                    None => format!("there is no {kind} `{}`", used.of),
+                })
+            }
+            _ => Err(format!(
+                "there is a Trait and a ClusterTrait called `{}`; say which with `kind`",
+                used.of
+            )),
+        }
+    }
+}
+
+/// Renders, unless something is wrong with the traits.
+fn rendered(set: &Setting, base: &[Document], options: &RenderOptions) -> Rendering {
+    let mut wrong = set.wrong.clone();
+    if options.strict {
+        traits::raise(&mut wrong);
+    }
+    if wrong.iter().any(Diagnostic::is_error) {
+        return Rendering { diagnostics: wrong, ..Rendering::default() };
+    }
+    let mut rendering = traits::render(given_manifests(base), &set.instances, &set.context, options);
+    wrong.append(&mut rendering.diagnostics);
+    rendering.diagnostics = wrong;
+    rendering
+}
+
+/// Returns what is said about the context, for all cases and for this one.
+fn said(all: &Document, case: &TraitCase, stack: Option<&Stack>, problems: &mut Vec<Diagnostic>) -> Said {
+    let metadata = Map::from([("metadata", case.metadata.value.clone())]);
+    let metadata = Document::made(metadata.into(), Source::new("metadata", ""));
+    Said::layered(stack, &[all.clone(), case.context.clone(), metadata], problems)
+}
+
+/// Returns the names besides the usual ones that expressions see in some case.
+fn more(file: &TestFile, folder: &Path) -> Vec<Text> {
+    let mut more: Vec<Text> = Vec::new();
+    for case in file.trait_cases() {
+        let mut problems = Vec::new();
+        let stack = match &case.subject {
+            Subject::Stack(path) => stack::read(&load::relative(folder, path), &mut problems),
+            Subject::Instances(_) => None,
+        };
+        more.extend(said(&file.context, case, stack.as_ref(), &mut problems).more());
+    }
+    more.sort();
+    more.dedup();
+    more
+}
+
+fn refused(problems: &[Diagnostic]) -> Result<(), String> {
+    let errors: Vec<String> =
+        problems.iter().filter(|problem| problem.is_error()).map(judge::told).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+}
+
+/// Counts the parts of `of` that were at work; without a rendering, that they are there.
+fn cover(coverage: Option<&mut Coverage>, of: &Trait, rendering: Option<&Rendering>) {
+    let Some(coverage) = coverage else { return };
+    let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
+    let parts = parts.into_iter().map(|part| (part.what, part.location, part.is_exercised));
+    let name = format!("trait/{}", of.name());
+    coverage.add_parts(&name, &of.document().locate(&[]), rendering.is_some(), parts);
+}
+
+/// Returns a result that says nothing yet.
+fn result(case: &TraitCase, names: &str) -> CaseResult {
+    let expected = if case.expects_failure() { "fails" } else { "renders" };
+    CaseResult {
+        case: case.name.clone().unwrap_or_else(|| format!("trait {names}")),
+        is_named: case.name.is_some(),
+        rule_text: format!("trait {names}"),
+        rule: Some(RuleName {
+            dialect: "trait",
+            policy: names.into(),
+            rule: None,
+            sort: Some("trait".into()),
+            method: None,
+            traced: String::new(),
+        }),
+        expected: expected.to_owned(),
+        place: case.location.to_string(),
+        ..CaseResult::default()
+    }
+}
+
+/// Returns the names of the traits as the case has them.
+fn subject(case: &TraitCase) -> String {
+    match &case.subject {
+        Subject::Stack(path) => path.clone(),
+        Subject::Instances(uses) => uses.iter().map(|used| used.of.as_str()).collect::<Vec<_>>().join(" + "),
+    }
+}
