@@ -2,8 +2,9 @@
 
 use kubewright_dialects::traits::{self, Context, Manifest, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_lang::pathpatch::{Op, Path};
+use kubewright_lang::glob;
 use kubewright_lang::patch::Pointer;
+use kubewright_lang::pathpatch::{Op, Path};
 use kubewright_value::{Budget, Document, Value, json};
 
 use super::super::difference::differs;
@@ -177,24 +178,30 @@ impl Judged<'_> {
 
     /// Returns which manifest may have been meant.
     fn nearest(&self, wanted: &str) -> String {
-        let mut names = self.names();
-        names.dedup();
-        // A manifest may be in a namespace that the case does not name.
-        let short = names.iter().map(|name| {
-            let (kind, rest) = name.split_once(' ').unwrap_or((name, ""));
-            let last = rest.rsplit('/').next().unwrap_or(rest);
-            if wanted.contains('/') { name.clone() } else { format!("{kind} {last}").trim().to_owned() }
-        });
-        let short: Vec<String> = short.collect();
-        match nearest(wanted, short.iter().map(String::as_str)) {
-            Some(near) => format!("; did you mean {near}?"),
-            None if names.is_empty() => "; there are no manifests".to_owned(),
-            None => {
-                let more = if names.len() > TOLD { ", …" } else { "" };
-                names.truncate(TOLD);
-                format!("; there are {}{more}", names.join(", "))
-            }
+        let manifests = self.rendering.manifests.iter().map(|manifest| Name::of(&manifest.object));
+        let all: Vec<Name<'_>> = manifests.collect();
+        // Where no namespace is said, none is compared.
+        let has_namespace = wanted.contains('/');
+        let spelt = |name: &Name<'_>| match has_namespace {
+            true => name.to_string(),
+            false => format!("{} {}", name.kind, name.name),
+        };
+        let spellings: Vec<String> = all.iter().map(spelt).collect();
+        if let Some(near) = nearest(wanted, spellings.iter().map(String::as_str)) {
+            return format!("; did you mean {near}?");
         }
+        let kind = wanted.split(' ').next().unwrap_or(wanted);
+        let is_kind = |name: &&Name<'_>| name.kind == kind;
+        let mut told: Vec<String> = all.iter().filter(is_kind).map(ToString::to_string).collect();
+        if told.is_empty() {
+            told = all.iter().map(ToString::to_string).collect();
+        }
+        if told.is_empty() {
+            return "; there are no manifests".to_owned();
+        }
+        let more = if told.len() > TOLD { ", …" } else { "" };
+        told.truncate(TOLD);
+        format!("; there is {}{more}", told.join(", "))
     }
 }
 
@@ -233,8 +240,10 @@ impl Expected {
     fn is_about(&self, object: &Value) -> bool {
         let name = Name::of(object);
         let is = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        // Names may end with a hash, and no name has a `*` of its own.
+        let is_named = |wanted: &str| glob::matches(wanted, name.name, &mut Budget::default()).unwrap_or_default();
         self.kind == name.kind
-            && is(&self.name, name.name)
+            && self.name.as_deref().is_none_or(is_named)
             && is(&self.namespace, name.namespace)
             && is(&self.api_version, name.api_version)
     }
@@ -257,9 +266,9 @@ impl std::fmt::Display for Expected {
     }
 }
 
-/// Returns a diagnostic in one line: `KW-T030: what, at where`.
+/// Returns a diagnostic in one line: `KW-T030: what   where`.
 pub(super) fn told(problem: &Diagnostic) -> String {
-    format!("{}: {} at {}", problem.code.id, problem.message, problem.location)
+    format!("{}: {}   {}", problem.code.id, problem.message, problem.location)
 }
 
 /// Returns the findings that none of `problems` is.
