@@ -5,3 +5,4 @@ pub mod instructions;
 pub mod process;
 pub mod rules;
 pub mod texts;
+pub mod traits;

@@ -34,6 +34,7 @@ codes! {
     BAD_VALUES "KW-T066" Error "given values are no map of names";
     NOT_IDEMPOTENT "KW-T067" Error "rendering again changes the result";
     UNKNOWN_NAME "KW-T068" Warning "the component has no name";
+    ASSUMED_NAMESPACE "KW-T069" Warning "nobody says in which namespace manifests are created";
 }
 
 /// Returns every code there is, sorted by name.

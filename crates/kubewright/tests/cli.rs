@@ -11,6 +11,10 @@ mod admission;
 mod convert;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/render.rs"]
+mod render;
+#[path = "cli/traits.rs"]
+mod traits;
 
 use std::fs;
 use std::io::Write as _;
@@ -192,7 +196,12 @@ fn lint_shows_every_mistake_with_its_line() {
 fn explain_shows_pages() {
     check("explain", "explain kw-f010");
     let list = String::from_utf8(kubewright("explain", "").stdout).expect("text");
-    assert!(list.contains("KW-Y001") && list.contains("KW-T001") && list.contains("KW-F001"));
+    assert!(
+        list.contains("KW-Y001")
+            && list.contains("KW-T001")
+            && list.contains("KW-F010")
+            && list.contains("KW-F001")
+    );
 }
 
 #[test]

@@ -17,16 +17,16 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use kubewright_dialects::traits::{self, Manifest, Origin, RenderOptions, Rendering};
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_value::Document;
 
-use crate::arguments::Render;
-use crate::codes::{self, UNKNOWN_NAME};
+use crate::arguments::{Render, RenderFormat};
+use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
 use crate::session::{complain, no_objects};
-use crate::words::plural;
+use crate::words::{grouped, plural};
 use crate::workers;
 use library::Library;
 use setting::One;
@@ -50,6 +50,10 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         return Ok(Exit::Clean);
     }
     read_once(arguments)?;
+    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
+        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
+            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
+    }
     let mut problems = Vec::new();
     let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
     let (own, shared) = settings(arguments);
@@ -88,6 +92,9 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     problems.append(&mut rendering.diagnostics);
     if let Some(workloads) = given.unnamed.filter(|_| problems.iter().any(Diagnostic::is_error)) {
         problems.push(unnamed(workloads));
+    }
+    if given.is_namespace_assumed {
+        problems.extend(assumed(&rendering, arguments.strict));
     }
     if arguments.check_idempotent && !problems.iter().any(Diagnostic::is_error) {
         problems.extend(idempotent::differences(&rendering, &render(idempotent::again(&rendering))?));
@@ -159,8 +166,23 @@ fn unnamed(workloads: usize) -> Diagnostic {
         0 => "no workload".to_owned(),
         some => plural(some, "workload"),
     };
-    let message = format!("`metadata.name` is not known: there is {found} among the manifests");
+    let message = format!("`metadata.name` is not known: the manifests hold {found}");
     codes::about_path(&UNKNOWN_NAME, "--name", message).help("say it with --name")
+}
+
+/// Warns of the first manifest that is created in a namespace that nobody has named.
+fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
+    let is_there = |manifest: &&Manifest| ObjectName::of(&manifest.object).namespace == context::ASSUMED;
+    let mut made = rendering.manifests.iter().filter(is_there);
+    let (manifest, writer) = made.find_map(|manifest| match manifest.origin {
+        Origin::Made(writer) => Some((manifest, writer)),
+        Origin::Given(_) => None,
+    })?;
+    let location = rendering.writer(writer)?.location(writer.part).clone();
+    let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
+    let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
+    let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
+    Some(Diagnostic { is_raised: is_strict, ..problem })
 }
 
 /// Says in a line what was done.
@@ -176,11 +198,11 @@ fn summarise(instances: usize, base: &[Document], rendering: &Rendering) {
             }
         }
     }
-    let mut text =
-        format!("{} on {}: {changed} changed", plural(instances, "trait"), plural(base.len(), "manifest"));
+    let traits = plural(instances, "trait");
+    let mut text = format!("{traits} on {}: {} changed", plural(base.len(), "manifest"), grouped(changed));
     for (count, word) in [(made, "created"), (base.len() - kept, "removed")] {
         if count > 0 {
-            text.push_str(&format!(", {count} {word}"));
+            text.push_str(&format!(", {} {word}", grouped(count)));
         }
     }
     tell(text);

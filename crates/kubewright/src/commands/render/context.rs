@@ -39,12 +39,16 @@ const WORKLOADS: [&str; 8] = [
     "Rollout",
 ];
 const DEEPEST: usize = 100;
+/// The namespace, where nobody says one.
+pub(super) const ASSUMED: &str = "default";
 
 /// What all instances see.
 pub(in crate::commands) struct Given {
     pub(in crate::commands) context: Context,
     /// How many workloads the component could be, where nobody says how it is called.
     pub(super) unnamed: Option<usize>,
+    /// Whether nobody says which namespace it is.
+    pub(super) is_namespace_assumed: bool,
 }
 
 /// What was said about the context, before the manifests are looked at.
@@ -108,11 +112,13 @@ impl Said {
                 problems.push(codes::about_path(&BAD_VALUES, "--set", why));
             }
         }
+        let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
+        let unnamed = (!says("name")).then_some(workloads.len());
+        let is_namespace_assumed = !says("namespace");
         if let Some(metadata) = values.as_object_mut().and_then(|values| values.get_mut("metadata")) {
             complete(metadata);
         }
-        let is_named = values.at(&["metadata", "name"]).is_some();
-        Given { context: bound(&values), unnamed: (!is_named).then_some(workloads.len()) }
+        Given { context: bound(&values), unnamed, is_namespace_assumed }
     }
 }
 
@@ -139,8 +145,10 @@ fn is_name(text: &str) -> bool {
     text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }
 
+/// Returns whether `object` is what the component runs; the hook of a chart is not.
 fn is_workload(object: &Value) -> bool {
-    object.get("kind").and_then(Value::as_str).is_some_and(|kind| WORKLOADS.contains(&kind))
+    let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
+    !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(|kind| WORKLOADS.contains(&kind))
 }
 
 /// Returns what is there where nobody says anything.
@@ -185,11 +193,9 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
     };
     let of_workloads = namespaces(&mut workloads.iter().copied());
     let of_all = if of_workloads.is_empty() { namespaces(&mut base.iter()) } else { of_workloads };
-    let namespace = match of_all.as_slice() {
-        [one] => one.clone(),
-        _ => "default".into(),
-    };
-    metadata.insert("namespace".into(), namespace.into());
+    if let [one] = of_all.as_slice() {
+        metadata.insert("namespace".into(), one.clone().into());
+    }
     metadata.into()
 }
 
@@ -211,6 +217,9 @@ fn complete(metadata: &mut Value) {
     let Some(metadata) = metadata.as_object_mut() else { return };
     if let Some(name) = metadata.get("name").filter(|_| !metadata.contains_key("componentName")).cloned() {
         metadata.insert("componentName".into(), name);
+    }
+    if metadata.get("namespace").is_none_or(Value::is_null) {
+        metadata.insert("namespace".into(), ASSUMED.into());
     }
     for key in ["labels", "annotations", "podSelectors"] {
         if metadata.get(key).is_none_or(Value::is_null) {

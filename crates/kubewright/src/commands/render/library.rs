@@ -55,16 +55,24 @@ impl Library {
                 let kind = used.kind.as_deref().unwrap_or("trait");
                 let message = format!("no {kind} is called `{}`", used.of);
                 let problem = Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone());
-                let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
-                problem.help(match nearest(&used.of, names.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
-                    None => format!("the traits are {}", names.join(", ")),
-                })
+                problem.help(self.remedy(used))
             }
         };
         problems.push(problem);
         None
+    }
+
+    /// Returns what may be meant by a name that no trait has.
+    fn remedy(&self, used: &Use) -> String {
+        if let Some(other) = self.traits.iter().find(|one| one.name() == used.of.as_str()) {
+            return format!("there is a {} of that name", other.kind());
+        }
+        let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
+        match nearest(&used.of, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
+            None => format!("the traits are {}", names.join(", ")),
+        }
     }
 
     /// Adds a trait, unless there is one of its name.

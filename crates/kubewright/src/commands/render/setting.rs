@@ -1,6 +1,6 @@
 //! `--set parameters.a.b=1`: one value at a path, written as Helm users write it.
 //!
-//! Keys are parted by dots; `\.` is a dot in a key and `[0]` an item of a list. The value is YAML; `{a,b}` is a list too.
+//! Keys are parted by dots; `\.` is a dot in a key and `[0]` an item of a list. The value is YAML; `{a,b}` is a list.
 //! A comma starts another setting only where one of the names that values can be set in and `=` follow, so that values
 //! may have commas in them.
 
@@ -140,29 +140,33 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Reads a value as YAML; a list in braces is one.
+/// Reads a value: what starts with a bracket, a brace or a quote is YAML, and so are numbers and booleans. Anything else
+/// is text, also what only some readers of YAML take for something else, such as `yes`, `0644` and `1.10`.
 fn typed(text: &str) -> Result<Value, String> {
-    let inside = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    if let Some(inside) = inside.filter(|inside| !inside.contains(':')) {
-        return match inside.trim().is_empty() {
-            true => Ok(Map::new().into()),
-            false => typed(&format!("[{inside}]")),
-        };
+    let text = text.trim();
+    let inside = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    match inside {
+        Some(inside) if inside.trim().is_empty() => return Ok(Map::new().into()),
+        Some(inside) if !inside.contains(':') => {
+            return Ok(Value::array(inside.split(',').map(|item| scalar(item.trim())).collect()));
+        }
+        _ => {}
     }
-    // A value such as `a: b` or `#1` is meant as it is written; only brackets and quotes start something longer.
-    let is_plain = !text.trim_start().starts_with(['[', '{', '"', '\'']);
-    match yaml::parse(text) {
-        Ok(value) if is_plain && (value.as_object().is_some() || value.as_array().is_some()) => {
-            Ok(text.into())
-        }
-        Ok(Value::Null) if is_plain && !["", "null", "~"].contains(&text.trim().to_lowercase().as_str()) => {
-            Ok(text.into())
-        }
-        Ok(Value::Null) if text.trim().is_empty() => Ok("".into()),
-        Ok(Value::String(_)) if is_plain => Ok(text.into()),
-        Ok(value) => Ok(value),
-        Err(_) if is_plain => Ok(text.into()),
-        Err(error) => Err(format!("`{text}` is no YAML: {}", error.message)),
+    if !text.starts_with(['[', '{', '"', '\'']) {
+        return Ok(scalar(text));
+    }
+    yaml::parse(text).map_err(|error| format!("`{text}` is no YAML: {}", error.message))
+}
+
+fn scalar(text: &str) -> Value {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => true.into(),
+        "false" => false.into(),
+        "null" => Value::Null,
+        _ => match yaml::parse(text) {
+            Ok(Value::Number(number)) if number.to_string() == text => number.into(),
+            _ => text.into(),
+        },
     }
 }
 

@@ -45,6 +45,7 @@ pub(in crate::commands) struct Use {
     pub(in crate::commands) name: String,
     pub(in crate::commands) parameters: Document,
     pub(in crate::commands) environment_configs: Document,
+    /// Where it names its trait.
     pub(in crate::commands) location: Location,
 }
 
@@ -125,13 +126,15 @@ pub(in crate::commands) fn instance(reader: &mut Reader<'_>, document: &Document
             String::new()
         }
     };
+    let field = if reader.value("trait").is_some() { "trait" } else { "name" };
+    let named_at: Vec<Step> = reader.path().iter().cloned().chain([field.into()]).collect();
     Use {
         name: reader.text("instanceName").unwrap_or_else(|| of.clone()),
         of,
         kind: reader.word("kind", "kind", KINDS),
         parameters: part(reader, document, "parameters"),
         environment_configs: part(reader, document, "environmentConfigs"),
-        location: reader.location(),
+        location: document.locate(&named_at),
     }
 }
 

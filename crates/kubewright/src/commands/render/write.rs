@@ -39,11 +39,12 @@ pub(super) fn write(
     if arguments.diff {
         return Ok(differences(base, rendering, &manifests, color.paint_output())?);
     }
-    Ok(match arguments.output {
+    match arguments.output {
         _ if arguments.output_dir.is_some() => {}
-        RenderFormat::Yaml => stream(&manifests)?,
+        RenderFormat::Yaml => stream(&manifests, arguments.plane.is_none())?,
         RenderFormat::Json => document(&manifests)?,
-    })
+    }
+    Ok(())
 }
 
 /// Returns the manifests in the order in which they are written.
@@ -68,14 +69,15 @@ fn order(object: &Value) -> [Text; 4] {
     [kind, version.into(), namespace, name]
 }
 
-fn stream(manifests: &[&Manifest]) -> io::Result<()> {
+/// Writes a stream, which says where the manifests of the observability plane start if it `is_parted`.
+fn stream(manifests: &[&Manifest], is_parted: bool) -> io::Result<()> {
     let mut out = standard_output();
-    let mut is_observability = false;
+    let mut is_told = !is_parted;
     for (number, manifest) in manifests.iter().enumerate() {
         if number > 0 {
             out.write_all(b"---\n")?;
         }
-        if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_observability, true) {
+        if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_told, true) {
             out.write_all(OBSERVABILITY.as_bytes())?;
         }
         out.write_all(yaml_text(&manifest.object).as_bytes())?;
@@ -187,14 +189,12 @@ fn subject(object: &Value) -> String {
     }
 }
 
-/// Returns who wrote something that is still there.
+/// Returns who wrote something that is still there; where only something was taken away, all who could have.
 fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
     let places = manifest.writers.places();
-    let mut writers: BTreeSet<u32> = places.iter().map(|(_, writer)| writer.instance).collect();
-    if let Origin::Made(writer) = manifest.origin {
-        writers.insert(writer.instance);
-    }
-    let names = writers.into_iter().filter_map(|writer| rendering.writers.get(usize::try_from(writer).ok()?));
-    let names: Vec<String> = names.map(kubewright_dialects::traits::Applied::described).collect();
-    if names.is_empty() { "removals".to_owned() } else { names.join(", ") }
+    let writers: BTreeSet<u32> = places.iter().map(|(_, writer)| writer.instance).collect();
+    let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| writers.contains(&number));
+    let all = rendering.writers.iter().enumerate();
+    let names = all.filter(|(number, _)| writers.is_empty() || is_writer(*number));
+    names.map(|(_, applied)| applied.described()).collect::<Vec<_>>().join(", ")
 }

@@ -3,8 +3,8 @@
 use kubewright_engine::{Diagnostic, Operation};
 use kubewright_value::{Document, Location, Value};
 
-use crate::codes::TEST_KIND;
 use super::traits::file::{self as trait_file, TraitCase};
+use crate::codes::TEST_KIND;
 use crate::commands::render::stack;
 use crate::fields::Reader;
 
@@ -86,7 +86,7 @@ impl TestFile {
     }
 }
 
-/// One case.
+/// A case about rules.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: Option<String>,
@@ -142,7 +142,7 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
         user,
         groups,
         context: stack::part(reader, document, "context"),
-        cases: reader.each("cases", |reader| any_case(reader, document)),
+        cases: reader.each("cases", |reader| any_case(reader, document)).into_iter().flatten().collect(),
     };
     if file.needs_resources() && reader.value("resources").is_none() {
         reader.missing("resources", "a test file needs `resources`");
@@ -150,11 +150,18 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
     file
 }
 
-fn any_case(reader: &mut Reader<'_>, document: &Document) -> AnyCase {
+/// Reads a case; nothing where it does not say what it is about.
+fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
     if trait_file::SUBJECTS.iter().any(|field| reader.value(field).is_some()) {
-        return AnyCase::Traits(Box::new(trait_file::case(reader, document)));
+        return Some(AnyCase::Traits(Box::new(trait_file::case(reader, document))));
     }
-    AnyCase::Rules(case(reader))
+    if reader.value("resource").is_some() {
+        return Some(AnyCase::Rules(case(reader)));
+    }
+    let known: Vec<&str> = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).copied().collect();
+    reader.check_fields(&known);
+    reader.missing("resource", "a case needs a `resource`, or one of `trait`, `traits` and `stack`");
+    None
 }
 
 fn case(reader: &mut Reader<'_>) -> Case {

@@ -170,7 +170,9 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }
-    if let Some(rule) = result.rule.as_ref().filter(|rule| !result.actual.is_empty() && !rule.traced.is_empty()) {
+    if let Some(rule) =
+        result.rule.as_ref().filter(|rule| !result.actual.is_empty() && !rule.traced.is_empty())
+    {
         let mut hint = format!("try: kubewright trace {} --rule {}", file.trace, rule.traced);
         if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {
             hint.push_str(&format!(" --operation {operation}"));

@@ -159,7 +159,7 @@ impl<'a> TraitBench<'a> {
         let objects = load::objects_of(documents, &mut problems);
         match problems.first() {
             None => Ok(objects),
-            Some(problem) => Err(format!("`{what}`: {} at {}", problem.message, problem.location)),
+            Some(problem) => Err(format!("`{what}`: {}", judge::told(problem))),
         }
     }
 }
@@ -277,8 +277,7 @@ fn more(file: &TestFile, folder: &Path) -> Vec<Text> {
 }
 
 fn refused(problems: &[Diagnostic]) -> Result<(), String> {
-    let errors: Vec<String> =
-        problems.iter().filter(|problem| problem.is_error()).map(judge::told).collect();
+    let errors: Vec<String> = problems.iter().filter(|problem| problem.is_error()).map(judge::told).collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
 }
 

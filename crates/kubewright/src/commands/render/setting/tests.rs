@@ -20,9 +20,14 @@ fn refused(text: &str, want: &str) {
 fn a_value_has_the_type_that_yaml_gives_it() {
     check("{}", &["parameters.a=1", "parameters.b=true", "parameters.c=1.5"], r#"{"a":1,"b":true,"c":1.5}"#);
     check("{}", &["parameters.a=text", "parameters.b='1'"], r#"{"a":"text","b":"1"}"#);
-    check("{}", &["parameters.a=[x, {y: 1}]"], r#"{"a":["x",{"y":1}]}"#);
-    check("{}", &["parameters.a={x,y}", "parameters.b={x: 1}"], r#"{"a":["x","y"],"b":{"x":1}}"#);
+    check("{}", &["parameters.a=[x, {z: 1}]"], r#"{"a":["x",{"z":1}]}"#);
+    check("{}", &["parameters.a={x,2}", "parameters.b={x: 1}"], r#"{"a":["x",2],"b":{"x":1}}"#);
     check("{}", &["parameters.a=", "parameters.b=a: b"], r#"{"a":"","b":"a: b"}"#);
+    check(
+        "{}",
+        &["parameters.a=yes,parameters.b=0644,parameters.c=1.10"],
+        r#"{"a":"yes","b":"0644","c":"1.10"}"#,
+    );
     check("{}", &["parameters.a=#fff", "parameters.b=*x"], r##"{"a":"#fff","b":"*x"}"##);
 }
 
@@ -59,7 +64,7 @@ fn a_path_that_leads_nowhere_is_refused() {
     refused("parameters.a", "expected PATH=VALUE, found `parameters.a`");
     refused("parameters..a=1", "`parameters..a` is no path: a key in it is empty");
     refused("parameters.a[x]=1", "`parameters.a[x]` is no path: `[x]` is no place in a list");
-    refused("parameters.a=[1", "`[1` is no YAML: expected `,` or `]`, found the end");
+    refused("parameters.a=[1", "`[1` is no YAML: found the end, expected `,` or `]`");
     let setting: RenderSetting = "parameters.a.b=1".parse().unwrap();
     let mut value = kubewright_value::json::parse(r#"{"a":"x"}"#).unwrap();
     let why = place(&mut value, setting.0.iter()).unwrap_err();

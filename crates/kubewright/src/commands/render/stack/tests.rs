@@ -36,17 +36,14 @@ fn a_misspelt_field_is_an_error_with_the_right_one() {
         ]
     );
     assert_eq!(
-        problems("  instances:\n  - {trait: a, params: {}}\n"),
-        ["KW-T060 5:16 unknown field `params` did you mean `parameters`?"]
+        problems("  instances:\n  - {trait: a, paramters: {}}\n"),
+        ["KW-T060 5:16 unknown field `paramters` did you mean `parameters`?"]
     );
 }
 
 #[test]
 fn an_instance_names_one_trait() {
-    assert_eq!(
-        problems("  instances:\n  - {parameters: {}}\n"),
-        ["KW-T061 5:5 an instance needs `trait` "]
-    );
+    assert_eq!(problems("  instances:\n  - {parameters: {}}\n"), ["KW-T061 5:5 an instance needs `trait` "]);
     assert_eq!(
         problems("  instances:\n  - {trait: a, name: a}\n"),
         ["KW-T062 5:22 `name` stands beside `trait`, and both name the trait "]
@@ -68,9 +65,7 @@ fn a_value_of_another_type_is_an_error() {
 fn two_instances_have_two_names() {
     assert_eq!(
         problems("  instances:\n  - trait: a\n  - trait: a\n"),
-        [
-            "KW-T065 6:5 the instance on line 5 is called `a` already give one of them another `instanceName`"
-        ]
+        ["KW-T065 6:12 the instance on line 5 is called `a` already give one of them another `instanceName`"]
     );
 }
 

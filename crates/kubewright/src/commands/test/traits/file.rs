@@ -134,7 +134,10 @@ pub(in crate::commands::test) fn case(reader: &mut Reader<'_>, document: &Docume
 fn check(reader: &mut Reader<'_>, case: &TraitCase) {
     let has = |reader: &Reader<'_>, field: &str| reader.value(field).is_some();
     if !COMPARES.iter().any(|field| has(reader, field)) {
-        reader.missing("expect", "this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent`");
+        reader.missing(
+            "expect",
+            "this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent`",
+        );
     }
     if case.is_ordered && !has(reader, "manifests") {
         reader.wrong("ordered", "`ordered` is about `manifests`, which this case does not have".to_owned());
@@ -142,7 +145,8 @@ fn check(reader: &mut Reader<'_>, case: &TraitCase) {
     let fails = matches!(case.fails, Some(Findings::Something | Findings::Each(_)));
     for field in ["manifests", "expect", "idempotent"].into_iter().filter(|_| fails) {
         if has(reader, field) {
-            reader.wrong(field, format!("`{field}` stands beside `fails`, and what fails makes no manifests"));
+            reader
+                .wrong(field, format!("`{field}` stands beside `fails`, and what fails makes no manifests"));
         }
     }
 }
@@ -193,7 +197,9 @@ fn used(reader: &mut Reader<'_>, document: &Document, of: String) -> Use {
 fn given(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<Vec<Given>> {
     let value = reader.value(field)?;
     if value.as_array().is_some() {
-        return Some(reader.each(field, |reader| one(reader, document, field)).into_iter().flatten().collect());
+        return Some(
+            reader.each(field, |reader| one(reader, document, field)).into_iter().flatten().collect(),
+        );
     }
     reader.field(field, |reader| one(reader, document, field).into_iter().collect())
 }
@@ -294,7 +300,8 @@ fn finding(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<
         }
         other => {
             let kind = other.unwrap_or(&Value::Null).kind();
-            let message = format!("`{field}` is true, false, a code, or a part of the message; this is of type {kind}");
+            let message =
+                format!("`{field}` is true, false, a code, or a part of the message; this is of type {kind}");
             reader.wrong_here(message);
             None
         }

@@ -4,8 +4,8 @@ use kubewright_dialects::traits::{self, Context, Manifest, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_lang::glob;
 use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::{Op, Path};
-use kubewright_value::{Budget, Document, Value, json};
+use kubewright_lang::pathpatch::{Op, PatchError, Path};
+use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::differs;
 use super::file::{Expected, Finding, Findings, TraitCase};
@@ -115,7 +115,11 @@ impl Judged<'_> {
             expected.iter().map(|document| Name::of(&document.value).to_string()).collect();
         let actual = self.names();
         (expected != actual).then(|| {
-            format!("the order is not as expected: expected {}; got {}", expected.join(", "), actual.join(", "))
+            format!(
+                "the order is not as expected: expected {}; got {}",
+                expected.join(", "),
+                actual.join(", ")
+            )
         })
     }
 
@@ -136,11 +140,9 @@ impl Judged<'_> {
             (true, several) => {
                 let names: Vec<String> =
                     several.iter().take(TOLD).map(|one| Name::of(&one.object).to_string()).collect();
-                vec![format!(
-                    "{expected} is said of {} manifests, which is meant? {}",
-                    several.len(),
-                    names.join(", ")
-                )]
+                let more = if several.len() > TOLD { ", …" } else { "" };
+                let count = several.len();
+                vec![format!("`{expected}` is said of {count} manifests: {}{more}", names.join(", "))]
             }
         }
     }
@@ -239,9 +241,11 @@ impl std::fmt::Display for Name<'_> {
 impl Expected {
     fn is_about(&self, object: &Value) -> bool {
         let name = Name::of(object);
-        let is = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        let is =
+            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
         // Names may end with a hash, and no name has a `*` of its own.
-        let is_named = |wanted: &str| glob::matches(wanted, name.name, &mut Budget::default()).unwrap_or_default();
+        let is_named =
+            |wanted: &str| glob::matches(wanted, name.name, &mut Budget::default()).unwrap_or_default();
         self.kind == name.kind
             && self.name.as_deref().is_none_or(is_named)
             && is(&self.namespace, name.namespace)
@@ -303,11 +307,13 @@ impl std::fmt::Display for Finding {
 
 /// Returns why what `path` means in `object` is not `expected`.
 fn field(path: &Path, expected: &Value, object: &Value) -> Option<String> {
-    let places = match path.expand(object, Op::Replace, &mut Budget::default()) {
+    let places = match places(path, object) {
         Ok(places) => places,
         Err(error) => {
-            let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
-            return Some(format!("expected {} at `{path}`, got nothing: {}{help}", shown(expected), error.message));
+            let near = error.help.filter(|help| help.starts_with("did you mean"));
+            let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+            let why = error.message;
+            return Some(format!("expected {} at `{path}`, got nothing: {why}{near}", shown(expected)));
         }
     };
     let wrong = places.iter().find(|place| object.follow(place) != Some(expected))?;
@@ -318,6 +324,16 @@ fn field(path: &Path, expected: &Value, object: &Value) -> Option<String> {
         return Some(differs(&format!("what stands at {at} is not as expected"), expected, found));
     }
     Some(format!("expected {} at {at}, got {}", shown(expected), shown(found)))
+}
+
+/// Returns the places that `path` means in `object`, at least one.
+fn places(path: &Path, object: &Value) -> Result<Vec<Vec<Step>>, PatchError> {
+    let places = path.expand(object, Op::Replace, &mut Budget::default())?;
+    if places.is_empty() {
+        // Doing it says why nothing is chosen.
+        path.apply(Op::Replace, &Value::Null, &mut object.clone(), &mut Budget::default())?;
+    }
+    Ok(places)
 }
 
 /// Returns why there should be nothing where `path` leads.

@@ -1,0 +1,130 @@
+//! 1,000 components with 5 traits of 10 operations each, on one core, beside a pass over the same manifests that does
+//! nothing to them.
+//!
+//! `cargo bench -p kubewright-bench --bench rendering` prints Markdown tables.
+
+#![expect(clippy::expect_used, reason = "a measurement of something that fails is worse than none")]
+
+use std::time::Duration;
+
+use kubewright_bench::clock::{Subject, medians};
+use kubewright_bench::traits::{OPERATIONS, PARAMETERS, TRAITS, component, name};
+use kubewright_dialects::traits::{Context, Instance, Manifest, RenderOptions, Rendering, Trait, render};
+use kubewright_value::{Document, Map, Source, Value, yaml};
+
+const COMPONENTS: usize = 1_000;
+const ROUNDS: usize = 7;
+
+fn main() {
+    let texts: Vec<String> = (0..COMPONENTS).map(component).collect();
+    let instances = instances();
+    let contexts: Vec<Context> = (0..COMPONENTS).map(context).collect();
+    let bases: Vec<Vec<Manifest>> = texts.iter().map(|text| read(text)).collect();
+    assert_rendered(&rendered(&texts[0], &instances, &contexts[0]));
+    let applications = COMPONENTS * TRAITS.len() * OPERATIONS;
+    let bytes: usize = texts.iter().map(String::len).sum();
+    println!("\n{COMPONENTS} components of {} bytes, {applications} operations\n", bytes / COMPONENTS);
+
+    let quarter = COMPONENTS / 4;
+    let all = |count: usize| {
+        let (texts, instances, contexts) = (&texts, &instances, &contexts);
+        move || {
+            texts
+                .iter()
+                .zip(contexts)
+                .take(count)
+                .map(|(text, context)| write(&rendered(text, instances, context)))
+                .sum()
+        }
+    };
+    let subjects = [
+        Subject::new("compile the five traits", || self::instances().len()),
+        Subject::new("apply to manifests in memory", || {
+            bases
+                .iter()
+                .zip(&contexts)
+                .map(|(base, context)| {
+                    render(base.clone(), &instances, context, &RenderOptions::default()).manifests.len()
+                })
+                .sum()
+        }),
+        Subject::new("read, apply, write: a quarter of them", all(quarter)),
+        Subject::new("read, apply, write", all(COMPONENTS)),
+        Subject::new("read and write, without traits", || {
+            texts
+                .iter()
+                .map(|text| {
+                    read(text).iter().map(|manifest| yaml::write(&manifest.object).len()).sum::<usize>()
+                })
+                .sum()
+        }),
+    ];
+    let times = medians(&subjects, ROUNDS);
+    let nothing = times.last().map_or(0.0, Duration::as_secs_f64).max(1e-9);
+    println!("| work | ms | µs an operation | times the last row |\n|---|---:|---:|---:|");
+    for (subject, time) in subjects.iter().zip(&times) {
+        let seconds = time.as_secs_f64();
+        let operations = if subject.name.contains("quarter") { applications / 4 } else { applications };
+        println!(
+            "| {} | {:.2} | {:.2} | {:.2} |",
+            subject.name,
+            seconds * 1e3,
+            seconds * 1e6 / operations as f64,
+            seconds / nothing
+        );
+    }
+}
+
+fn instances() -> Vec<Instance> {
+    let instance = |(text, parameters): (&&str, &&str)| {
+        let document = yaml::read(&Source::new("trait.yaml", *text)).documents.pop().expect("a trait");
+        let (of, diagnostics) = Trait::compile(&document, &[]);
+        assert!(diagnostics.iter().all(|found| !found.is_error()), "{diagnostics:#?}");
+        let of = of.expect("a trait");
+        let made = |text: &str| {
+            let value = yaml::parse(text).expect("parameters");
+            Document::made(value, Source::new("parameters", text))
+        };
+        Instance {
+            name: of.name().clone(),
+            of,
+            parameters: made(parameters),
+            environment_configs: made("{}"),
+        }
+    };
+    TRAITS.iter().zip(&PARAMETERS).map(instance).collect()
+}
+
+fn context(number: usize) -> Context {
+    let metadata = Map::from([
+        ("name", Value::from(name(number))),
+        ("componentName", name(number).into()),
+        ("environmentName", "production".into()),
+        ("namespace", "shop".into()),
+    ]);
+    Context::new().with("metadata", metadata.into())
+}
+
+fn read(text: &str) -> Vec<Manifest> {
+    let reading = yaml::read(&Source::new("base.yaml", text));
+    reading
+        .documents
+        .into_iter()
+        .enumerate()
+        .map(|(number, document)| Manifest::given(number, document.value))
+        .collect()
+}
+
+fn rendered(text: &str, instances: &[Instance], context: &Context) -> Rendering {
+    render(read(text), instances, context, &RenderOptions::default())
+}
+
+fn write(rendering: &Rendering) -> usize {
+    rendering.manifests.iter().map(|manifest| yaml::write(&manifest.object).len()).sum()
+}
+
+/// Every operation must do something, or it is not what is measured.
+fn assert_rendered(rendering: &Rendering) {
+    assert!(rendering.diagnostics.is_empty(), "{:#?}", rendering.diagnostics);
+    assert_eq!(rendering.manifests.len(), 4);
+}

@@ -1,0 +1,209 @@
+//! Traits over manifests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{check, check_with, folder, kubewright};
+
+const BASE: &str = "render -f render/base.yaml";
+const LOGGING: &str =
+    "render -f render/base.yaml --trait render/traits/logging.yaml --params render/params.yaml";
+
+#[track_caller]
+fn base(name: &str, more: &str) {
+    check(name, &format!("{BASE} {more}"));
+}
+
+#[track_caller]
+fn logging(name: &str, more: &str) {
+    check(name, &format!("{LOGGING} {more}"));
+}
+
+#[test]
+fn the_manifests_come_out_in_their_order_and_what_is_created_after_them() {
+    logging("render", "");
+    logging("render-json", "-o json");
+    logging("render-sort", "--sort --quiet");
+    logging("render-diff", "--diff");
+}
+
+#[test]
+fn values_are_laid_over_each_other() {
+    logging("render-set", "--set parameters.image=vector:0.40,parameters.level=debug --diff -q");
+    logging("render-env-configs", "--env-configs render/env.json --diff -q");
+    logging("render-set-string", "--set-string environmentConfigs.memory=64 --diff -q");
+    logging("render-set-typed", "--set environmentConfigs.memory=64 --diff -q");
+}
+
+#[test]
+fn several_traits_have_their_values_under_their_names() {
+    base("render-several", "--trait render/traits --params render/by-name.yaml");
+    base("render-several-set", "--trait render/traits --set parameters.logging.level=debug --diff -q");
+    base("render-several-unnamed", "--trait render/traits --params render/params.yaml");
+    base("render-several-no-map", "--trait render/traits --set parameters.logging=debug");
+}
+
+#[test]
+fn each_plane_can_be_had_alone() {
+    let values = "--trait render/traits --params render/by-name.yaml";
+    base("render-observability", &format!("{values} --plane observabilityplane -q"));
+    base("render-removes-and-creates", &format!("{values} --diff"));
+}
+
+#[test]
+fn names_come_from_the_manifests_and_can_be_said() {
+    let context = "--trait render/uses-context.yaml --context render/context.yaml --diff -q";
+    base("render-context", context);
+    base(
+        "render-names",
+        &format!(
+            "{context} --name a --namespace b --component c --project d --environment e \
+             --set metadata.labels.team=core"
+        ),
+    );
+    check(
+        "render-two-workloads",
+        "render -f render/two.yaml --trait render/traits/logging.yaml --params render/params.yaml",
+    );
+    check(
+        "render-two-workloads-named",
+        "render -f render/two.yaml --trait render/traits/logging.yaml --params render/params.yaml --name web --diff -q",
+    );
+}
+
+#[test]
+fn a_stack_applies_a_trait_more_than_once() {
+    base("render-stack", "--stack render/stack/stack.yaml --diff");
+    base(
+        "render-stack-over",
+        "--stack render/stack/stack.yaml --set parameters.second.level=trace --set metadata.name=web",
+    );
+    base("render-stack-wrong", "--stack render/stack/wrong.yaml");
+    base("render-stack-unknown", "--stack render/stack/unknown.yaml");
+    base("render-stack-no-stack", "--stack render/params.yaml");
+    let schema = String::from_utf8(kubewright("render --schema", "").stdout).expect("text");
+    assert!(schema.contains("kubewright trait stack"));
+}
+
+#[test]
+fn manifests_come_from_pipes_lists_and_folders() {
+    let text = fs::read_to_string(folder("fixtures").join("render/base.yaml")).expect("a fixture");
+    let traits = "--trait render/traits/logging.yaml --params render/params.yaml";
+    check_with("render-pipe", &format!("render {traits} -q"), &text);
+    check_with("render-dash", &format!("render -f - {traits} --diff"), &text);
+    check("render-list", &format!("render -f render/list.yaml {traits}"));
+    // The files of traits and values are no manifests, wherever they stand.
+    check(
+        "render-folder",
+        "render -f render/traits render/params.yaml render/base.yaml --trait render/traits --set parameters.logging.level=info --diff",
+    );
+}
+
+#[test]
+fn a_patch_that_hits_nothing_is_a_warning_and_an_error_where_that_is_wanted() {
+    base("render-misses", "--trait render/doubtful/misses.yaml");
+    base("render-misses-strict", "--trait render/doubtful/misses.yaml --strict");
+    let quiet = kubewright(&format!("{BASE} --trait render/doubtful/misses.yaml -q"), "");
+    assert!(quiet.stderr.is_empty() && !quiet.stdout.is_empty());
+}
+
+#[test]
+fn nothing_is_written_where_a_trait_cannot_be_applied() {
+    base("render-fails", "--trait render/doubtful/fails.yaml");
+    base("render-refuses", "--trait render/doubtful/refuses.yaml");
+    base("render-wrong-trait", "--trait render/doubtful/wrong.yaml");
+}
+
+#[test]
+fn rendering_twice_shows_what_grows() {
+    logging("render-idempotent", "--check-idempotent");
+    base("render-is-idempotent", "--trait render/traits/alert.yaml --check-idempotent --diff");
+}
+
+#[test]
+fn bad_input_is_named_and_nothing_is_written() {
+    base("render-missing-parameter", "--trait render/traits/logging.yaml");
+    base(
+        "render-wrong-parameter",
+        "--trait render/traits/logging.yaml --set parameters.level=trace --set parameters.lvl=1",
+    );
+    base("render-missing-trait", "--trait render/traits/loging.yaml");
+    base("render-no-trait", "--trait render/base.yaml");
+    base("render-no-traits", "");
+    base("render-missing-params", "--trait render/traits/logging.yaml --params nowhere.yaml");
+    base(
+        "render-params-no-map",
+        "--trait render/traits/logging.yaml --params render/two.yaml --set parameters.level=info",
+    );
+    check("render-missing-base", "render -f nowhere.yaml --trait render/traits/alert.yaml");
+    check("render-broken-base", "render -f broken render/base.yaml --trait render/traits/alert.yaml");
+    check("render-empty", "render --trait render/traits/alert.yaml");
+}
+
+#[test]
+fn usage_that_makes_no_sense_is_refused() {
+    base("render-misspelt-set", "--trait render/traits --set paramters.level=info");
+    base("render-misspelt-output", "--trait render/traits -o yml");
+    base(
+        "render-set-in-the-way",
+        "--trait render/traits/logging.yaml --params render/params.yaml --set parameters.level.a=1",
+    );
+    base("render-diff-and-json", "--trait render/traits/alert.yaml --diff -o json");
+    check("render-standard-input-twice", "render --trait render/traits --params -");
+    check(
+        "render-two-traits-of-one-name",
+        "render -f render/base.yaml --trait render/traits/alert.yaml render/same",
+    );
+}
+
+/// Returns a new folder for what a test writes.
+fn scratch(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+/// Returns the names of all files below `path`.
+fn files(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for entry in fs::read_dir(path).expect("a folder").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match entry.path().is_dir() {
+            true => names.extend(files(&entry.path()).iter().map(|inner| format!("{name}/{inner}"))),
+            false => names.push(name),
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn a_folder_gets_one_file_for_each_manifest() {
+    let path = scratch("render-folder");
+    let traits = "--trait render/traits --params render/by-name.yaml";
+    let output = kubewright(&format!("{BASE} {traits} --output-dir {}", path.display()), "");
+    assert!(output.status.success() && output.stdout.is_empty());
+    let want = [
+        "configmap-shop-web-logging.yaml",
+        "deployment-shop-web.yaml",
+        "observabilityplane/prometheusrule-shop-web-development-alert.yaml",
+    ];
+    assert_eq!(files(&path), want);
+}
+
+#[test]
+fn what_was_read_is_not_written_over() {
+    let path = scratch("render-in-place");
+    let manifest = path.join("deployment-shop-web.yaml");
+    let base = fs::read_to_string(folder("fixtures").join("render/base.yaml")).expect("a fixture");
+    fs::write(&manifest, &base).expect("a file");
+    let at = path.display();
+    let output =
+        kubewright(&format!("render -f {at} --trait render/traits/alert.yaml --output-dir {at} -q"), "");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("was read, and would be written over"), "{said}");
+    assert_eq!(files(&path), ["deployment-shop-web.yaml"]);
+    assert_eq!(fs::read_to_string(&manifest).expect("the file"), base);
+}
