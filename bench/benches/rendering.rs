@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use kubewright_bench::clock::{Subject, medians};
+use kubewright_bench::instructions::{self, Mode};
 use kubewright_bench::traits::{OPERATIONS, PARAMETERS, TRAITS, component, name};
 use kubewright_dialects::traits::{Context, Instance, Manifest, RenderOptions, Rendering, Trait, render};
 use kubewright_value::{Document, Map, Source, Value, yaml};
@@ -16,16 +17,21 @@ const COMPONENTS: usize = 1_000;
 const ROUNDS: usize = 7;
 
 fn main() {
-    let texts: Vec<String> = (0..COMPONENTS).map(component).collect();
+    let mode = Mode::of_arguments();
+    // Counting is slow, and one component is like the other.
+    let components = if matches!(mode, Mode::Time) { COMPONENTS } else { 4 };
+    let texts: Vec<String> = (0..components).map(component).collect();
     let instances = instances();
-    let contexts: Vec<Context> = (0..COMPONENTS).map(context).collect();
+    let contexts: Vec<Context> = (0..components).map(context).collect();
     let bases: Vec<Vec<Manifest>> = texts.iter().map(|text| read(text)).collect();
     assert_rendered(&rendered(&texts[0], &instances, &contexts[0]));
-    let applications = COMPONENTS * TRAITS.len() * OPERATIONS;
+    let applications = components * TRAITS.len() * OPERATIONS;
     let bytes: usize = texts.iter().map(String::len).sum();
-    println!("\n{COMPONENTS} components of {} bytes, {applications} operations\n", bytes / COMPONENTS);
+    if let Mode::Time = mode {
+        println!("\n{components} components of {} bytes, {applications} operations\n", bytes / components);
+    }
 
-    let quarter = COMPONENTS / 4;
+    let quarter = components / 4;
     let all = |count: usize| {
         let (texts, instances, contexts) = (&texts, &instances, &contexts);
         move || {
@@ -49,7 +55,7 @@ fn main() {
                 .sum()
         }),
         Subject::new("read, apply, write: a quarter of them", all(quarter)),
-        Subject::new("read, apply, write", all(COMPONENTS)),
+        Subject::new("read, apply, write", all(components)),
         Subject::new("read and write, without traits", || {
             texts
                 .iter()
@@ -59,7 +65,15 @@ fn main() {
                 .sum()
         }),
     ];
-    let times = medians(&subjects, ROUNDS);
+    match mode {
+        Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
+        Mode::Instructions => instructions::print(&format!("{components} components"), &subjects),
+        Mode::Time => print(&subjects, applications),
+    }
+}
+
+fn print(subjects: &[Subject<'_>], applications: usize) {
+    let times = medians(subjects, ROUNDS);
     let nothing = times.last().map_or(0.0, Duration::as_secs_f64).max(1e-9);
     println!("| work | ms | µs an operation | times the last row |\n|---|---:|---:|---:|");
     for (subject, time) in subjects.iter().zip(&times) {

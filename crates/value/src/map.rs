@@ -67,6 +67,20 @@ impl Map {
         self.position(key).and_then(|i| self.entries.get_mut(i)).map(|(_, value)| value)
     }
 
+    /// Returns the value under `key`, which is null where it was not there; a new key goes to the end.
+    ///
+    /// There always is one.
+    pub fn get_or_insert(&mut self, key: &Text) -> Option<&mut Value> {
+        let position = match self.position(key) {
+            Some(position) => position,
+            None => {
+                self.push_new(key.clone(), Value::Null);
+                self.entries.len() - 1
+            }
+        };
+        self.entries.get_mut(position).map(|(_, value)| value)
+    }
+
     /// Returns whether `key` is there.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {

@@ -10,8 +10,6 @@ mod story;
 mod target;
 mod value;
 
-use std::collections::BTreeSet;
-
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Budget, Document, Limits};
 
@@ -28,8 +26,6 @@ const LIMITS: Limits = Limits { steps: 20_000_000, bytes: 256 << 20, depth: 256 
 pub(crate) struct Run {
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) story: Story,
-    /// Who was told to write over whom.
-    overlaps: BTreeSet<(Writer, Writer)>,
 }
 
 impl Run {
@@ -46,8 +42,6 @@ pub(crate) struct Evaluator<'r> {
     context: &'r Context,
     /// Its number among the instances.
     instance: u32,
-    /// The names of the instances, for messages.
-    instances: &'r [super::render::Applied],
     budget: Budget,
     run: &'r mut Run,
 }
@@ -56,14 +50,8 @@ pub(crate) struct Evaluator<'r> {
 type Outcome<T> = Result<T, Box<Diagnostic>>;
 
 impl<'r> Evaluator<'r> {
-    pub(crate) fn new(
-        document: &'r Document,
-        context: &'r Context,
-        instance: u32,
-        instances: &'r [super::render::Applied],
-        run: &'r mut Run,
-    ) -> Self {
-        Self { document, context, instance, instances, budget: Budget::new(LIMITS), run }
+    pub(crate) fn new(document: &'r Document, context: &'r Context, instance: u32, run: &'r mut Run) -> Self {
+        Self { document, context, instance, budget: Budget::new(LIMITS), run }
     }
 
     /// Applies `program` to `manifests`.

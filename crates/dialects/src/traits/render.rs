@@ -1,15 +1,17 @@
 //! Traits over manifests that somebody else made: a folder, a Helm chart, a pipe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Severity, TraceNode, Verdict};
+use kubewright_lang::patch::Pointer;
+use kubewright_lang::pathpatch::Op;
 use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
 use super::diagnostics as code;
 use super::evaluate::{Evaluator, Run, Said};
-use super::manifest::{Manifest, Origin, Writer, identity};
+use super::manifest::{Manifest, Origin, Overlap, Writer, identity};
 use super::schema::{Schema, Sections};
 use super::source::{self, Resource};
 use super::variables::Context;
@@ -216,7 +218,7 @@ pub fn render(
         for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let document = instance.of.document();
-            Evaluator::new(document, context, number, &writers, &mut run)
+            Evaluator::new(document, context, number, &mut run)
                 .assertions(&instance.of.program().after, &manifests);
         }
         check(&manifests, &writers, &mut run.diagnostics);
@@ -232,6 +234,7 @@ pub(crate) fn finish(
     options: &RenderOptions,
 ) -> Rendering {
     let mut diagnostics = run.diagnostics;
+    overlaps(&manifests, &writers, &mut diagnostics);
     if options.strict {
         raise(&mut diagnostics);
     }
@@ -262,7 +265,7 @@ pub(crate) fn apply(
 ) {
     run.story.open();
     let before = run.diagnostics.len();
-    let mut evaluator = Evaluator::new(of.document(), context, number, writers, run);
+    let mut evaluator = Evaluator::new(of.document(), context, number, run);
     if evaluator.rules(&of.program().before) {
         evaluator.apply(of.program(), manifests);
     }
@@ -361,6 +364,33 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
                 Diagnostic::new(&code::TWICE, message, made.location(writer.part).clone())
                     .help("the later one replaces the earlier in a cluster; give one another name"),
             );
+        }
+    }
+}
+
+/// Says what one instance wrote and another wrote over, once for each two operations.
+fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
+    let mut told = BTreeSet::new();
+    for manifest in manifests {
+        for Overlap { lost, op, writer } in manifest.overlaps() {
+            let at = |writer: Writer| writers.get(writer.instance as usize);
+            let (Some(earlier), Some(later)) = (at(lost.writer), at(writer)) else { continue };
+            if !told.insert((lost.writer, writer)) {
+                continue;
+            }
+            let place = Pointer::from_steps(&lost.place).to_string();
+            let place = if place.is_empty() { "the whole".to_owned() } else { format!("`{place}`") };
+            let verb = if op == Op::Remove { "removes" } else { "writes" };
+            let message = format!(
+                "{} {verb} {place} of {}, which {} wrote at {}",
+                later.described(),
+                manifest.label(),
+                earlier.described(),
+                earlier.location(lost.writer.part)
+            );
+            let location = later.location(writer.part).clone();
+            let help = "the later trait wins; let one of the two write it, or give one a condition";
+            diagnostics.push(Diagnostic::new(&code::OVERLAP, message, location).help(help));
         }
     }
 }

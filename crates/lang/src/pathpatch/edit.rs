@@ -63,11 +63,7 @@ fn reach<'d>(document: &'d mut Value, steps: &[Step]) -> Option<&'d mut Value> {
             if here.is_null() {
                 *here = Value::object(Map::new());
             }
-            let map = here.as_object_mut()?;
-            if !map.contains_key(key) {
-                map.insert(key.clone(), Value::Null);
-            }
-            map.get_mut(key)
+            here.as_object_mut()?.get_or_insert(key)
         }
         Step::Index(index) => here.as_array_mut()?.get_mut(*index),
     })

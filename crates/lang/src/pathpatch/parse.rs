@@ -72,8 +72,8 @@ impl Parser {
         let name = self.scanner.decode(start, end);
         let segment = match name.parse::<i64>() {
             _ if name == "-" && self.scanner.is_untouched(start, end) => Segment::Append,
-            Ok(number) => Segment::Number(Text::from(name), usize::try_from(number).ok()),
-            Err(_) => Segment::Key(Text::from(name)),
+            Ok(number) => Segment::Number(Text::new(&*name), usize::try_from(number).ok()),
+            Err(_) => Segment::Key(Text::new(&*name)),
         };
         self.push(segment, start);
         Ok(false)
@@ -103,7 +103,7 @@ impl Parser {
         match content.parse::<i64>() {
             _ if self.scanner.is_word(start, "[*]") => Ok(Segment::Every),
             _ if self.scanner.is_word(start, "[-]") => Ok(Segment::Append),
-            _ if self.scanner.is_expression(inner, end) => Ok(Segment::Number(Text::from(content), None)),
+            _ if self.scanner.is_expression(inner, end) => Ok(Segment::Number(Text::new(&*content), None)),
             Ok(number) => usize::try_from(number).map(Segment::Index).map_err(|_| {
                 let help = "the last item is reached by a filter; `-` appends";
                 self.error(inner, end, &format!("index `{content}` is below zero"), help)
@@ -119,7 +119,7 @@ impl Parser {
         let end = (inner..self.scanner.text.len()).find(|at| self.scanner.is_word(*at, &closing));
         let Some(end) = end else { return Err(self.unclosed(start)) };
         self.scanner.at = end + closing.len();
-        Ok(Segment::Key(Text::from(self.scanner.decode(inner, end))))
+        Ok(Segment::Key(Text::new(&*self.scanner.decode(inner, end))))
     }
 
     /// Reads the rest of `[?(@.field=='value')]`.
@@ -146,7 +146,7 @@ impl Parser {
         let inner = self.scanner.at;
         let (end, after) = self.end_of_value(start, quotes)?;
         self.scanner.at = after;
-        Ok(Segment::Filter { field, value: Text::from(self.scanner.decode(inner, end)) })
+        Ok(Segment::Filter { field, value: Text::new(&*self.scanner.decode(inner, end)) })
     }
 
     /// Reads the names of a field, between dots.

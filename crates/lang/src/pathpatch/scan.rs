@@ -1,5 +1,6 @@
 //! The text of a path, in which what was put in is never syntax.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A part of a path's text.
@@ -25,7 +26,10 @@ pub(super) struct Scanner {
 
 impl Scanner {
     pub(super) fn new(pieces: &[Piece<'_>]) -> Self {
-        let mut text = String::new();
+        let length = |piece: &Piece<'_>| match piece {
+            Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part) => part.len(),
+        };
+        let mut text = String::with_capacity(pieces.iter().map(length).sum());
         let (mut data, mut expressions) = (Vec::new(), Vec::new());
         for piece in pieces {
             let (Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part)) = piece;
@@ -119,7 +123,11 @@ impl Scanner {
     }
 
     /// Returns the text from `start` to `end` with `~1` as `/` and `~0` as `~` where the author wrote them.
-    pub(super) fn decode(&self, start: usize, end: usize) -> String {
+    pub(super) fn decode(&self, start: usize, end: usize) -> Cow<'_, str> {
+        let written = self.text.get(start..end).unwrap_or_default();
+        if !written.contains('~') {
+            return Cow::Borrowed(written);
+        }
         let mut decoded = String::with_capacity(end.saturating_sub(start));
         let mut at = start;
         while let Some(character) = self.text.get(at..end).and_then(|rest| rest.chars().next()) {
@@ -131,6 +139,6 @@ impl Scanner {
             decoded.push(escaped.unwrap_or(character));
             at += if escaped.is_some() { 2 } else { character.len_utf8() };
         }
-        decoded
+        Cow::Owned(decoded)
     }
 }

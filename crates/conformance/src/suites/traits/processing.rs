@@ -63,7 +63,7 @@ fn apply(input: &Value, spec: Map, metadata: Value) -> Result<Value, String> {
             "observabilityplane" => Plane::Observability,
             _ => Plane::Data,
         };
-        Manifest { plane, ..Manifest::given(number, one.get("resource").cloned().unwrap_or_default()) }
+        Manifest::given(number, one.get("resource").cloned().unwrap_or_default()).on(plane)
     });
     let rendering = compiled.apply(manifests.collect(), &context, &RenderOptions::default());
     if let Some(message) = first(&rendering.diagnostics) {

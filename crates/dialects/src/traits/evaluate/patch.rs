@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use kubewright_engine::{Diagnostic, TraceNode, Verdict};
 use kubewright_lang::cel::{Bindings, Cost};
-use kubewright_lang::interpolate::{Piece as Given, Rendered, TextTemplate};
+use kubewright_lang::interpolate::{Piece as Given, Rendered};
 use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece};
-use kubewright_value::{Document, Position, Step, Text, Value};
+use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
+use kubewright_value::{Document, Position, Step, Value};
 
 use super::story::Said;
 use super::target::{described, why_none};
@@ -159,8 +159,11 @@ impl Evaluator<'_> {
             PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
             PathProgram::Broken(error) => Err(self.no_path(place, error, (error.position, error.length))),
             PathProgram::Whole(template) => {
-                let pieces = self.pieces(template, place, names)?;
-                let text: String = pieces.iter().map(|(_, text)| text.as_str()).collect();
+                let mut cost = Cost::default();
+                let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+                self.paid(&cost, place)?;
+                let pieces = pieces.map_err(|error| self.failed(place, &error))?;
+                let text: String = pieces.iter().map(written).collect();
                 Path::parse(&text).map(Cow::Owned).map_err(|error| {
                     let mut wrong = self.no_path(place, &error, (Position::START, 1));
                     wrong.message = format!("`{text}` is no path: {}", error.message);
@@ -168,11 +171,15 @@ impl Evaluator<'_> {
                 })
             }
             PathProgram::Pieces(template, shape) => {
-                let given = self.pieces(template, place, names)?;
-                let pieces: Vec<Piece<'_>> = given
-                    .iter()
-                    .map(|(is_data, text)| if *is_data { Piece::Text(text) } else { Piece::Literal(text) })
-                    .collect();
+                let mut cost = Cost::default();
+                let given = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+                self.paid(&cost, place)?;
+                let given = given.map_err(|error| self.failed(place, &error))?;
+                let piece = |given| match given {
+                    &Given::Literal(text) => Piece::Literal(text),
+                    Given::Given(text) => Piece::Text(text),
+                };
+                let pieces: Vec<Piece<'_>> = given.iter().map(piece).collect();
                 Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
                     let at =
                         if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
@@ -182,52 +189,14 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Returns the pieces of a path, and whether each was put in by an expression.
-    fn pieces(
-        &mut self,
-        template: &TextTemplate,
-        place: &[Step],
-        names: &Names<'_>,
-    ) -> Outcome<Vec<(bool, Text)>> {
-        let mut cost = Cost::default();
-        let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
-        self.paid(&cost, place)?;
-        let pieces = pieces.map_err(|error| self.failed(place, &error))?;
-        let piece = |piece| match piece {
-            Given::Literal(text) => (false, Text::new(text)),
-            Given::Given(text) => (true, text),
-        };
-        Ok(pieces.into_iter().map(piece).collect())
-    }
-
     fn operate(&mut self, ready: &Ready<'_>, manifest: &mut Manifest) -> Outcome<()> {
         let Ready { operate, path, value } = ready;
         let applied = path.apply(operate.op, value, &mut manifest.object, &mut self.budget);
         let document: &Document = self.document;
         self.run.story.say(|| told(operate, path, value, &applied, document));
         let applied = applied.map_err(|error| self.not_done(operate, path, manifest, &error))?;
-        let writer = self.writer(operate.part);
-        let lost = manifest.writers.note(operate.op, value, &applied, &writer);
-        for over in lost {
-            // What a trait writes over itself is its own affair.
-            if over.writer.instance == self.instance || !self.run.overlaps.insert((writer, over.writer)) {
-                continue;
-            }
-            let Some(other) = self.instances.get(over.writer.instance as usize) else { continue };
-            let place = Pointer::from_steps(&over.place).to_string();
-            let message = format!(
-                "`{place}` of {} was written by {} at {}",
-                manifest.label(),
-                other.described(),
-                other.location(over.writer.part)
-            );
-            let location = self.document.locate(&operate.path.path);
-            let verb = if operate.op == Op::Remove { "removed" } else { "written over" };
-            let diagnostic = Diagnostic::new(&code::OVERLAP, message, location).label(format!("{verb} here"));
-            self.run.diagnostics.push(
-                diagnostic.help("the later trait wins; let one of the two write it, or give one a condition"),
-            );
-        }
+        let is_append = matches!(path.segments().last(), Some(Segment::Append));
+        manifest.note(operate.op, applied, is_append, self.writer(operate.part));
         Ok(())
     }
 
@@ -304,6 +273,13 @@ fn told(
     let wanted = if operate.op == Op::Remove { String::new() } else { TraceNode::show(value) };
     let location = Some(document.locate(&operate.path.path));
     Said { what: format!("{} {}", operate.op.name(), path.text()), found, wanted, verdict, location }
+}
+
+fn written<'p>(piece: &'p Given<'_>) -> &'p str {
+    match piece {
+        Given::Literal(text) => text,
+        Given::Given(text) => text,
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {

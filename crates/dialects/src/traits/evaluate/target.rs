@@ -7,7 +7,6 @@ use super::story::Said;
 use super::{Evaluator, Outcome};
 use crate::traits::compile::program::Target;
 use crate::traits::manifest::{Manifest, group_and_version, label};
-use crate::traits::source::Plane;
 use crate::traits::variables::Names;
 
 /// How many manifests are named in a message.
@@ -81,9 +80,13 @@ impl Evaluator<'_> {
 
 /// Returns whether `manifest` is of the plane, kind, group and version of `target`.
 fn fits(target: &Target, manifest: &Manifest) -> bool {
-    let (group, version) = group_and_version(&manifest.object);
-    target.plane == manifest.plane
-        && is_kind(target, &manifest.object)
+    target.plane == manifest.plane && is_sort(target, &manifest.object)
+}
+
+/// Returns whether `object` is of the kind, group and version of `target`.
+fn is_sort(target: &Target, object: &Value) -> bool {
+    let (group, version) = group_and_version(object);
+    is_kind(target, object)
         && target.group.as_deref().is_none_or(|wanted| wanted == group)
         && target.version.as_deref().is_none_or(|wanted| wanted == version)
 }
@@ -115,12 +118,10 @@ pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, Stri
     if manifests.is_empty() {
         return ("there are no manifests".to_owned(), String::new());
     }
-    let on_other_plane = |manifest: &&Manifest| {
-        let moved = Manifest { plane: target.plane, ..(*manifest).clone() };
-        manifest.plane != target.plane && fits(target, &moved)
-    };
+    let on_other_plane =
+        |manifest: &&Manifest| manifest.plane != target.plane && is_sort(target, &manifest.object);
     if let Some(other) = manifests.iter().find(on_other_plane) {
-        let plane = plane_name(other.plane);
+        let plane = other.plane;
         let help = format!("write `targetPlane: {plane}`");
         return (format!("{} goes to the {plane}", label(&other.object)), help);
     }
@@ -146,11 +147,4 @@ pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, Stri
         }
     };
     (format!("there is no {wanted}"), help)
-}
-
-pub(super) fn plane_name(plane: Plane) -> &'static str {
-    match plane {
-        Plane::Data => "dataplane",
-        Plane::Observability => "observabilityplane",
-    }
 }
