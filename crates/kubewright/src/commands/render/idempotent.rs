@@ -15,10 +15,7 @@ pub(in crate::commands) fn again(first: &Rendering) -> Vec<Manifest> {
     let manifests = first.manifests.iter().enumerate();
     let given = manifests.filter(|(_, manifest)| matches!(manifest.origin, Origin::Given(_)));
     given
-        .map(|(number, manifest)| {
-            let again = Manifest::given(number, manifest.object.clone());
-            Manifest { plane: manifest.plane, ..again }
-        })
+        .map(|(number, manifest)| Manifest::given(number, manifest.object.clone()).on(manifest.plane))
         .collect()
 }
 
@@ -84,10 +81,11 @@ fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) ->
 /// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
 /// difference may name another one than the writer added.
 fn written_at(path: Vec<Step>, operation: &Operation, manifest: &Manifest) -> (Vec<Step>, Option<Writer>) {
-    if let Some(writer) = manifest.writers.last(&path) {
+    let writers = manifest.writers();
+    if let Some(writer) = writers.last(&path) {
         return (path, Some(*writer));
     }
-    let places = manifest.writers.places();
+    let places = writers.places();
     let list = path.split_last().map_or(&[][..], |(_, list)| list);
     let mut beside = places.iter().filter(|(place, _)| place.starts_with(list) && place.len() == path.len());
     if let Operation::Add { value, .. } = operation

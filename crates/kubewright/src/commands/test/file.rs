@@ -63,7 +63,7 @@ pub(super) struct TestFile {
 #[derive(Debug)]
 pub(super) enum AnyCase {
     /// About rules that judge or change one object.
-    Rules(Case),
+    Rules(Box<Case>),
     /// About traits that are applied to a set of manifests.
     Traits(Box<TraitCase>),
 }
@@ -156,7 +156,7 @@ fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
         return Some(AnyCase::Traits(Box::new(trait_file::case(reader, document))));
     }
     if reader.value("resource").is_some() {
-        return Some(AnyCase::Rules(case(reader)));
+        return Some(AnyCase::Rules(Box::new(case(reader))));
     }
     let known: Vec<&str> = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).copied().collect();
     reader.check_fields(&known);
