@@ -31,11 +31,11 @@ pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
 ];
 /// Those of them that belong to one trait.
 const OF_ONE: [&str; 4] = ["kind", "instanceName", "parameters", "environmentConfigs"];
-/// Those of them that compare something.
-const COMPARES: [&str; 5] = ["manifests", "expect", "fails", "warns", "idempotent"];
 /// The fields of what is expected of a manifest.
 pub(in crate::commands::test) const EXPECT_FIELDS: &[&str] =
-    &["kind", "name", "namespace", "apiVersion", "present", "fields", "absent", "rule"];
+    &["kind", "name", "namespace", "apiVersion", "targetPlane", "present", "fields", "absent", "rule"];
+/// Where a manifest can go.
+pub(in crate::commands::test) const PLANES: &[&str] = &["dataplane", "observabilityplane"];
 /// The fields of an expected error or warning.
 pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &["code", "message"];
 
@@ -84,6 +84,7 @@ pub(super) struct Expected {
     pub(super) name: Option<String>,
     pub(super) namespace: Option<String>,
     pub(super) api_version: Option<String>,
+    pub(super) plane: Option<String>,
     pub(super) is_present: bool,
     pub(super) fields: Vec<(Path, Value)>,
     pub(super) absent: Vec<Path>,
@@ -133,11 +134,10 @@ pub(in crate::commands::test) fn case(reader: &mut Reader<'_>, document: &Docume
 
 fn check(reader: &mut Reader<'_>, case: &TraitCase) {
     let has = |reader: &Reader<'_>, field: &str| reader.value(field).is_some();
-    if !COMPARES.iter().any(|field| has(reader, field)) {
-        reader.missing(
-            "expect",
-            "this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent`",
-        );
+    let compares = case.manifests.is_some() || case.fails.is_some() || case.warns.is_some();
+    if !compares && case.expect.is_empty() && !case.is_idempotent {
+        let needs = "it needs `manifests`, `expect`, `fails`, `warns` or `idempotent`";
+        reader.missing("expect", &format!("this case compares nothing: {needs}"));
     }
     if case.is_ordered && !has(reader, "manifests") {
         reader.wrong("ordered", "`ordered` is about `manifests`, which this case does not have".to_owned());
@@ -223,6 +223,7 @@ fn expected(reader: &mut Reader<'_>) -> Expected {
         name: reader.text("name"),
         namespace: reader.text("namespace"),
         api_version: reader.text("apiVersion"),
+        plane: reader.word("targetPlane", "plane", PLANES),
         is_present: reader.flag("present").unwrap_or(true),
         fields: fields(reader),
         absent: absent(reader),

@@ -1,6 +1,6 @@
 //! Compares what a case about traits expects with what was rendered.
 
-use kubewright_dialects::traits::{self, Context, Manifest, Rendering};
+use kubewright_dialects::traits::{self, Context, Manifest, Plane, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_lang::glob;
 use kubewright_lang::patch::Pointer;
@@ -151,6 +151,10 @@ impl Judged<'_> {
     fn of_one(&self, expected: &Expected, manifest: &Manifest) -> Vec<String> {
         let name = Name::of(&manifest.object);
         let mut problems = Vec::new();
+        let plane = plane(manifest);
+        if let Some(wanted) = expected.plane.as_deref().filter(|wanted| *wanted != plane) {
+            problems.push(format!("{name}: expected it on the {wanted}, it goes to the {plane}"));
+        }
         for (path, value) in &expected.fields {
             problems.extend(field(path, value, &manifest.object).map(|why| format!("{name}: {why}")));
         }
@@ -342,6 +346,13 @@ fn unwanted(path: &Path, object: &Value) -> Option<String> {
     let places = path.expand(object, Op::Remove, &mut Budget::default()).ok()?;
     let found = object.follow(places.first()?)?;
     Some(format!("expected nothing at `{path}`, got {}", shown(found)))
+}
+
+fn plane(manifest: &Manifest) -> &'static str {
+    match manifest.plane {
+        Plane::Data => "dataplane",
+        Plane::Observability => "observabilityplane",
+    }
 }
 
 fn shown(value: &Value) -> String {
