@@ -3,17 +3,21 @@
 mod admission;
 mod cases;
 mod compile;
+pub mod context;
 mod diagnostics;
 mod evaluate;
 pub mod functions;
 mod manifest;
+mod pipeline;
 mod render;
 pub mod schema;
+mod shelf;
 mod source;
 mod variables;
 
 pub use cases::{Held, Part, holds};
 pub use manifest::{Manifest, Origin, Plane, Writer};
+pub use pipeline::{ComponentType, Library, Release};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
 pub use variables::Context;
 

@@ -130,6 +130,15 @@ pub(crate) fn template_problems(item: usize, template: &Value) -> Vec<TemplatePr
 pub(super) fn check_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
     let (Some(Resource::ComponentType(kind)), _) = source::read(component_type) else { return Vec::new() };
     let (Some(Resource::Component(found)), _) = source::read(component) else { return Vec::new() };
+    traits_fit(&kind, &found, component)
+}
+
+/// Returns the same for resources that are read already.
+pub(super) fn traits_fit(
+    kind: &source::ComponentType,
+    found: &source::Component,
+    component: &Document,
+) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for used in &found.traits {
         if !kind.allowed_traits.contains(&used.name) {

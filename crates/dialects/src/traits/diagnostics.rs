@@ -37,4 +37,13 @@ codes! {
     NO_MANIFEST "KW-T037" Error "what a template makes is no manifest";
     TWICE "KW-T038" Warning "a manifest is there twice";
     UNKNOWN_PARAMETER "KW-T039" Warning "a parameter that the schema does not have";
+    NOT_FOUND "KW-T050" Error "a resource that is named is not there";
+    UNKNOWN_SECRET "KW-T051" Error "a secret that is named is not there";
+    INCOMPLETE_METADATA "KW-T052" Error "the metadata of a component lack something";
+    TWO_RESOURCES "KW-T053" Error "two resources have one name";
+    NOT_RELEASED "KW-T054" Error "a component is in no environment";
+    NOTHING_DECLARED "KW-T055" Warning "values are given where nothing is declared";
+    UNKNOWN_INSTANCE "KW-T056" Warning "values for a trait that the component does not have";
+    UNREAD_DESCRIPTION "KW-T057" Warning "the description of an endpoint cannot be read";
+    UNRESOLVED_DEPENDENCY "KW-T058" Warning "what a dependency gives is not known";
 }

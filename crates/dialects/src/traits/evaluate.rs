@@ -11,11 +11,13 @@ mod target;
 mod value;
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Budget, Document, Limits};
+use kubewright_lang::interpolate::{Rendered, Template as Structure};
+use kubewright_value::{Budget, Document, Limits, Value};
 
 use super::compile::program::{ComponentType, Trait};
 use super::manifest::{Manifest, Writer};
-use super::variables::Context;
+use super::variables::{Context, Names};
+use crate::fields::Placed;
 pub(crate) use story::{Said, Story};
 
 /// What one instance may spend.
@@ -69,6 +71,16 @@ impl<'r> Evaluator<'r> {
         let mut manifests = Vec::new();
         self.creates(&program.resources, &mut manifests);
         manifests
+    }
+
+    /// Returns what a component type gives to one of its traits; nothing where it gives nothing or that fails.
+    pub(crate) fn bound(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
+        let names = Names::of(self.context);
+        let rendered = given.map(|given| self.content(given, &names)).transpose();
+        match self.keep(rendered)?? {
+            Rendered::Value(value) => Some(value),
+            Rendered::Omitted => None,
+        }
     }
 
     /// Keeps a failure, and returns what was made.

@@ -311,8 +311,18 @@ pub(crate) fn section(
     what: &str,
     about: &str,
 ) -> (Value, Vec<Diagnostic>) {
+    section_at(schema, &given.value, &|path| given.locate(path), (what, about))
+}
+
+/// Returns the same for what stands at a `place` of its own; `what` of `about` is how messages call it.
+pub(crate) fn section_at(
+    schema: Option<&Schema>,
+    given: &Value,
+    place: &dyn Fn(&[Step]) -> Location,
+    (what, about): (&str, &str),
+) -> (Value, Vec<Diagnostic>) {
     let empty = Value::object(Map::new());
-    let value = if given.value.is_null() { &empty } else { &given.value };
+    let value = if given.is_null() { &empty } else { given };
     let Some(schema) = schema else { return (value.clone(), Vec::new()) };
     let mut budget = Budget::default();
     let checked = schema
@@ -326,13 +336,13 @@ pub(crate) fn section(
                     Severity::Warning => &code::UNKNOWN_PARAMETER,
                 };
                 let message = format!("{what} of {about}: {}", wrong.message);
-                Diagnostic::new(code, message, given.locate(&wrong.path)).help(wrong.help)
+                Diagnostic::new(code, message, place(&wrong.path)).help(wrong.help)
             };
             (value, wrong.into_iter().map(diagnostic).collect())
         }
         Err(exhausted) => {
             let message = format!("{what} of {about}: {exhausted}");
-            (empty, vec![Diagnostic::new(&code::LIMIT, message, given.locate(&[]))])
+            (empty, vec![Diagnostic::new(&code::LIMIT, message, place(&[]))])
         }
     }
 }

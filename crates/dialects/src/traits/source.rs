@@ -37,7 +37,6 @@ pub(crate) struct Metadata {
     pub(crate) name: Text,
     pub(crate) namespace: Option<Text>,
     pub(crate) uid: Option<Text>,
-    pub(crate) labels: Vec<(Text, Text)>,
     pub(crate) annotations: Vec<(Text, Text)>,
 }
 

@@ -25,10 +25,6 @@ impl Story {
         Self { levels: Some(vec![Vec::new()]) }
     }
 
-    pub(crate) fn is_told(&self) -> bool {
-        self.levels.is_some()
-    }
-
     /// Goes one level down: what is said next belongs to what [`Story::close`] says.
     pub(crate) fn open(&mut self) {
         if let Some(levels) = &mut self.levels {

@@ -11,6 +11,9 @@ use crate::traits::compile::program::Each;
 use crate::traits::diagnostics as code;
 use crate::traits::variables::Names;
 
+/// How many characters of an expression are shown in a message.
+const SHOWN: usize = 80;
+
 /// What is gone through.
 pub(super) enum Items {
     /// There is no loop.
@@ -139,7 +142,7 @@ impl<'r> Evaluator<'r> {
         let code = if error.kind == EvalErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
         let message = match error.expression.as_str() {
             "" => error.message.clone(),
-            expression => format!("`{}` fails: {}", expression.trim(), error.message),
+            expression => format!("`{}` fails: {}", shortened(expression), error.message),
         };
         Box::new(Diagnostic::new(code, message, location).help(help(error)))
     }
@@ -156,6 +159,15 @@ impl<'r> Evaluator<'r> {
 
     pub(super) fn wrong(&self, code: &'static Code, path: &[Step], message: String) -> Box<Diagnostic> {
         Box::new(Diagnostic::new(code, message, self.document.locate(path)))
+    }
+}
+
+/// Returns an expression on one line, cut where it is long.
+fn shortened(expression: &str) -> String {
+    let line = expression.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        None => line,
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
     }
 }
 

@@ -17,11 +17,12 @@ pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations"
 pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
+    // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
+    reader.pairs(&metadata, "labels");
     let metadata = Metadata {
         name,
         namespace: plain(reader, &metadata, "namespace"),
         uid: plain(reader, &metadata, "uid"),
-        labels: reader.pairs(&metadata, "labels"),
         annotations: reader.pairs(&metadata, "annotations"),
     };
     Some((metadata, spec))

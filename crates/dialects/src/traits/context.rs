@@ -1,0 +1,85 @@
+//! What the expressions of a component see in one environment, made from the resources that describe both.
+//!
+//! Nothing here is null and no list or map is missing where expressions may count on it; what the original calls empty
+//! (no text, port 0) is absent, so that `has(…)` tells.
+
+mod configurations;
+mod dependencies;
+mod derived;
+mod documents;
+mod endpoints;
+mod metadata;
+mod parameters;
+mod planes;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+pub use dependencies::dependencies;
+pub use derived::derived;
+pub use documents::{configurations, endpoint_resources, parameters, planes, workload};
+pub use metadata::missing_metadata;
+pub use workload::merged;
+
+pub(crate) use configurations::{Secrets, Setting, configurations as configurations_of};
+pub(crate) use dependencies::declared_dependencies;
+pub(crate) use endpoints::endpoint_resources as endpoint_resources_of;
+pub(crate) use metadata::{Named, metadata};
+pub(crate) use parameters::{Given, declared};
+pub(crate) use planes::{data_plane, environment};
+pub(crate) use workload::workload as workload_of;
+
+use kubewright_value::{Map, Value};
+
+/// All that the expressions of a component see in one environment, but parameters.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// Names, labels and selectors.
+    pub metadata: Value,
+    /// The data plane.
+    pub data_plane: Value,
+    /// The environment; its gateway is also a variable of its own.
+    pub environment: Value,
+    /// The container and its endpoints.
+    pub workload: Value,
+    /// Variables and files.
+    pub configurations: Value,
+    /// What other components and resources give.
+    pub dependencies: Value,
+    /// What the descriptions of the endpoints list, by endpoint.
+    pub endpoint_resources: Value,
+}
+
+impl Surroundings {
+    /// Returns the variables with their names.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(&'static str, Value)> {
+        let mut derived = derived(&self.workload, &self.configurations, &self.dependencies, &self.metadata);
+        if let Some(map) = derived.as_object_mut() {
+            map.insert("endpointResources".into(), self.endpoint_resources.clone());
+        }
+        let mut variables = vec![
+            ("metadata", self.metadata.clone()),
+            ("dataplane", self.data_plane.clone()),
+            ("environment", self.environment.clone()),
+            ("workload", self.workload.clone()),
+            ("configurations", self.configurations.clone()),
+            ("dependencies", self.dependencies.clone()),
+            ("derived", derived),
+        ];
+        variables.extend(self.environment.get("gateway").map(|gateway| ("gateway", gateway.clone())));
+        variables
+    }
+}
+
+/// Puts `value` under `key`, if there is one.
+fn put(map: &mut Map, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        map.insert(key.into(), value.into());
+    }
+}
+
+/// Returns an object of texts.
+fn texts(pairs: &[(kubewright_value::Text, kubewright_value::Text)]) -> Value {
+    Value::object(pairs.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect())
+}

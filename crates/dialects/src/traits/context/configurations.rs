@@ -1,0 +1,94 @@
+//! `configurations`: variables and files, those with a value of their own apart from those that come from a secret store.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Map, Value};
+
+use super::super::diagnostics as code;
+use super::super::shelf::Shelf;
+use super::super::source::{SecretReference, SecretSource, Variable};
+use super::put;
+
+/// A variable or file, and the document that it stands in.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) variable: &'a Variable,
+    pub(crate) document: &'a Document,
+}
+
+/// The SecretReferences that a component in a namespace may name.
+#[derive(Clone, Copy)]
+pub(crate) struct Secrets<'a> {
+    pub(crate) all: &'a Shelf<SecretReference>,
+    pub(crate) namespace: Option<&'a str>,
+}
+
+/// Returns `configurations`. What names a secret that is not there is left out and told.
+pub(crate) fn configurations(
+    env: &[Setting<'_>],
+    files: &[Setting<'_>],
+    secrets: Secrets<'_>,
+) -> (Value, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let (configs_env, secrets_env) = split(env, secrets, &mut diagnostics);
+    let (configs_files, secrets_files) = split(files, secrets, &mut diagnostics);
+    let both =
+        |env, files| Value::object(Map::from([("envs", Value::array(env)), ("files", Value::array(files))]));
+    let value = Map::from([
+        ("configs", both(configs_env, configs_files)),
+        ("secrets", both(secrets_env, secrets_files)),
+    ]);
+    (Value::object(value), diagnostics)
+}
+
+fn split(
+    settings: &[Setting<'_>],
+    secrets: Secrets<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Vec<Value>, Vec<Value>) {
+    let (mut plain, mut secret) = (Vec::new(), Vec::new());
+    for setting in settings {
+        let variable = setting.variable;
+        let Some((name, key)) = &variable.secret else {
+            plain.push(entry(variable, variable.value.as_deref().unwrap_or_default(), None));
+            continue;
+        };
+        match find(secrets, name, key) {
+            Ok(source) => secret.push(entry(variable, "", Some(source))),
+            Err((message, help)) => {
+                let location = setting.document.locate(&variable.path);
+                diagnostics.push(Diagnostic::new(&code::UNKNOWN_SECRET, message, location).help(help));
+            }
+        }
+    }
+    (plain, secret)
+}
+
+fn find<'s>(secrets: Secrets<'s>, name: &str, key: &str) -> Result<&'s SecretSource, (String, String)> {
+    let Some(reference) = secrets.all.find(name, secrets.namespace) else {
+        let help = match secrets.all.nearest(name) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "add the SecretReference to the files that are read".to_owned(),
+        };
+        return Err((format!("there is no SecretReference `{name}`"), help));
+    };
+    let found = reference.data.iter().find(|source| source.key == key);
+    found.ok_or_else(|| {
+        let known: Vec<String> = reference.data.iter().map(|source| format!("`{}`", source.key)).collect();
+        (format!("the SecretReference `{name}` has no key `{key}`"), format!("it has {}", known.join(", ")))
+    })
+}
+
+fn entry(variable: &Variable, value: &str, source: Option<&SecretSource>) -> Value {
+    let mut map = Map::from([("name", variable.key.clone().into())]);
+    put(&mut map, "mountPath", variable.mount_path.clone());
+    put(&mut map, "value", Some(value));
+    put(&mut map, "remoteRef", source.map(remote));
+    Value::object(map)
+}
+
+fn remote(source: &SecretSource) -> Value {
+    let mut map = Map::from([("key", source.remote_key.clone().unwrap_or_default().into())]);
+    put(&mut map, "property", source.property.clone());
+    put(&mut map, "version", source.version.clone());
+    Value::object(map)
+}

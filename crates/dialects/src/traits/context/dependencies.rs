@@ -1,0 +1,52 @@
+//! `dependencies`: what other components and resources give to the container, item by item and all together.
+
+use kubewright_value::{Map, Value};
+
+use super::super::source::{Connection, ResourceDependency, Workload};
+use super::workload::PROJECT;
+
+/// Returns the items and resources that `workload`, in `namespace` and `project`, depends on. What they give is found out
+/// in a cluster alone, so all their lists are empty.
+pub(crate) fn declared_dependencies(
+    workload: &Workload,
+    namespace: &str,
+    project: &str,
+) -> (Vec<Value>, Vec<Value>) {
+    let none = || Value::array(Vec::new());
+    let item = |connection: &Connection| {
+        let project = connection.project.as_deref().unwrap_or(project);
+        Value::object(Map::from([
+            ("namespace", namespace.into()),
+            ("project", project.into()),
+            ("component", connection.component.clone().into()),
+            ("endpoint", connection.endpoint.clone().into()),
+            ("visibility", connection.visibility.clone().unwrap_or_else(|| PROJECT.into()).into()),
+            ("envVars", none()),
+        ]))
+    };
+    let resource = |found: &ResourceDependency| {
+        Value::object(Map::from([
+            ("ref", found.resource.clone().into()),
+            ("envVars", none()),
+            ("volumeMounts", none()),
+            ("volumes", none()),
+        ]))
+    };
+    (workload.connections.iter().map(item).collect(), workload.resources.iter().map(resource).collect())
+}
+
+/// Returns `dependencies` with the lists that are put together of those of all items and resources.
+#[must_use]
+pub fn dependencies(items: &[Value], resources: &[Value]) -> Value {
+    let all = |key: &str, of: &[&[Value]]| {
+        let inner = of.iter().flat_map(|list| list.iter()).filter_map(|item| item.get(key)?.as_array());
+        Value::array(inner.flatten().cloned().collect())
+    };
+    Value::object(Map::from([
+        ("items", Value::array(items.to_vec())),
+        ("resources", Value::array(resources.to_vec())),
+        ("envVars", all("envVars", &[items, resources])),
+        ("volumeMounts", all("volumeMounts", &[resources])),
+        ("volumes", all("volumes", &[resources])),
+    ]))
+}

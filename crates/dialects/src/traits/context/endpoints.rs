@@ -1,0 +1,101 @@
+//! What an endpoint offers, read from its description: the operations of an OpenAPI document or the methods of a
+//! protobuf service.
+
+mod openapi;
+mod proto;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Map, Step, Value};
+
+use super::super::diagnostics as code;
+use super::super::source::Workload;
+use super::put;
+
+/// How long a description may be; the API server takes no longer object.
+const LONGEST: usize = 2 * 1024 * 1024;
+
+/// What an endpoint offers, in the order in which expressions see it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Offer {
+    kind: &'static str,
+    service: Option<String>,
+    path: Option<String>,
+    method: String,
+}
+
+/// Returns what the endpoints of `workload` offer, by name; those without a description are left out.
+pub(crate) fn endpoint_resources(workload: &Workload, document: &Document) -> (Value, Vec<Diagnostic>) {
+    let mut map = Map::new();
+    let mut diagnostics = Vec::new();
+    for endpoint in &workload.endpoints {
+        let Some((kind, Some(content))) = &endpoint.schema else { continue };
+        match offers(&endpoint.kind, kind.as_deref(), content) {
+            Ok(offers) if offers.is_empty() => {}
+            Ok(offers) => {
+                map.insert(endpoint.name.clone(), listed(offers));
+            }
+            Err(problem) => {
+                let name = endpoint.name.as_str();
+                let path = ["spec", "endpoints", name, "schema", "content"].map(Step::from);
+                let message = format!("the description of the endpoint `{name}` cannot be read: {problem}");
+                let location = document.locate_key(&path);
+                let help = "`workload.toEndpointResources` gives nothing for it";
+                diagnostics.push(Diagnostic::new(&code::UNREAD_DESCRIPTION, message, location).help(help));
+            }
+        }
+    }
+    (Value::object(map), diagnostics)
+}
+
+/// Returns the same for a `workload` as expressions see it, if its endpoints carry a `schema`.
+pub(super) fn described(workload: &Value) -> Value {
+    let mut map = Map::new();
+    let endpoints = workload.get("endpoints").and_then(Value::as_object);
+    for (name, endpoint) in endpoints.into_iter().flat_map(Map::iter) {
+        let word = |keys: &[&str]| endpoint.at(keys).and_then(Value::as_str);
+        let Some(content) = word(&["schema", "content"]) else { continue };
+        let found = offers(word(&["type"]).unwrap_or_default(), word(&["schema", "type"]), content);
+        if let Some(offers) = found.ok().filter(|offers| !offers.is_empty()) {
+            map.insert(name.clone(), listed(offers));
+        }
+    }
+    Value::object(map)
+}
+
+/// Reads `content`, whose sort is said by `schema` or else follows from that of the endpoint.
+fn offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<Offer>, String> {
+    if content.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    if content.len() > LONGEST {
+        return Err(format!("it is longer than {LONGEST} bytes"));
+    }
+    let said = schema.map(|word| word.trim().to_ascii_lowercase()).filter(|word| !word.is_empty());
+    let mut offers = match (said.as_deref(), endpoint) {
+        (Some("openapi" | "oas" | "oas2" | "oas3" | "swagger" | "rest"), _) | (None, "HTTP" | "REST") => {
+            openapi::read(content)?
+        }
+        (Some("proto" | "proto2" | "proto3" | "protobuf" | "grpc"), _) | (None, "gRPC") => {
+            proto::read(content)?
+        }
+        (Some(other), _) => return Err(format!("`{other}` is not read here")),
+        (None, "GraphQL" | "Websocket") => {
+            return Err(format!("descriptions of {endpoint} are not read here"));
+        }
+        (None, _) => Vec::new(),
+    };
+    offers.sort();
+    offers.dedup();
+    Ok(offers)
+}
+
+fn listed(offers: Vec<Offer>) -> Value {
+    let value = |offer: Offer| {
+        let mut map = Map::from([("kind", offer.kind.into())]);
+        put(&mut map, "service", offer.service);
+        put(&mut map, "method", Some(offer.method));
+        put(&mut map, "path", offer.path);
+        Value::object(map)
+    };
+    Value::array(offers.into_iter().map(value).collect())
+}

@@ -1,0 +1,46 @@
+//! `parameters` and `environmentConfigs`: what is given, with the defaults of the schema, checked against it.
+//!
+//! Without a schema nothing is declared, and what is given is left out with a warning; the original leaves it out silently.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Location, Map, Step, Value};
+
+use super::super::diagnostics as code;
+use super::super::render::section_at;
+use super::super::schema::Schema;
+
+/// What is given, and where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) document: &'a Document,
+    pub(crate) path: &'a [Step],
+}
+
+/// Returns what expressions see of what is given. `otherwise` is the place of what is missing where nothing is;
+/// `said` are the words for the section and for what declares it.
+pub(crate) fn declared(
+    schema: Option<&Schema>,
+    given: Option<Given<'_>>,
+    otherwise: &Location,
+    said: (&str, &str),
+) -> (Value, Vec<Diagnostic>) {
+    let empty = Value::object(Map::new());
+    let given = given.filter(|given| !given.value.is_null());
+    let place = |path: &[Step]| given.map_or(otherwise.clone(), |given| given.place(path));
+    let value = given.map_or(&empty, |given| given.value);
+    if schema.is_none() && *value != empty {
+        let (what, about) = said;
+        let message = format!("{what} of {about}: nothing is declared");
+        let help = format!("declare a schema for `{what}`; without one the values are left out");
+        return (empty, vec![Diagnostic::new(&code::NOTHING_DECLARED, message, place(&[])).help(help)]);
+    }
+    section_at(schema, value, &place, said)
+}
+
+impl Given<'_> {
+    fn place(&self, inside: &[Step]) -> Location {
+        let path: Vec<Step> = self.path.iter().chain(inside).cloned().collect();
+        self.document.locate(&path)
+    }
+}

@@ -1,0 +1,67 @@
+//! `workload`, and how the variables and files of a workload are overridden.
+
+use std::collections::HashMap;
+
+use kubewright_value::{Map, Text, Value};
+
+use super::super::source::{Endpoint, Workload};
+use super::put;
+
+/// Everybody in the project sees an endpoint, whatever else it says.
+pub(super) const PROJECT: &str = "project";
+
+/// Returns `workload`.
+pub(crate) fn workload(workload: Option<&Workload>) -> Value {
+    let mut container = Map::new();
+    let mut endpoints = Map::new();
+    if let Some(workload) = workload {
+        put(&mut container, "image", workload.image.clone());
+        put(&mut container, "command", some(&workload.command));
+        put(&mut container, "args", some(&workload.args));
+        for found in &workload.endpoints {
+            endpoints.insert(found.name.clone(), endpoint(found));
+        }
+    }
+    Value::object(Map::from([
+        ("container", Value::object(container)),
+        ("endpoints", Value::object(endpoints)),
+    ]))
+}
+
+/// Returns `base` with the items of `over` in place of those that have the same key, and the others behind.
+pub fn merged<T: Clone>(base: &[T], over: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
+    let mut merged = base.to_vec();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, item) in base.iter().enumerate() {
+        places.entry(key(item)).or_insert(place);
+    }
+    for item in over {
+        let place = *places.entry(key(item)).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(known) => *known = item.clone(),
+            None => merged.push(item.clone()),
+        }
+    }
+    merged
+}
+
+fn some(texts: &[Text]) -> Option<Value> {
+    (!texts.is_empty()).then(|| Value::from(texts.to_vec()))
+}
+
+fn endpoint(endpoint: &Endpoint) -> Value {
+    let mut visibility = vec![Text::new(PROJECT)];
+    for word in &endpoint.visibility {
+        if !visibility.contains(word) {
+            visibility.push(word.clone());
+        }
+    }
+    let mut map = Map::new();
+    put(&mut map, "displayName", endpoint.display_name.clone());
+    put(&mut map, "port", Some(endpoint.port));
+    put(&mut map, "targetPort", Some(endpoint.target_port.unwrap_or(endpoint.port)));
+    put(&mut map, "type", Some(endpoint.kind.clone()));
+    put(&mut map, "basePath", endpoint.base_path.clone());
+    put(&mut map, "visibility", Some(visibility));
+    Value::object(map)
+}

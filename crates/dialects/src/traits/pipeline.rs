@@ -1,0 +1,107 @@
+//! Components with their types, traits and environments, as files hold them: one rendering for each component in each
+//! environment.
+//!
+//! Everything that can be known of the files is said once, when they are read: what names something that is not there, what
+//! a component type does not allow. A release is what is left: a component, an environment, and everything between them
+//! found. Types and traits are compiled once and shared.
+//!
+//! A component is released by its ReleaseBindings. Without any it is rendered for every Environment that there is, as it
+//! would be before somebody overrides something; see [`Library::releases_in`] for files without environments.
+
+mod component_type;
+mod finish;
+mod read;
+mod release;
+#[cfg(test)]
+mod tests;
+
+pub use component_type::ComponentType;
+pub use release::Release;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Source, Text};
+
+use super::diagnostics as code;
+use super::render::{RenderOptions, Rendering};
+use super::shelf::Shelf;
+use super::source::SecretReference;
+use super::variables::Context;
+use read::Reader;
+use release::{Member, Place};
+use std::sync::Arc;
+
+/// The resources of some files, ready to render.
+#[derive(Debug, Default)]
+pub struct Library {
+    releases: Vec<Release>,
+    /// Components without a ReleaseBinding.
+    unbound: Vec<Arc<Member>>,
+    /// Environments with their data planes.
+    places: Vec<Arc<Place>>,
+    has_environments: bool,
+    /// The data plane for an environment that no file describes.
+    bare_plane: Option<super::source::DataPlane>,
+    secrets: Shelf<SecretReference>,
+    /// Whether any expression asks for what the endpoints offer.
+    reads_endpoints: bool,
+}
+
+impl Library {
+    /// Reads the resources among `documents`; expressions may use the variables `more` besides the usual ones.
+    #[must_use]
+    pub fn read(documents: &[Document], more: &[Text]) -> (Self, Vec<Diagnostic>) {
+        Reader::new(more).read(documents)
+    }
+
+    /// Returns the releases: by component as the files have them, and for each in the order of its ReleaseBindings, or of
+    /// the environments where it has none.
+    #[must_use]
+    pub fn releases(&self) -> &[Release] {
+        &self.releases
+    }
+
+    /// Returns the releases in the environment that the caller names, and what is wrong with that.
+    ///
+    /// Where no file describes an environment, components without a ReleaseBinding are rendered in one that has the
+    /// name and nothing else; its data plane is the one of the files, if they hold one.
+    #[must_use]
+    pub fn releases_in(&self, environment: &str) -> (Vec<Release>, Vec<Diagnostic>) {
+        let is_there = |release: &&Release| release.environment() == environment;
+        let mut found: Vec<Release> = self.releases.iter().filter(is_there).cloned().collect();
+        if !self.has_environments {
+            let place = Arc::new(Place::bare(environment, self.bare_plane.as_ref()));
+            found.extend(self.unbound.iter().map(|member| Release::new(member, &place, None)));
+        } else if self.places.iter().all(|place| place.name() != environment) {
+            let known = self.places.iter().map(|place| place.name());
+            let help = match kubewright_engine::nearest(environment, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "add the Environment to the files that are read".to_owned(),
+            };
+            let source = Source::new("environment", environment);
+            let location = Document::made(environment.into(), source).locate(&[]);
+            let message = format!("there is no Environment `{environment}`");
+            return (found, vec![Diagnostic::new(&code::NOT_FOUND, message, location).help(help)]);
+        }
+        (found, Vec::new())
+    }
+
+    /// Returns the components that nothing puts into an environment, each as a diagnostic.
+    #[must_use]
+    pub fn unreleased(&self) -> Vec<Diagnostic> {
+        let members = if self.has_environments { &[][..] } else { &self.unbound };
+        members.iter().map(|member| member.unreleased()).collect()
+    }
+
+    /// Returns what the expressions of the component see. What `given` has replaces what is computed, entry by entry.
+    #[must_use]
+    pub fn context(&self, release: &Release, given: &Context) -> (Context, Vec<Diagnostic>) {
+        release.context(self, given)
+    }
+
+    /// Renders `release`: the rules and resources of the component type, its traits, the component's traits, the rules
+    /// about what came out; then labels, and the order of the original. `given` is as for [`Library::context`].
+    #[must_use]
+    pub fn render(&self, release: &Release, given: &Context, options: &RenderOptions) -> Rendering {
+        release.render(self, given, options)
+    }
+}

@@ -1,0 +1,429 @@
+//! Sorting the resources of files and finding what each of them names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Location, Step, Text, Value};
+
+use super::super::admission::traits_fit;
+use super::super::diagnostics as code;
+use super::super::render::Trait;
+use super::super::shelf::{Shelf, meets};
+use super::super::source::{
+    self, Component, DataPlane, Environment, Metadata, ReleaseBinding, Resource, SecretReference, TraitName,
+    TraitUse, Workload,
+};
+use super::release::{Member, Place, Read, Release};
+use super::{ComponentType, Library};
+
+/// The data plane of an environment that names none.
+const DEFAULT_PLANE: &str = "default";
+/// The workload type whose components run nothing.
+const PROXY: &str = "proxy";
+/// What takes a component out of an environment again.
+const UNDEPLOYED: &str = "Undeploy";
+/// What asks for what the endpoints offer.
+const ENDPOINTS: [&str; 2] = ["toEndpointResources", "endpointResources"];
+
+/// What is read so far.
+pub(super) struct Reader<'m> {
+    more: &'m [Text],
+    diagnostics: Vec<Diagnostic>,
+    reads_endpoints: bool,
+    types: Kinds<ComponentType>,
+    traits: Kinds<Trait>,
+    planes: Kinds<DataPlane>,
+    secrets: Shelf<SecretReference>,
+    components: Vec<Read<Component>>,
+    /// By component.
+    workloads: Shelf<Arc<Read<Workload>>>,
+    bindings: Vec<Arc<Read<ReleaseBinding>>>,
+    environments: Vec<Read<Environment>>,
+    names: Names,
+}
+
+/// Resources that are there for one namespace or for all; both may have one name.
+struct Kinds<T> {
+    namespaced: Shelf<T>,
+    cluster: Shelf<T>,
+}
+
+impl<T> Default for Kinds<T> {
+    fn default() -> Self {
+        Self { namespaced: Shelf::default(), cluster: Shelf::default() }
+    }
+}
+
+impl<T> Kinds<T> {
+    fn put(&mut self, is_cluster: bool, metadata: &Metadata, item: T) -> bool {
+        match is_cluster {
+            true => self.cluster.put(metadata.name.clone(), None, item),
+            false => self.namespaced.put(metadata.name.clone(), metadata.namespace.clone(), item),
+        }
+    }
+
+    /// Finds what is named, or returns what to do about it. `word` is what the kind for one namespace is called.
+    fn find(&self, word: &str, is_cluster: bool, name: &str, namespace: Option<&str>) -> Result<&T, Missing> {
+        let kind = |is_cluster| if is_cluster { format!("Cluster{word}") } else { word.to_owned() };
+        let shelf = |is_cluster| if is_cluster { &self.cluster } else { &self.namespaced };
+        let found = |is_cluster: bool| shelf(is_cluster).find(name, namespace.filter(|_| !is_cluster));
+        found(is_cluster).ok_or_else(|| {
+            let help = if found(!is_cluster).is_some() {
+                format!("there is a {} of this name; write `kind: {0}`", kind(!is_cluster))
+            } else if let Some(near) = shelf(is_cluster).nearest(name) {
+                format!("did you mean `{near}`?")
+            } else {
+                format!("add the {} to the files that are read", kind(is_cluster))
+            };
+            Missing { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
+        })
+    }
+}
+
+/// What is named and not there.
+struct Missing {
+    message: String,
+    help: String,
+}
+
+impl Missing {
+    fn at(self, location: Location) -> Diagnostic {
+        Diagnostic::new(&code::NOT_FOUND, self.message, location).help(self.help)
+    }
+}
+
+/// Names that only need to be there once.
+#[derive(Default)]
+struct Names {
+    components: Shelf<()>,
+    environments: Shelf<()>,
+}
+
+/// A component type with the traits that are built into it.
+type TypeParts = Option<Arc<[Trait]>>;
+
+impl<'m> Reader<'m> {
+    pub(super) fn new(more: &'m [Text]) -> Self {
+        Self {
+            more,
+            diagnostics: Vec::new(),
+            reads_endpoints: false,
+            types: Kinds::default(),
+            traits: Kinds::default(),
+            planes: Kinds::default(),
+            secrets: Shelf::default(),
+            components: Vec::new(),
+            workloads: Shelf::default(),
+            bindings: Vec::new(),
+            environments: Vec::new(),
+            names: Names::default(),
+        }
+    }
+
+    pub(super) fn read(mut self, documents: &[Document]) -> (Library, Vec<Diagnostic>) {
+        let mut planes = Vec::new();
+        for document in documents.iter().filter(|document| source::is_known(document)) {
+            self.document(document, &mut planes);
+        }
+        let mut library = Library {
+            has_environments: !self.environments.is_empty(),
+            bare_plane: if let [plane] = planes.as_slice() { Some(plane.clone()) } else { None },
+            reads_endpoints: self.reads_endpoints,
+            secrets: std::mem::take(&mut self.secrets),
+            ..Library::default()
+        };
+        library.places = self.places();
+        let members = self.members();
+        self.release(&mut library, members);
+        (library, self.diagnostics)
+    }
+
+    /// Puts one resource where it is found again.
+    fn document(&mut self, document: &Document, planes: &mut Vec<DataPlane>) {
+        let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if matches!(kind, "Trait" | "ClusterTrait") {
+            let (compiled, diagnostics) = Trait::compile(document, self.more);
+            self.diagnostics.extend(diagnostics);
+            self.notice_endpoints(document);
+            if let Some(compiled) = compiled {
+                let metadata = Metadata {
+                    name: compiled.name().clone(),
+                    namespace: namespace(document),
+                    ..Metadata::default()
+                };
+                let is_free = self.traits.put(kind == "ClusterTrait", &metadata, compiled);
+                self.twice(is_free, document, &metadata.name);
+            }
+            return;
+        }
+        if matches!(kind, "ComponentType" | "ClusterComponentType") {
+            let (compiled, diagnostics) = ComponentType::compile(document, self.more);
+            self.diagnostics.extend(diagnostics);
+            self.notice_endpoints(document);
+            if let Some(compiled) = compiled {
+                let metadata = compiled.found().metadata.clone();
+                let is_free = self.types.put(compiled.found().is_cluster, &metadata, compiled);
+                self.twice(is_free, document, &metadata.name);
+            }
+            return;
+        }
+        let (resource, diagnostics) = source::read(document);
+        self.diagnostics.extend(diagnostics);
+        let document = document.clone();
+        match resource {
+            Some(Resource::Component(found)) => {
+                let Metadata { name, namespace, .. } = found.metadata.clone();
+                let is_free = self.names.components.put(name.clone(), namespace, ());
+                self.twice(is_free, &document, &name);
+                if is_free {
+                    self.components.push(Read { document, found });
+                }
+            }
+            Some(Resource::Workload(found)) => {
+                let owner = found.owner.component.clone().unwrap_or_default();
+                let namespace = found.metadata.namespace.clone();
+                let copy = document.clone();
+                let is_free =
+                    self.workloads.put(owner.clone(), namespace, Arc::new(Read { document, found }));
+                if !is_free {
+                    let message = format!("the component `{owner}` has two Workloads");
+                    let location = copy.locate_key(&path(&["spec", "owner", "componentName"]));
+                    self.diagnostics.push(Diagnostic::new(&code::TWO_RESOURCES, message, location));
+                }
+            }
+            Some(Resource::ReleaseBinding(found)) => {
+                self.bindings.push(Arc::new(Read { document, found }));
+            }
+            Some(Resource::Environment(found)) => {
+                let Metadata { name, namespace, .. } = found.metadata.clone();
+                let is_free = self.names.environments.put(name.clone(), namespace, ());
+                self.twice(is_free, &document, &name);
+                if is_free {
+                    self.environments.push(Read { document, found });
+                }
+            }
+            Some(Resource::DataPlane(found)) => {
+                planes.push(found.clone());
+                let metadata = found.metadata.clone();
+                let is_free = self.planes.put(kind == "ClusterDataPlane", &metadata, found);
+                self.twice(is_free, &document, &metadata.name);
+            }
+            Some(Resource::SecretReference(found)) => {
+                let Metadata { name, namespace, .. } = found.metadata.clone();
+                let is_free = self.secrets.put(name.clone(), namespace, found);
+                self.twice(is_free, &document, &name);
+            }
+            Some(Resource::Trait(_) | Resource::ComponentType(_)) | None => {}
+        }
+    }
+
+    fn notice_endpoints(&mut self, document: &Document) {
+        self.reads_endpoints |= ENDPOINTS.iter().any(|word| document.source.text.contains(word));
+    }
+
+    fn twice(&mut self, is_free: bool, document: &Document, name: &str) {
+        if !is_free {
+            let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let message = format!("the {kind} `{name}` is there twice");
+            let location = document.locate(&path(&["metadata", "name"]));
+            self.diagnostics.push(Diagnostic::new(&code::TWO_RESOURCES, message, location));
+        }
+    }
+
+    /// Puts the environments on their data planes.
+    fn places(&mut self) -> Vec<Arc<Place>> {
+        let mut places = Vec::with_capacity(self.environments.len());
+        for Read { document, found } in &self.environments {
+            let named = found.data_plane.as_ref().map(|(is_cluster, name)| (*is_cluster, name.as_str()));
+            let (is_cluster, name) = named.unwrap_or((false, DEFAULT_PLANE));
+            match self.planes.find("DataPlane", is_cluster, name, found.metadata.namespace.as_deref()) {
+                Ok(plane) => places.push(Arc::new(Place::new(found, plane))),
+                Err(missing) => {
+                    let location = document.locate(&path(&["spec", "dataPlaneRef"]));
+                    self.diagnostics.push(missing.at(location));
+                }
+            }
+        }
+        places
+    }
+
+    /// Finds what the components name. One that names something that is not there is left out.
+    fn members(&mut self) -> Vec<Arc<Member>> {
+        // Of each type that some component has: the traits that are built into it, unless one is not there.
+        let mut parts: HashMap<(&'static str, Text, Option<Text>), TypeParts> = HashMap::new();
+        let mut members = Vec::with_capacity(self.components.len());
+        for Read { document, found } in std::mem::take(&mut self.components) {
+            let namespace = found.metadata.namespace.as_deref();
+            let of = self.component_type(&document, &found);
+            let traits = self.uses(&document, &found.traits, namespace);
+            let Some(of) = of else { continue };
+            let key = (of.kind(), of.name().clone(), found.metadata.namespace.clone());
+            let embedded = parts
+                .entry(key)
+                .or_insert_with(|| self.uses(of.document(), &of.found().traits, namespace).map(Arc::from));
+            let unfit = traits_fit(of.found(), &found, &document);
+            let is_fit = unfit.is_empty();
+            self.diagnostics.extend(unfit);
+            let workload = self.workloads.find(&found.metadata.name, namespace).cloned();
+            let runs_nothing = of.found().workload_type.as_ref().is_some_and(|kind| kind.value == PROXY);
+            if workload.is_none() && !runs_nothing {
+                let message = format!("the component `{}` has no Workload", found.metadata.name);
+                let location = document.locate(&path(&["metadata", "name"]));
+                let help = match self.workloads.nearest(&found.metadata.name).filter(|near| !near.is_empty())
+                {
+                    Some(near) => format!("there is one of the component `{near}`"),
+                    None => "add a Workload with this component as its `spec.owner`".to_owned(),
+                };
+                self.diagnostics.push(Diagnostic::new(&code::NOT_FOUND, message, location).help(help));
+                continue;
+            }
+            if let (Some(traits), Some(embedded), true) = (traits, embedded.clone(), is_fit) {
+                members.push(Arc::new(Member { document, found, of, embedded, traits, workload }));
+            }
+        }
+        members
+    }
+
+    fn component_type(&mut self, document: &Document, found: &Component) -> Option<ComponentType> {
+        let Some((is_cluster, name)) = &found.component_type else {
+            let message = format!("the component `{}` names no component type", found.metadata.name);
+            let location = document.locate_key(&path(&["spec"]));
+            let help = "write `componentType: {kind, name}`";
+            self.diagnostics.push(Diagnostic::new(&code::NOT_FOUND, message, location).help(help));
+            return None;
+        };
+        let namespace = found.metadata.namespace.as_deref();
+        match self.types.find("ComponentType", *is_cluster, &name.value, namespace) {
+            Ok(of) => Some(of.clone()),
+            Err(missing) => {
+                self.diagnostics.push(missing.at(document.locate(&name.path)));
+                None
+            }
+        }
+    }
+
+    /// Returns the traits that are used; nothing where one is not there.
+    fn uses(
+        &mut self,
+        document: &Document,
+        uses: &[TraitUse],
+        namespace: Option<&str>,
+    ) -> Option<Vec<Trait>> {
+        let mut traits = Vec::with_capacity(uses.len());
+        for used in uses {
+            let TraitName { is_cluster, name } = &used.name;
+            match self.traits.find("Trait", *is_cluster, name, namespace) {
+                Ok(found) => traits.push(found.clone()),
+                Err(missing) => {
+                    let mut path = used.path.clone();
+                    path.push(Step::from("name"));
+                    self.diagnostics.push(missing.at(document.locate(&path)));
+                }
+            }
+        }
+        (traits.len() == uses.len()).then_some(traits)
+    }
+
+    /// Puts the components into their environments.
+    fn release(&mut self, library: &mut Library, members: Vec<Arc<Member>>) {
+        let mut places: Shelf<Arc<Place>> = Shelf::default();
+        for place in &library.places {
+            let Metadata { name, namespace, .. } = place.environment.clone();
+            places.put(name, namespace, Arc::clone(place));
+        }
+        let mut by_component: HashMap<Text, Vec<Arc<Read<ReleaseBinding>>>> = HashMap::new();
+        for binding in std::mem::take(&mut self.bindings) {
+            let component = binding.found.owner.component.clone().unwrap_or_default();
+            if self.names.components.find(&component, binding.found.metadata.namespace.as_deref()).is_none() {
+                let message = format!("there is no Component `{component}`");
+                let help = match self.names.components.nearest(&component) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "add the Component to the files that are read".to_owned(),
+                };
+                let location = binding.document.locate(&path(&["spec", "owner", "componentName"]));
+                self.diagnostics.push(Missing { message, help }.at(location));
+            }
+            by_component.entry(component).or_default().push(binding);
+        }
+        for member in members {
+            let namespace = member.found.metadata.namespace.as_deref();
+            let bindings = by_component.get(&member.found.metadata.name).map(Vec::as_slice);
+            let fits = |binding: &&Arc<Read<ReleaseBinding>>| {
+                meets(binding.found.metadata.namespace.as_deref(), namespace)
+            };
+            let bindings: Vec<_> = bindings.unwrap_or_default().iter().filter(fits).collect();
+            if bindings.is_empty() {
+                let there = |place: &&Arc<Place>| meets(place.environment.namespace.as_deref(), namespace);
+                let there = library.places.iter().filter(there);
+                library.releases.extend(there.map(|place| Release::new(&member, place, None)));
+                library.unbound.push(member);
+                continue;
+            }
+            for binding in bindings {
+                self.bound(library, &places, &member, binding);
+            }
+        }
+    }
+
+    /// Puts a component into the environment that a ReleaseBinding names.
+    fn bound(
+        &mut self,
+        library: &mut Library,
+        places: &Shelf<Arc<Place>>,
+        member: &Arc<Member>,
+        binding: &Arc<Read<ReleaseBinding>>,
+    ) {
+        self.configured(member, binding);
+        if binding.document.value.at(&["spec", "state"]).and_then(Value::as_str) == Some(UNDEPLOYED) {
+            return;
+        }
+        let name = binding.found.environment.clone().unwrap_or_default();
+        let namespace = binding.found.metadata.namespace.as_deref();
+        if let Some(place) = places.find(&name, namespace) {
+            library.releases.push(Release::new(member, place, Some(binding)));
+            return;
+        }
+        // An environment whose data plane is not there is told already.
+        if self.names.environments.find(&name, namespace).is_none() {
+            let message = format!("there is no Environment `{name}`");
+            let help = match self.names.environments.nearest(&name) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "add the Environment to the files that are read".to_owned(),
+            };
+            let location = binding.document.locate(&path(&["spec", "environment"]));
+            self.diagnostics.push(Missing { message, help }.at(location));
+        }
+    }
+
+    /// Warns of values for traits that the component does not have.
+    fn configured(&mut self, member: &Member, binding: &Read<ReleaseBinding>) {
+        let own = || member.found.traits.iter().map(|used| used.instance.value.as_str());
+        for (name, given) in &binding.found.trait_configs {
+            if own().any(|known| known == name.as_str()) {
+                continue;
+            }
+            let is_embedded = member.of.found().traits.iter().any(|used| used.instance.value == *name);
+            let component = &member.found.metadata.name;
+            let help = match kubewright_engine::nearest(name, own()) {
+                _ if is_embedded => {
+                    "it is built into the component type, which gives it its values".to_owned()
+                }
+                Some(near) => format!("did you mean `{near}`?"),
+                None => String::new(),
+            };
+            let message = format!("the component `{component}` has no trait with the instance name `{name}`");
+            let location = binding.document.locate_key(&given.path);
+            self.diagnostics.push(Diagnostic::new(&code::UNKNOWN_INSTANCE, message, location).help(help));
+        }
+    }
+}
+
+fn namespace(document: &Document) -> Option<Text> {
+    let namespace = document.value.at(&["metadata", "namespace"]).and_then(Value::as_str);
+    namespace.filter(|namespace| !namespace.is_empty()).map(Text::new)
+}
+
+fn path(keys: &[&str]) -> Vec<Step> {
+    keys.iter().map(|key| Step::from(*key)).collect()
+}

@@ -1,0 +1,55 @@
+//! Resources by name, as one resource names another.
+
+use std::collections::HashMap;
+
+use kubewright_engine::nearest;
+use kubewright_value::Text;
+
+/// Resources of one kind.
+#[derive(Debug)]
+pub(crate) struct Shelf<T> {
+    by_name: HashMap<Text, Vec<(Option<Text>, T)>>,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self { by_name: HashMap::new() }
+    }
+}
+
+impl<T> Shelf<T> {
+    /// Puts `item` under its name. Returns whether the place was free; what was there first stays.
+    pub(crate) fn put(&mut self, name: Text, namespace: Option<Text>, item: T) -> bool {
+        let items = self.by_name.entry(name).or_default();
+        let is_free = items.iter().all(|(known, _)| *known != namespace);
+        if is_free {
+            items.push((namespace, item));
+        }
+        is_free
+    }
+
+    /// Returns what is called `name` for a resource in `namespace`. A file often leaves the namespace to whoever applies
+    /// it, so that a resource without one fits every namespace.
+    pub(crate) fn find(&self, name: &str, namespace: Option<&str>) -> Option<&T> {
+        let items = self.by_name.get(name)?;
+        let there = |wanted: Option<&str>| items.iter().find(|(known, _)| known.as_deref() == wanted);
+        let found = there(namespace).or_else(|| there(None)).or_else(|| match namespace {
+            None => items.first(),
+            Some(_) => None,
+        });
+        found.map(|(_, item)| item)
+    }
+
+    /// Returns the name that `name` was probably meant to be.
+    pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
+        // Sorted, so that of several near names always the same one is told.
+        let mut known: Vec<&str> = self.by_name.keys().map(Text::as_str).collect();
+        known.sort_unstable();
+        nearest(name, known)
+    }
+}
+
+/// Returns whether a resource in the one namespace may name a resource in the other.
+pub(crate) fn meets(one: Option<&str>, other: Option<&str>) -> bool {
+    one.is_none() || other.is_none() || one == other
+}
