@@ -159,8 +159,9 @@ fn differences(
         };
         difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
     }
+    let still_there: HashSet<usize> = rendering.manifests.iter().filter_map(number).collect();
     for (number, document) in base.iter().enumerate() {
-        if !rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number)) {
+        if !still_there.contains(&number) {
             let before = yaml_text(&document.value);
             difference(&mut out, [&place(document), "(removed)"], [&before, ""], paint)?;
         }
@@ -174,6 +175,14 @@ fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], pain
     writeln!(out, "{}", paint.bold(&format!("--- {head}")))?;
     writeln!(out, "{}", paint.bold(&format!("+++ {after}")))?;
     writeln!(out, "{}", hunks(before, now, paint))
+}
+
+/// Returns which of the base manifests `manifest` is.
+pub(super) fn number(manifest: &Manifest) -> Option<usize> {
+    match manifest.origin {
+        Origin::Given(number) => Some(number),
+        Origin::Made(_) => None,
+    }
 }
 
 /// Returns where a manifest was given and what it is.
@@ -191,11 +200,10 @@ fn subject(object: &Value) -> String {
 
 /// Returns who wrote something that is still there; where only something was taken away, all who could have.
 fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
-    let writers = manifest.writers();
-    let places = writers.places();
-    let numbers: BTreeSet<u32> = places.iter().map(|(_, writer)| writer.instance).collect();
-    let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| numbers.contains(&number));
+    let places = manifest.writers();
+    let writers: BTreeSet<u32> = places.places().iter().map(|(_, writer)| writer.instance).collect();
+    let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| writers.contains(&number));
     let all = rendering.writers.iter().enumerate();
-    let names = all.filter(|(number, _)| numbers.is_empty() || is_writer(*number));
+    let names = all.filter(|(number, _)| writers.is_empty() || is_writer(*number));
     names.map(|(_, applied)| applied.described()).collect::<Vec<_>>().join(", ")
 }
