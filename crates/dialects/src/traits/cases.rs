@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_lang::cel::{Bindings, Cost, EvalError, Program, Read, Val};
-use kubewright_value::{Location, Position, Value};
+use kubewright_value::{Document, Location, Position, Step, Value};
 
+use super::compile::program::{Assertion, Rule, Template};
 use super::functions;
+use super::pipeline::ComponentType;
 use super::render::Trait;
 use super::variables::{Context, Names};
 
@@ -65,32 +67,66 @@ impl Trait {
     #[must_use]
     pub fn parts(&self, trace: &[TraceNode]) -> Vec<Part> {
         let program = self.program();
-        let mut parts = Vec::new();
-        let rules = program.before.iter().chain(program.after.iter().map(|assertion| &assertion.rule));
-        parts.extend(rules.map(|rule| (format!("rule: {}", rule.written.trim()), &rule.condition.path)));
-        for (number, template) in program.creates.iter().enumerate() {
-            let id = template.id.as_ref().map_or_else(String::new, |id| format!(": {id}"));
-            parts.push((format!("create {}{id}", number + 1), &template.path));
-        }
+        let mut found = rules(&program.before, &program.after);
+        found.extend(templates(&program.creates, "create"));
         for (number, patch) in program.patches.iter().enumerate() {
-            parts.extend(patch.operations.iter().map(|operate| {
+            found.extend(patch.operations.iter().map(|operate| {
                 let what = format!("patch {}: {} {}", number + 1, operate.op.name(), operate.written);
-                (what, &operate.path.path)
+                Found { what, path: &operate.path.path, makes: false }
             }));
         }
         for (number, removal) in program.removes.iter().enumerate() {
-            parts.push((format!("remove {}", number + 1), &removal.path));
+            let what = format!("remove {}", number + 1);
+            found.push(Found { what, path: &removal.path, makes: true });
         }
-        let worked = Worked::of(trace);
-        let part = |(what, path): (String, &Vec<_>)| {
-            let location = self.document().locate(path);
-            let spot = spot(&location);
-            let makes = what.starts_with("create ") || what.starts_with("remove ");
-            let is_exercised = if makes { worked.done.contains(&spot) } else { worked.met.contains(&spot) };
-            Part { what, location, is_exercised }
-        };
-        parts.into_iter().map(part).collect()
+        parts(found, self.document(), trace)
     }
+}
+
+impl ComponentType {
+    /// Returns its rules and resources, and which of them were at work, as [`Trait::parts`] does.
+    #[must_use]
+    pub fn parts(&self, trace: &[TraceNode]) -> Vec<Part> {
+        let program = self.program();
+        let mut found = rules(&program.before, &program.after);
+        found.extend(templates(&program.resources, "resource"));
+        parts(found, self.document(), trace)
+    }
+}
+
+/// A part of a program.
+struct Found<'p> {
+    what: String,
+    path: &'p [Step],
+    /// Whether it is at work only when something comes of it.
+    makes: bool,
+}
+
+fn rules<'p>(before: &'p [Rule], after: &'p [Assertion]) -> Vec<Found<'p>> {
+    let rules = before.iter().chain(after.iter().map(|assertion| &assertion.rule));
+    let found = rules.map(|rule| {
+        let what = format!("rule: {}", rule.written.trim());
+        Found { what, path: &rule.condition.path, makes: false }
+    });
+    found.collect()
+}
+
+fn templates<'p>(templates: &'p [Template], word: &str) -> impl Iterator<Item = Found<'p>> {
+    templates.iter().enumerate().map(move |(number, template)| {
+        let id = template.id.as_ref().map_or_else(String::new, |id| format!(": {id}"));
+        Found { what: format!("{word} {}{id}", number + 1), path: &template.path, makes: true }
+    })
+}
+
+fn parts(found: Vec<Found<'_>>, document: &Document, trace: &[TraceNode]) -> Vec<Part> {
+    let worked = Worked::of(trace);
+    let part = |found: Found<'_>| {
+        let location = document.locate(found.path);
+        let places = if found.makes { &worked.done } else { &worked.met };
+        let is_exercised = places.contains(&spot(&location));
+        Part { what: found.what, location, is_exercised }
+    };
+    found.into_iter().map(part).collect()
 }
 
 /// The places of a trace.

@@ -80,7 +80,7 @@ impl TestFile {
     /// Returns whether a case is about the resources of the file.
     fn needs_resources(&self) -> bool {
         self.cases.iter().any(|case| match case {
-            AnyCase::Traits(case) => case.base.is_none(),
+            AnyCase::Traits(case) => case.needs_resources(),
             AnyCase::Rules(_) => true,
         })
     }
@@ -160,7 +160,7 @@ fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
     }
     let known: Vec<&str> = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).copied().collect();
     reader.check_fields(&known);
-    reader.missing("resource", "a case needs a `resource`, or one of `trait`, `traits` and `stack`");
+    reader.missing("resource", "a case needs a `resource`, or one of `trait`, `traits`, `stack` and `component`");
     None
 }
 

@@ -6,8 +6,8 @@ use kubewright_value::{Document, Location, Step, Value};
 use crate::commands::render::stack::{self, Use};
 use crate::fields::Reader;
 
-/// The fields of which one says which traits a case is about.
-pub(in crate::commands::test) const SUBJECTS: &[&str] = &["trait", "traits", "stack"];
+/// The fields of which one says what is rendered.
+pub(in crate::commands::test) const SUBJECTS: &[&str] = &["trait", "traits", "stack", "component"];
 /// The fields of a case about traits.
 pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
     "name",
@@ -18,6 +18,8 @@ pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
     "environmentConfigs",
     "traits",
     "stack",
+    "component",
+    "environment",
     "base",
     "metadata",
     "context",
@@ -43,7 +45,7 @@ pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &["code", "message
 #[derive(Debug)]
 pub(in crate::commands::test) struct TraitCase {
     pub(super) name: Option<String>,
-    pub(super) subject: Subject,
+    pub(in crate::commands::test) subject: Subject,
     /// The manifests that the traits are applied to; those of the file where nothing is said.
     pub(in crate::commands::test) base: Option<Vec<Given>>,
     /// What expressions see as `metadata`.
@@ -60,12 +62,22 @@ pub(in crate::commands::test) struct TraitCase {
     pub(super) location: Location,
 }
 
-/// Which traits, in their order.
+impl TraitCase {
+    /// Returns whether it is about the resources of the file. What a component needs may stand among the rules.
+    pub(in crate::commands::test) fn needs_resources(&self) -> bool {
+        self.base.is_none() && !matches!(self.subject, Subject::Component(..))
+    }
+}
+
+/// What is rendered.
 #[derive(Debug)]
-pub(super) enum Subject {
+pub(in crate::commands::test) enum Subject {
+    /// Traits in their order.
     Instances(Vec<Use>),
     /// Those of a stack file.
     Stack(String),
+    /// A component with its type and traits, in the only environment or in this one.
+    Component(String, Option<String>),
 }
 
 /// Manifests that are given or expected.
@@ -142,6 +154,10 @@ fn check(reader: &mut Reader<'_>, case: &TraitCase) {
     if case.is_ordered && !has(reader, "manifests") {
         reader.wrong("ordered", "`ordered` is about `manifests`, which this case does not have".to_owned());
     }
+    if case.is_idempotent && matches!(case.subject, Subject::Component(..)) {
+        let message = "`idempotent` is about traits, and a component is rendered from nothing";
+        reader.wrong("idempotent", message.to_owned());
+    }
     let fails = matches!(case.fails, Some(Findings::Something | Findings::Each(_)));
     for field in ["manifests", "expect", "idempotent"].into_iter().filter(|_| fails) {
         if has(reader, field) {
@@ -155,17 +171,26 @@ fn subject(reader: &mut Reader<'_>, document: &Document) -> Subject {
     let mut named = SUBJECTS.iter().copied().filter(|field| reader.value(field).is_some());
     let (first, second) = (named.next().unwrap_or_default(), named.next());
     if let Some(second) = second {
-        let message = format!("`{second}` stands beside `{first}`, and both say which traits are applied");
+        let message = format!("`{second}` stands beside `{first}`, and both say what is rendered");
         reader.wrong(second, message);
     }
     if first != "trait" {
         for field in OF_ONE.into_iter().filter(|field| reader.value(field).is_some()).collect::<Vec<_>>() {
-            let message = format!("`{field}` is of one trait; write it into the item of `{first}`");
+            let message = match first {
+                "traits" => format!("`{field}` is of one trait; write it into the item of `traits`"),
+                _ => format!("`{field}` is of one `trait`, and this case is about a {first}"),
+            };
             reader.wrong(field, message);
         }
     }
+    if first != "component" && reader.value("environment").is_some() {
+        reader.wrong("environment", "`environment` is of a `component`".to_owned());
+    }
     match first {
         "stack" => Subject::Stack(reader.text("stack").unwrap_or_default()),
+        "component" => {
+            Subject::Component(reader.text("component").unwrap_or_default(), reader.text("environment"))
+        }
         "trait" => {
             let of = reader.text("trait").unwrap_or_default();
             Subject::Instances(vec![used(reader, document, of)])
