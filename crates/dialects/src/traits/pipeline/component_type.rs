@@ -129,8 +129,7 @@ impl ComponentType {
         writers: &[Applied],
         run: &mut Run,
     ) {
-        Evaluator::new(self.document(), context, 0, run)
-            .assertions(&self.0.program.after, manifests);
+        Evaluator::new(self.document(), context, 0, run).assertions(&self.0.program.after, manifests);
     }
 
     pub(super) fn bound(&self, context: &Context, run: &mut Run) -> Vec<(Value, Value)> {

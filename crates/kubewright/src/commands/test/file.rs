@@ -160,7 +160,10 @@ fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
     }
     let known: Vec<&str> = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).copied().collect();
     reader.check_fields(&known);
-    reader.missing("resource", "a case needs a `resource`, or one of `trait`, `traits`, `stack` and `component`");
+    reader.missing(
+        "resource",
+        "a case needs a `resource`, or one of `trait`, `traits`, `stack` and `component`",
+    );
     None
 }
 

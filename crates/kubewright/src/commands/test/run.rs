@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::{Options, traits};
 use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
@@ -15,7 +15,6 @@ use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::commands::render::library::is_trait;
 use crate::given::{GivenWorld, UserInfo, Values};
 use crate::load::{self, Wanted, relative};
 use crate::request;
@@ -69,8 +68,8 @@ pub(super) struct Bench<'a> {
     world: GivenWorld,
     pub(super) objects: Vec<Document>,
     rule_documents: Vec<Document>,
-    /// The traits among the rules.
-    pub(super) traits: Vec<Document>,
+    /// What manifests are rendered with, among the rules: traits, component types and their like.
+    pub(super) platform: Vec<Document>,
     options: Options,
     alone: HashMap<String, OnceCell<Engine>>,
     pub(super) exercised: Exercised,
@@ -91,7 +90,7 @@ impl<'a> Bench<'a> {
         let found = load::find(&here(&file.rules));
         problems.extend(found.problems);
         let rule_documents = load::documents(&found.inputs, problems);
-        let (traits, rule_documents) = rule_documents.into_iter().partition(is_trait);
+        let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
         let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
@@ -111,7 +110,7 @@ impl<'a> Bench<'a> {
             world,
             objects,
             rule_documents,
-            traits,
+            platform,
             options,
             alone,
             exercised,

@@ -1,7 +1,9 @@
-//! Cases about traits: manifests, traits with what they are given, and what should come of it.
+//! Cases about traits: manifests, traits with what they are given, and what should come of it; or a component with
+//! everything that it is rendered with.
 //!
 //! What is wrong with a trait belongs to the cases that use it, so that a case can expect it.
 
+mod component;
 pub(super) mod file;
 mod judge;
 
@@ -15,10 +17,11 @@ use super::coverage::Coverage;
 use super::file::TestFile;
 use super::run::{Bench, CaseResult, RuleName};
 use crate::commands::render::context::Said;
-use crate::commands::render::library::Library;
+use crate::commands::render::library::{Library, is_trait};
 use crate::commands::render::stack::{self, Stack, Use};
 use crate::commands::render::{given_manifests, idempotent};
 use crate::load;
+use component::Platform;
 use file::{Given, Subject, TraitCase};
 use judge::Judged;
 
@@ -27,11 +30,14 @@ pub(super) struct TraitBench<'a> {
     folder: &'a Path,
     /// What expressions see in all cases.
     context: &'a Document,
+    /// The names besides the usual ones that expressions see in some case.
+    more: Vec<Text>,
     /// The manifests of cases that name none.
     base: Vec<Document>,
     known: Known,
+    platform: Platform,
     /// Which of the traits a case was about; nothing if nobody asks.
-    pub(super) coverage: Option<Coverage>,
+    coverage: Option<Coverage>,
 }
 
 /// Traits, and what is wrong with each.
@@ -51,6 +57,17 @@ struct Setting {
     wrong: Vec<Diagnostic>,
 }
 
+/// What came of it.
+struct Rendered {
+    rendering: Rendering,
+    /// What came of rendering the result once more, if that is asked.
+    again: Option<Rendering>,
+    /// What rules about manifests see.
+    context: Context,
+    /// What was rendered, in a few words.
+    subject: String,
+}
+
 impl<'a> TraitBench<'a> {
     /// Compiles the traits among the rules of `bench`.
     pub(super) fn new(
@@ -60,22 +77,48 @@ impl<'a> TraitBench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let known = Known::compile(&bench.traits, &more(file, folder), problems);
+        let more = more(file, folder);
+        let known = Known::compile(&bench.platform, &more, problems);
         let mut coverage = has_coverage.then(Coverage::default);
         for one in &known.library.traits {
             cover(coverage.as_mut(), one, None);
         }
-        Self { folder, context: &file.context, base: bench.objects.clone(), known, coverage }
+        let platform = Platform::new(&bench.platform);
+        let (context, base) = (&file.context, bench.objects.clone());
+        Self { folder, context, more, base, known, platform, coverage }
     }
 
     /// Runs one case.
     pub(super) fn run(&mut self, case: &TraitCase) -> CaseResult {
-        let set = match self.set(case) {
-            Ok(set) => set,
+        let done = match &case.subject {
+            Subject::Component(name, environment) => self.component(case, name, environment.as_deref()),
+            Subject::Instances(_) | Subject::Stack(_) => self.stacked(case),
+        };
+        let Rendered { rendering, again, context, subject } = match done {
+            Ok(done) => done,
             Err(message) => return CaseResult { message, ..result(case, &subject(case)) },
         };
+        let judged = Judged {
+            case,
+            context: &context,
+            rendering: &rendering,
+            again: again.as_ref(),
+            expected: case.manifests.as_ref().map(|given| self.objects(given, "manifests")),
+        };
+        let problems = judged.problems();
+        CaseResult {
+            actual: if rendering.has_failed() { "fails" } else { "renders" }.to_owned(),
+            is_ok: problems.is_empty(),
+            message: problems.join("\n"),
+            ..result(case, &subject)
+        }
+    }
+
+    /// Applies the traits of a case.
+    fn stacked(&mut self, case: &TraitCase) -> Result<Rendered, String> {
+        let set = self.set(case)?;
         let options = RenderOptions { strict: case.is_strict, trace: self.coverage.is_some() };
-        let rendering = rendered(&set, set.base.as_slice(), &options);
+        let rendering = rendered(&set, &options);
         for instance in &set.instances {
             cover(self.coverage.as_mut(), &instance.of, Some(&rendering));
         }
@@ -83,34 +126,26 @@ impl<'a> TraitBench<'a> {
             let again = idempotent::again(&rendering);
             traits::render(again, &set.instances, &set.context, &RenderOptions::default())
         });
-        let judged = Judged {
-            case,
-            context: &set.context,
-            rendering: &rendering,
-            again: again.as_ref(),
-            expected: case.manifests.as_ref().map(|given| self.objects(given, "manifests")),
-        };
-        let problems = judged.problems();
         let names: Vec<&str> = set.instances.iter().map(|one| one.of.name().as_str()).collect();
-        CaseResult {
-            actual: if rendering.has_failed() { "fails" } else { "renders" }.to_owned(),
-            is_ok: problems.is_empty(),
-            message: problems.join("\n"),
-            ..result(case, &names.join(" + "))
-        }
+        let subject = format!("trait {}", names.join(" + "));
+        Ok(Rendered { rendering, again, context: set.context, subject })
     }
 
     /// Adds the mistakes of traits that no case is about.
     pub(super) fn finish(self, problems: &mut Vec<Diagnostic>) -> Coverage {
-        let unused = self.known.wrong.into_iter().zip(self.known.is_used).filter(|(_, is_used)| !is_used);
-        problems.extend(unused.flat_map(|(wrong, _)| wrong));
+        // A component is rendered with all there is.
+        if !self.platform.is_used() {
+            let unused = self.known.wrong.into_iter().zip(self.known.is_used).filter(|(_, is_used)| !is_used);
+            problems.extend(unused.flat_map(|(wrong, _)| wrong));
+            problems.extend(self.platform.mistakes());
+        }
         self.coverage.unwrap_or_default()
     }
 
     fn set(&mut self, case: &TraitCase) -> Result<Setting, String> {
         let stack = match &case.subject {
             Subject::Stack(path) => Some(self.stack(path)?),
-            Subject::Instances(_) => None,
+            Subject::Instances(_) | Subject::Component(..) => None,
         };
         let base = match &case.base {
             Some(given) => self.objects(given, "base")?,
@@ -128,7 +163,7 @@ impl<'a> TraitBench<'a> {
                 self.known.add(&paths, &said.more(), &mut problems);
                 self.known.instances(&stack.instances)?
             }
-            (Subject::Stack(_), None) => (Vec::new(), Vec::new()),
+            (Subject::Stack(_) | Subject::Component(..), _) => (Vec::new(), Vec::new()),
         };
         let given = said.given(&base, &mut problems);
         refused(&problems)?;
@@ -167,7 +202,7 @@ impl<'a> TraitBench<'a> {
 impl Known {
     fn compile(documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
         let mut known = Self::default();
-        for document in documents {
+        for document in documents.iter().filter(|document| is_trait(document)) {
             let (compiled, wrong) = Trait::compile(document, more);
             let before = known.library.traits.len();
             known.library.add(compiled, problems);
@@ -181,7 +216,9 @@ impl Known {
 
     /// Adds the traits in the files that `paths` name, where they are not known yet.
     fn add(&mut self, paths: &[String], more: &[Text], problems: &mut Vec<Diagnostic>) {
-        let library = Library::load(paths, more, problems);
+        let found = load::find(paths);
+        problems.extend(found.problems);
+        let library = Library::load(&found.inputs, paths, more, problems);
         for one in library.traits {
             let is_known = |known: &Trait| known.kind() == one.kind() && known.name() == one.name();
             if !self.library.traits.iter().any(is_known) {
@@ -239,7 +276,7 @@ impl Known {
 }
 
 /// Renders, unless something is wrong with the traits.
-fn rendered(set: &Setting, base: &[Document], options: &RenderOptions) -> Rendering {
+fn rendered(set: &Setting, options: &RenderOptions) -> Rendering {
     let mut wrong = set.wrong.clone();
     if options.strict {
         traits::raise(&mut wrong);
@@ -247,7 +284,7 @@ fn rendered(set: &Setting, base: &[Document], options: &RenderOptions) -> Render
     if wrong.iter().any(Diagnostic::is_error) {
         return Rendering { diagnostics: wrong, ..Rendering::default() };
     }
-    let mut rendering = traits::render(given_manifests(base), &set.instances, &set.context, options);
+    let mut rendering = traits::render(given_manifests(&set.base), &set.instances, &set.context, options);
     wrong.append(&mut rendering.diagnostics);
     rendering.diagnostics = wrong;
     rendering
@@ -267,7 +304,7 @@ fn more(file: &TestFile, folder: &Path) -> Vec<Text> {
         let mut problems = Vec::new();
         let stack = match &case.subject {
             Subject::Stack(path) => stack::read(&load::relative(folder, path), &mut problems),
-            Subject::Instances(_) => None,
+            Subject::Instances(_) | Subject::Component(..) => None,
         };
         more.extend(said(&file.context, case, stack.as_ref(), &mut problems).more());
     }
@@ -285,23 +322,22 @@ fn refused(problems: &[Diagnostic]) -> Result<(), String> {
 fn cover(coverage: Option<&mut Coverage>, of: &Trait, rendering: Option<&Rendering>) {
     let Some(coverage) = coverage else { return };
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
-    let parts = parts.into_iter().map(|part| (part.what, part.location, part.is_exercised));
-    let name = format!("trait/{}", of.name());
-    coverage.add_parts(&name, &of.document().locate(&[]), rendering.is_some(), parts);
+    coverage.add_parts(&format!("trait/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
 /// Returns a result that says nothing yet.
-fn result(case: &TraitCase, names: &str) -> CaseResult {
+fn result(case: &TraitCase, subject: &str) -> CaseResult {
     let expected = if case.expects_failure() { "fails" } else { "renders" };
+    let (sort, names) = subject.split_once(' ').unwrap_or(("trait", subject));
     CaseResult {
-        case: case.name.clone().unwrap_or_else(|| format!("trait {names}")),
+        case: case.name.clone().unwrap_or_else(|| subject.to_owned()),
         is_named: case.name.is_some(),
-        rule_text: format!("trait {names}"),
+        rule_text: subject.to_owned(),
         rule: Some(RuleName {
             dialect: "trait",
             policy: names.into(),
             rule: None,
-            sort: Some("trait".into()),
+            sort: Some(sort.into()),
             method: None,
             traced: String::new(),
         }),
@@ -311,10 +347,14 @@ fn result(case: &TraitCase, names: &str) -> CaseResult {
     }
 }
 
-/// Returns the names of the traits as the case has them.
+/// Returns what a case is about as it says it.
 fn subject(case: &TraitCase) -> String {
     match &case.subject {
-        Subject::Stack(path) => path.clone(),
-        Subject::Instances(uses) => uses.iter().map(|used| used.of.as_str()).collect::<Vec<_>>().join(" + "),
+        Subject::Stack(path) => format!("stack {path}"),
+        Subject::Component(name, None) => format!("component {name}"),
+        Subject::Component(name, Some(environment)) => format!("component {name} in {environment}"),
+        Subject::Instances(uses) => {
+            format!("trait {}", uses.iter().map(|used| used.of.as_str()).collect::<Vec<_>>().join(" + "))
+        }
     }
 }
