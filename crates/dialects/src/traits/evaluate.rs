@@ -8,6 +8,8 @@ mod patch;
 mod rules;
 mod story;
 mod target;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use kubewright_engine::Diagnostic;

@@ -156,6 +156,11 @@ impl Applied {
         Self { kind, of, name: Text::default(), start, parts }
     }
 
+    /// Returns whether it is a trait, and not what made the manifests that traits change.
+    pub(crate) fn is_trait(&self) -> bool {
+        matches!(self.kind, "Trait" | "ClusterTrait")
+    }
+
     /// Returns where part `part` stands.
     #[must_use]
     pub fn location(&self, part: u32) -> &Location {
@@ -384,7 +389,9 @@ fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<D
     for manifest in manifests {
         for Overlap { lost, op, writer } in manifest.overlaps() {
             let at = |writer: Writer| writers.get(writer.instance as usize);
-            let (Some(earlier), Some(later)) = (at(lost.writer), at(writer)) else { continue };
+            // To change what a component type made is what traits are for.
+            let earlier = at(lost.writer).filter(|earlier| earlier.is_trait());
+            let (Some(earlier), Some(later)) = (earlier, at(writer)) else { continue };
             if !told.insert((lost.writer, writer)) {
                 continue;
             }

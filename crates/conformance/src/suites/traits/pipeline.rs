@@ -91,7 +91,7 @@ pub(super) fn assertions(input: &Value) -> Answer {
             "observabilityplane" => Plane::Observability,
             _ => Plane::Data,
         };
-        Manifest { plane, ..Manifest::given(number, one.get("resource").cloned().unwrap_or_default()) }
+        Manifest::given(number, one.get("resource").cloned().unwrap_or_default()).on(plane)
     });
     let manifests: Vec<Manifest> = manifests.collect();
     let mut found = Vec::new();

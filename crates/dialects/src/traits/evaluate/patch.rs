@@ -7,7 +7,7 @@ use kubewright_lang::cel::{Bindings, Cost};
 use kubewright_lang::interpolate::{Piece as Given, Rendered};
 use kubewright_lang::patch::Pointer;
 use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
-use kubewright_value::{Document, Position, Step, Value};
+use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::story::Said;
 use super::target::{described, why_none};
@@ -35,6 +35,8 @@ struct Hits {
     rounds: usize,
     candidates: usize,
     kept: usize,
+    /// The name that was asked for last.
+    name: Option<Text>,
 }
 
 impl Evaluator<'_> {
@@ -106,6 +108,7 @@ impl Evaluator<'_> {
         let targets = self.targets(&patch.target, names, manifests)?;
         hits.candidates += targets.candidates;
         hits.kept += targets.kept.len();
+        hits.name = targets.name;
         // Where nothing is of the kind, nothing is evaluated; where no condition holds, values still have to be right.
         if targets.candidates == 0 {
             return Ok(());
@@ -234,7 +237,7 @@ impl Evaluator<'_> {
     fn missed(&mut self, patch: &Patch, manifests: &[Manifest], hits: &Hits) {
         let target = &patch.target;
         let (reason, help, path) = if hits.candidates == 0 {
-            let (reason, help) = why_none(target, manifests);
+            let (reason, help) = why_none(target, hits.name.as_deref(), manifests);
             (reason, help, &target.path)
         } else {
             let Some(condition) = &target.condition else { return };
@@ -243,8 +246,7 @@ impl Evaluator<'_> {
             if !looks {
                 return;
             }
-            let reason =
-                format!("`where` holds for none of {}", counted(hits.candidates, &described(target)));
+            let reason = format!("`where` holds for none of them ({})", described(target));
             (reason, String::new(), &condition.path)
         };
         let location = self.document.locate_key(path);

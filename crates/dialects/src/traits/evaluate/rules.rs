@@ -46,7 +46,7 @@ impl Evaluator<'_> {
             let targets = self.targets(&assertion.target, &names, manifests)?;
             if targets.kept.is_empty() && assertion.must_match {
                 let (why, help) = match targets.candidates {
-                    0 => why_none(&assertion.target, manifests),
+                    0 => why_none(&assertion.target, targets.name.as_deref(), manifests),
                     _ => ("`where` holds for none".to_owned(), String::new()),
                 };
                 let message = format!("{}: {why}", assertion.rule.message);

@@ -1,7 +1,7 @@
 //! Which manifests a target means, and why it means none.
 
 use kubewright_engine::{Verdict, nearest};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Text, Value};
 
 use super::story::Said;
 use super::{Evaluator, Outcome};
@@ -19,6 +19,8 @@ pub(super) struct Targets {
     pub(super) candidates: usize,
     /// Those for which the condition holds.
     pub(super) kept: Vec<usize>,
+    /// The name that was asked for, where something has the rest.
+    pub(super) name: Option<Text>,
 }
 
 impl Evaluator<'_> {
@@ -31,13 +33,12 @@ impl Evaluator<'_> {
     ) -> Outcome<Targets> {
         let mut targets = Targets::default();
         self.spend(manifests.len() as u64, &target.path)?;
-        let mut wanted_name = None;
         for (at, manifest) in manifests.iter().enumerate() {
             if !fits(target, manifest) {
                 continue;
             }
             if let Some(name) = &target.name {
-                let wanted = match wanted_name {
+                let wanted = match targets.name.take() {
                     Some(wanted) => wanted,
                     None => self.text(name, "`name`", names)?,
                 };
@@ -50,7 +51,7 @@ impl Evaluator<'_> {
                     verdict: if is_it { Verdict::Yes } else { Verdict::No },
                     location: Some(document.locate(&name.path)),
                 });
-                wanted_name = Some(wanted);
+                targets.name = Some(wanted);
                 if !is_it {
                     continue;
                 }
@@ -101,7 +102,7 @@ fn name_of(object: &Value) -> Option<&str> {
 
 /// Returns what `target` is about: `Deployment of apps/v1`.
 pub(super) fn described(target: &Target) -> String {
-    let kind = target.kind.as_deref().unwrap_or("any kind");
+    let kind = target.kind.as_deref().unwrap_or("resource");
     match (target.group.as_deref(), target.version.as_deref()) {
         (None, None) => kind.to_owned(),
         (Some(""), Some(version)) => format!("{kind} of {version}"),
@@ -112,11 +113,15 @@ pub(super) fn described(target: &Target) -> String {
     }
 }
 
-/// Returns why `target` means none of `manifests`, and what may have been meant.
-pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, String) {
+/// Returns why `target`, whose name is `name`, means none of `manifests`, and what may have been meant.
+pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifest]) -> (String, String) {
     let wanted = described(target);
     if manifests.is_empty() {
         return ("there are no manifests".to_owned(), String::new());
+    }
+    if manifests.iter().any(|manifest| fits(target, manifest)) {
+        let reason = format!("no {wanted} has the name `{}`", name.unwrap_or_default());
+        return (reason, others(target, manifests));
     }
     let on_other_plane =
         |manifest: &&Manifest| manifest.plane != target.plane && is_sort(target, &manifest.object);
@@ -125,10 +130,8 @@ pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, Stri
         let help = format!("write `targetPlane: {plane}`");
         return (format!("{} goes to the {plane}", label(&other.object)), help);
     }
-    if let Some(other) = manifests.iter().find(|manifest| is_kind(target, &manifest.object)) {
-        if fits(target, other) {
-            return (format!("no {wanted} has the name"), String::new());
-        }
+    let of_kind = |manifest: &&Manifest| target.kind.is_some() && is_kind(target, &manifest.object);
+    if let Some(other) = manifests.iter().find(of_kind) {
         let version = other.object.get("apiVersion").and_then(Value::as_str).unwrap_or("(none)");
         let (group, version_alone) = group_and_version(&other.object);
         let help = format!("write `group: {group:?}` and `version: {version_alone}`");
@@ -147,4 +150,14 @@ pub(super) fn why_none(target: &Target, manifests: &[Manifest]) -> (String, Stri
         }
     };
     (format!("there is no {wanted}"), help)
+}
+
+/// Says which names there are.
+fn others(target: &Target, manifests: &[Manifest]) -> String {
+    let fitting = manifests.iter().filter(|manifest| fits(target, manifest));
+    let mut names: Vec<&str> =
+        fitting.filter_map(|manifest| name_of(&manifest.object)).take(TOLD + 1).collect();
+    let more = if names.len() > TOLD { ", …" } else { "" };
+    names.truncate(TOLD);
+    format!("there is `{}`{more}", names.join("`, `"))
 }

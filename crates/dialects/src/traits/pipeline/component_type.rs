@@ -75,7 +75,7 @@ impl ComponentType {
     #[must_use]
     pub fn judge(&self, manifests: &[Manifest], context: &Context) -> Vec<Diagnostic> {
         let mut run = Run::new(false);
-        self.assert(manifests, context, &[self.applied()], &mut run);
+        self.assert(manifests, context, &mut run);
         run.diagnostics
     }
 
@@ -122,13 +122,7 @@ impl ComponentType {
         manifests
     }
 
-    pub(super) fn assert(
-        &self,
-        manifests: &[Manifest],
-        context: &Context,
-        writers: &[Applied],
-        run: &mut Run,
-    ) {
+    pub(super) fn assert(&self, manifests: &[Manifest], context: &Context, run: &mut Run) {
         Evaluator::new(self.document(), context, 0, run).assertions(&self.0.program.after, manifests);
     }
 
@@ -149,7 +143,6 @@ pub(super) fn assert_trait(
     number: u32,
     manifests: &[Manifest],
     context: &Context,
-    writers: &[Applied],
     run: &mut Run,
 ) {
     Evaluator::new(of.document(), context, number, run).assertions(&of.program().after, manifests);

@@ -115,9 +115,9 @@ impl Release {
                 render::apply(of, context, number, &writers, &mut manifests, &mut run);
             }
             if !has_failed(&run) {
-                self.member.of.assert(&manifests, &context, &writers, &mut run);
+                self.member.of.assert(&manifests, &context, &mut run);
                 for (number, ((of, _), context)) in numbered() {
-                    assert_trait(of, number, &manifests, context, &writers, &mut run);
+                    assert_trait(of, number, &manifests, context, &mut run);
                 }
                 render::check(&manifests, &writers, &mut run.diagnostics);
                 let labels = context.get("metadata").and_then(|metadata| metadata.get("labels"));
