@@ -10,6 +10,11 @@ fn cases_about_traits_hold_or_tell_why_not() {
 }
 
 #[test]
+fn cases_about_components_hold_or_tell_why_not() {
+    check("trait-cases-components", "test trait-cases/components");
+}
+
+#[test]
 fn mistakes_in_cases_about_traits_are_told_with_their_place() {
     check("trait-cases-bad", "test trait-cases/bad");
 }

@@ -84,6 +84,9 @@ impl<'a> TraitBench<'a> {
             cover(coverage.as_mut(), one, None);
         }
         let platform = Platform::new(&bench.platform);
+        if let Some(coverage) = &mut coverage {
+            platform.count(&more, coverage);
+        }
         let (context, base) = (&file.context, bench.objects.clone());
         Self { folder, context, more, base, known, platform, coverage }
     }

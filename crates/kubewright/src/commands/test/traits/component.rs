@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_dialects::traits::{self, Library, Release, RenderOptions, Rendering};
+use kubewright_dialects::traits::{self, ComponentType, Library, Release, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_value::Document;
+use kubewright_value::{Document, Text};
 
+use super::super::coverage::Coverage;
 use super::file::TraitCase;
-use super::{Rendered, TraitBench, cover, refused, said};
+use super::{Rendered, TraitBench, cover, judge, refused, said};
 use crate::commands::render::library::is_trait;
 
 /// Everything that components are rendered with, besides the resources of a case.
@@ -27,6 +28,12 @@ impl Platform {
     /// Returns whether a case was about a component.
     pub(super) fn is_used(&self) -> bool {
         self.is_used
+    }
+
+    /// Counts the component types, of which none was at work yet.
+    pub(super) fn count(&self, more: &[Text], coverage: &mut Coverage) {
+        let types = self.documents.iter().filter_map(|document| ComponentType::compile(document, more).0);
+        types.for_each(|of| of_type(&of, None, coverage));
     }
 
     /// Returns what is wrong with each of the documents that is no trait.
@@ -75,9 +82,7 @@ impl TraitBench<'_> {
         rendering.diagnostics = wrong;
         let context = library.context(&release, &given).0;
         if let Some(coverage) = &mut self.coverage {
-            let of = release.component_type();
-            let name = format!("{}/{}", of.kind(), of.name());
-            coverage.add_parts(&name, of.document(), true, of.parts(&rendering.trace));
+            of_type(release.component_type(), Some(&rendering), coverage);
         }
         for of in release.traits() {
             cover(self.coverage.as_mut(), of, Some(&rendering));
@@ -91,6 +96,12 @@ impl TraitBench<'_> {
         documents.extend(own.into_iter().filter(traits::is_known));
         Library::read(&documents, &self.more)
     }
+}
+
+/// Counts the parts of `of` that were at work; without a rendering, that they are there.
+fn of_type(of: &ComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
+    let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
+    coverage.add_parts(&format!("type/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
 /// Returns the only release of the component called `name`, in `environment` if that is said.
@@ -112,7 +123,9 @@ fn release(library: &Library, name: &str, environment: Option<&str>) -> Result<R
             return Err(format!("component `{name}` is released in {places}; say which with `environment`"));
         }
     }
-    refused(&wrong)?;
+    if let Some(problem) = wrong.first() {
+        return Err(judge::said(problem));
+    }
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for release in library.releases() {
         known.entry(release.component()).or_default().push(release.environment());

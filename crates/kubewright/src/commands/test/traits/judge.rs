@@ -276,7 +276,15 @@ impl std::fmt::Display for Expected {
 
 /// Returns a diagnostic in one line: `KW-T030: what   where`.
 pub(super) fn told(problem: &Diagnostic) -> String {
-    format!("{}: {}   {}", problem.code.id, problem.message, problem.location)
+    format!("{}: {}   {}", problem.code.id, said(problem), problem.location)
+}
+
+/// Returns the message of a diagnostic, with what may have been meant.
+pub(super) fn said(problem: &Diagnostic) -> String {
+    match problem.help.starts_with("did you mean") {
+        true => format!("{}; {}", problem.message, problem.help),
+        false => problem.message.clone(),
+    }
 }
 
 /// Returns the findings that none of `problems` is.
