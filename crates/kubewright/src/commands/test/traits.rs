@@ -10,7 +10,7 @@ mod judge;
 use std::path::Path;
 
 use kubewright_dialects::traits::{self, Context, Instance, RenderOptions, Rendering, Trait};
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;
@@ -237,10 +237,14 @@ impl Known {
         let mut instances = Vec::new();
         let mut wrong = Vec::new();
         for used in uses {
-            let place = self.find(used)?;
-            let Some(of) = self.library.traits.get(place).cloned() else { continue };
-            if let (Some(problems), Some(is_used)) = (self.wrong.get(place), self.is_used.get_mut(place)) {
-                wrong.extend(problems.iter().cloned());
+            let mut problems = Vec::new();
+            let Some(of) = self.library.find(used, &mut problems).cloned() else {
+                return Err(problems.iter().map(judge::said).collect::<Vec<_>>().join("\n"));
+            };
+            let is_it = |one: &Trait| one.kind() == of.kind() && one.name() == of.name();
+            let place = self.library.traits.iter().position(is_it).unwrap_or_default();
+            wrong.extend(self.wrong.get(place).into_iter().flatten().cloned());
+            if let Some(is_used) = self.is_used.get_mut(place) {
                 *is_used = true;
             }
             instances.push(Instance {
@@ -251,30 +255,6 @@ impl Known {
             });
         }
         Ok((instances, wrong))
-    }
-
-    fn find(&self, used: &Use) -> Result<usize, String> {
-        let is_kind = |one: &Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
-        let traits = self.library.traits.iter().enumerate();
-        let found: Vec<usize> = traits
-            .filter(|(_, one)| one.name() == used.of.as_str() && is_kind(one))
-            .map(|(place, _)| place)
-            .collect();
-        match found.as_slice() {
-            [place] => Ok(*place),
-            [] => {
-                let names = self.library.traits.iter().map(|one| one.name().as_str());
-                let kind = used.kind.as_deref().unwrap_or("trait");
-                Err(match nearest(&used.of, names) {
-                    Some(near) => format!("there is no {kind} `{}`; did you mean `{near}`?", used.of),
-                    None => format!("there is no {kind} `{}`", used.of),
-                })
-            }
-            _ => Err(format!(
-                "there is a Trait and a ClusterTrait called `{}`; say which with `kind`",
-                used.of
-            )),
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Compares what a case about traits expects with what was rendered.
 
+use std::collections::{HashMap, VecDeque};
+
 use kubewright_dialects::traits::{self, Context, Manifest, Plane, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_lang::glob;
@@ -10,9 +12,13 @@ use kubewright_value::{Budget, Document, Step, Value, json};
 use super::super::difference::differs;
 use super::file::{Expected, Finding, Findings, TraitCase};
 use crate::commands::render::idempotent;
+use crate::words::plural;
 
 /// How many places are named in a message.
 const TOLD: usize = 6;
+
+/// How many differences between manifests are told.
+const MOST: usize = 30;
 
 /// A case and what came of it.
 pub(super) struct Judged<'a> {
@@ -87,25 +93,36 @@ impl Judged<'_> {
     /// Compares all manifests with those that are expected.
     fn whole(&self, expected: &[Document]) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut left: Vec<&Manifest> = self.rendering.manifests.iter().collect();
+        let mut left: HashMap<Name<'_>, VecDeque<&Manifest>> = HashMap::new();
+        for manifest in &self.rendering.manifests {
+            left.entry(Name::of(&manifest.object)).or_default().push_back(manifest);
+        }
         for expected in expected {
             let name = Name::of(&expected.value);
-            let Some(place) = left.iter().position(|manifest| Name::of(&manifest.object) == name) else {
-                let near = self.nearest(&name.to_string());
-                problems.push(format!("{name} is expected, and is not there{near}"));
+            let Some(manifest) = left.get_mut(&name).and_then(VecDeque::pop_front) else {
+                // The first ones tell what is wrong; looking for what is near takes its time.
+                let near = (problems.len() < TOLD).then(|| self.nearest(&name.to_string()));
+                problems.push(format!("{name} is expected, and is not there{}", near.unwrap_or_default()));
                 continue;
             };
-            let manifest = left.remove(place);
             if manifest.object != expected.value {
                 let title = format!("{name} is not as expected");
                 problems.push(differs(&title, &expected.value, &manifest.object));
             }
         }
-        for manifest in left {
-            problems.push(format!("{} is there, and is not expected", Name::of(&manifest.object)));
+        for manifest in &self.rendering.manifests {
+            let name = Name::of(&manifest.object);
+            if left.get_mut(&name).and_then(VecDeque::pop_front).is_some() {
+                problems.push(format!("{name} is there, and is not expected"));
+            }
         }
         if self.case.is_ordered && problems.is_empty() {
             problems.extend(self.order(expected));
+        }
+        let more = problems.len().saturating_sub(MOST);
+        if more > 0 {
+            problems.truncate(MOST);
+            problems.push(format!("… and {} more", plural(more, "difference")));
         }
         problems
     }
@@ -212,7 +229,7 @@ impl Judged<'_> {
 }
 
 /// What makes a manifest the one that it is.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, Hash)]
 struct Name<'m> {
     api_version: &'m str,
     kind: &'m str,
