@@ -3,13 +3,13 @@
 //! A manifest that lacks a patch is worse than none, so nothing is written unless everything could be read and applied.
 
 mod base;
-mod context;
+pub(super) mod context;
 mod full;
-mod idempotent;
+pub(super) mod idempotent;
 mod instances;
-mod library;
+pub(super) mod library;
 mod setting;
-mod stack;
+pub(super) mod stack;
 mod trace;
 mod values;
 mod write;
@@ -177,7 +177,8 @@ fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
     paths.map(|path| Input::File(PathBuf::from(path)))
 }
 
-fn given_manifests(base: &[Document]) -> Vec<Manifest> {
+/// Returns the manifests that were given.
+pub(super) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
     let manifests = base.iter().enumerate();
     manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
 }

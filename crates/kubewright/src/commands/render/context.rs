@@ -43,8 +43,8 @@ const DEEPEST: usize = 100;
 pub(super) const ASSUMED: &str = "default";
 
 /// What all instances see.
-pub(super) struct Given {
-    pub(super) context: Context,
+pub(in crate::commands) struct Given {
+    pub(in crate::commands) context: Context,
     /// How many workloads the component could be, where nobody says how it is called.
     pub(super) unnamed: Option<usize>,
     /// Whether nobody says which namespace it is.
@@ -52,7 +52,7 @@ pub(super) struct Given {
 }
 
 /// What was said about the context, before the manifests are looked at.
-pub(super) struct Said {
+pub(in crate::commands) struct Said {
     values: Value,
     names: Names,
     namespace: Option<String>,
@@ -67,6 +67,18 @@ impl Said {
         settings: Vec<One>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
+        let files = values::files(&arguments.values.context, "the values of the context", problems);
+        let layered = Self::layered(stack, &files, problems);
+        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
+        Self { names, namespace, settings, ..layered }
+    }
+
+    /// Returns what `stack` says, and over it what each of `layers` says.
+    pub(in crate::commands) fn layered(
+        stack: Option<&Stack>,
+        layers: &[Document],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         let mut values = Value::from(Map::new());
         if let Some(stack) = stack {
             check(&stack.context, problems);
@@ -74,22 +86,21 @@ impl Said {
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
             lay(&mut values, &metadata.into(), DEEPEST);
         }
-        for file in values::files(&arguments.values.context, "the values of the context", problems) {
-            check(&file, problems);
-            lay(&mut values, &file.value, DEEPEST);
+        for layer in layers {
+            check(layer, problems);
+            lay(&mut values, &layer.value, DEEPEST);
         }
-        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
-        Self { values, names, namespace, settings }
+        Self { values, names: Names::default(), namespace: None, settings: Vec::new() }
     }
 
     /// Returns the names that only this context has.
-    pub(super) fn more(&self) -> Vec<Text> {
+    pub(in crate::commands) fn more(&self) -> Vec<Text> {
         let names = self.values.as_object().into_iter().flat_map(Map::keys);
         names.filter(|name| !NAMES.contains(&name.as_str())).cloned().collect()
     }
 
     /// Returns what all instances see that are applied to `base`.
-    pub(super) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
+    pub(in crate::commands) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
@@ -115,7 +126,7 @@ impl Said {
     }
 
     /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
-    pub(super) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
+    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
         let names = Names { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
         self.lay(&mut values, named(&names, self.namespace.as_ref()), problems);

@@ -11,13 +11,13 @@ use crate::words::listed;
 
 /// Traits, in the order in which they stand.
 #[derive(Default)]
-pub(super) struct Library {
-    pub(super) traits: Vec<Trait>,
+pub(in crate::commands) struct Library {
+    pub(in crate::commands) traits: Vec<Trait>,
 }
 
 impl Library {
     /// Compiles the traits in `files`, which `paths` name; `more` are the names of what expressions see besides the usual.
-    pub(super) fn load(
+    pub(in crate::commands) fn load(
         files: &[Input],
         paths: &[String],
         more: &[Text],
@@ -43,7 +43,7 @@ impl Library {
     }
 
     /// Returns the trait that `used` names.
-    pub(super) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
+    pub(in crate::commands) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
         let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
         let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
         let problem = match (found.next(), found.next()) {
@@ -77,7 +77,8 @@ impl Library {
         }
     }
 
-    fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
+    /// Adds a trait, unless there is one of its name.
+    pub(in crate::commands) fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
         let Some(compiled) = compiled else { return };
         let is_same = |one: &&Trait| one.kind() == compiled.kind() && one.name() == compiled.name();
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
@@ -95,7 +96,7 @@ impl Library {
 }
 
 /// Returns whether `document` is a trait.
-fn is_trait(document: &Document) -> bool {
+pub(in crate::commands) fn is_trait(document: &Document) -> bool {
     let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
     KINDS.contains(&kind) && traits::is_known(document)
 }
