@@ -2,7 +2,7 @@
 //!
 //! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
-use kubewright_dialects::traits::{self, Context};
+use kubewright_dialects::traits::Context;
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -107,11 +107,7 @@ impl Said {
         if let Some(metadata) = values.as_object_mut().and_then(|values| values.get_mut("metadata")) {
             complete(metadata);
         }
-        let mut context = bound(&values);
-        if context.get("derived").is_none() {
-            context.set("derived", derived(&values));
-        }
-        Given { context, unnamed, is_namespace_assumed }
+        Given { context: bound(&values), unnamed, is_namespace_assumed }
     }
 }
 
@@ -219,14 +215,6 @@ fn complete(metadata: &mut Value) {
             metadata.insert(key.into(), Map::new().into());
         }
     }
-}
-
-/// Returns what the helpers such as `configurations.toVolumes()` give.
-fn derived(values: &Value) -> Value {
-    let part = |name: &str| values.get(name).unwrap_or(&Value::Null);
-    let [workload, configurations, dependencies, metadata] =
-        ["workload", "configurations", "dependencies", "metadata"].map(part);
-    traits::context::derived(workload, configurations, dependencies, metadata)
 }
 
 fn bound(values: &Value) -> Context {
