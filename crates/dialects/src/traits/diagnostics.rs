@@ -46,4 +46,5 @@ codes! {
     UNKNOWN_INSTANCE "KW-T056" Warning "values for a trait that the component does not have";
     UNREAD_DESCRIPTION "KW-T057" Warning "the description of an endpoint cannot be read";
     UNRESOLVED_DEPENDENCY "KW-T058" Warning "what a dependency gives is not known";
+    NO_DATA_PLANE "KW-T059" Warning "the data plane of an environment is not there";
 }

@@ -2,7 +2,7 @@
 //!
 //! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
-use kubewright_dialects::traits::Context;
+use kubewright_dialects::traits::{Context, context};
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -91,23 +91,55 @@ impl Said {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
-        lay(&mut values, &self.values, DEEPEST);
-        lay(&mut values, &Map::from([("metadata", named(&self.names))]).into(), DEEPEST);
-        for one in &self.settings {
-            let mut steps = vec![one.root.as_str().into()];
-            steps.extend(one.path.iter().cloned());
-            let one = One { path: steps, ..one.clone() };
-            if let Err(why) = setting::place(&mut values, std::iter::once(&one)) {
-                problems.push(codes::about_path(&BAD_VALUES, "--set", why));
-            }
-        }
+        self.lay(&mut values, named(&self.names), problems);
         let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
         let unnamed = (!says("name")).then_some(workloads.len());
         let is_namespace_assumed = !says("namespace");
         if let Some(metadata) = values.as_object_mut().and_then(|values| values.get_mut("metadata")) {
             complete(metadata);
         }
+        if values.get("derived").is_none() {
+            let of = |name: &str| values.get(name).cloned().unwrap_or_default();
+            let (workload, configurations) = (of("workload"), of("configurations"));
+            let derived = context::derived(&workload, &configurations, &of("dependencies"), &of("metadata"));
+            lay(&mut values, &Map::from([("derived", derived)]).into(), 1);
+        }
+        if let (None, Some(gateway)) =
+            (values.get("gateway"), values.at(&["environment", "gateway"]).cloned())
+        {
+            lay(&mut values, &Map::from([("gateway", gateway)]).into(), 1);
+        }
         Given { context: bound(&values), unnamed, is_namespace_assumed }
+    }
+
+    /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
+    pub(super) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
+        let names = Names { component: None, environment: None, ..self.names.clone() };
+        let mut values = Value::from(Map::new());
+        self.lay(&mut values, named(&names), problems);
+        let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+        if values.get("metadata").is_some_and(is_empty)
+            && let Some(values) = values.as_object_mut()
+        {
+            values.remove("metadata");
+        }
+        bound(&values)
+    }
+
+    /// Lays all that was said over `values`.
+    fn lay(&self, values: &mut Value, named: Value, problems: &mut Vec<Diagnostic>) {
+        lay(values, &self.values, DEEPEST);
+        lay(values, &Map::from([("metadata", named)]).into(), DEEPEST);
+        let Some(values) = values.as_object_mut() else { return };
+        for one in &self.settings {
+            if !values.contains_key(&one.root) {
+                values.insert(one.root.clone(), Value::Null);
+            }
+            let Some(value) = values.get_mut(&one.root) else { continue };
+            if let Err(why) = setting::place(value, std::iter::once(one)) {
+                problems.push(codes::about_path(&BAD_VALUES, "--set", why));
+            }
+        }
     }
 }
 
@@ -168,8 +200,7 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
     let mut metadata = Map::new();
     if let [workload] = workloads {
         metadata.insert("name".into(), ObjectName::of(&workload.value).name.into());
-        let labels = ["spec", "selector", "matchLabels"];
-        if let Some(labels) = workload.value.at(&labels).filter(|labels| labels.as_object().is_some()) {
+        if let Some(labels) = pod_labels(&workload.value) {
             metadata.insert("podSelectors".into(), labels.clone());
         }
     }
@@ -186,6 +217,17 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
         metadata.insert("namespace".into(), one.clone().into());
     }
     metadata.into()
+}
+
+/// Returns the labels that select the Pods of `workload`; of one that selects none itself, those that its Pods have.
+fn pod_labels(workload: &Value) -> Option<&Value> {
+    let paths: [&[&str]; 3] = [
+        &["spec", "selector", "matchLabels"],
+        &["spec", "template", "metadata", "labels"],
+        &["spec", "jobTemplate", "spec", "template", "metadata", "labels"],
+    ];
+    let is_full = |labels: &&Value| labels.as_object().is_some_and(|labels| !labels.is_empty());
+    paths.into_iter().find_map(|path| workload.at(path).filter(is_full))
 }
 
 /// Returns the metadata that options name.
@@ -224,3 +266,6 @@ fn bound(values: &Value) -> Context {
     }
     bound
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,24 +13,26 @@ use crate::words::listed;
 #[derive(Default)]
 pub(super) struct Library {
     pub(super) traits: Vec<Trait>,
-    /// The files.
-    pub(super) inputs: Vec<Input>,
 }
 
 impl Library {
-    /// Compiles the traits in what `paths` name; `more` are the names of what expressions see besides the usual.
-    pub(super) fn load(paths: &[String], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
-        let found = load::find(paths);
-        let mut wrong = found.problems;
-        let documents = load::documents(&found.inputs, &mut wrong);
+    /// Compiles the traits in `files`, which `paths` name; `more` are the names of what expressions see besides the usual.
+    pub(super) fn load(
+        files: &[Input],
+        paths: &[String],
+        more: &[Text],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut wrong = Vec::new();
+        let documents = load::documents(files, &mut wrong);
         let documents = load::objects_of(documents, &mut Vec::new());
         let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
-        if documents.is_empty() && !paths.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
+        if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
             let message = format!("no Trait or ClusterTrait found in {}", listed(paths));
             let problem = codes::about_path(&NOTHING_FOUND, &paths.join(" "), message);
             wrong.push(problem.help("a trait has `apiVersion: openchoreo.dev/v1alpha1` and `kind: Trait`"));
         }
-        let mut library = Self { traits: Vec::new(), inputs: found.inputs };
+        let mut library = Self::default();
         for document in &documents {
             let (compiled, diagnostics) = Trait::compile(document, more);
             wrong.extend(diagnostics);
