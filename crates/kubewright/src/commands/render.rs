@@ -33,6 +33,7 @@ use library::Library;
 use setting::One;
 pub(crate) use setting::RenderSetting;
 use stack::Stack;
+pub(super) use write::differences;
 
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
