@@ -302,3 +302,12 @@ fn rules_after_rendering_look_at_the_outcome_of_all_traits() {
     says(&[&a("{}")], &[&rule("kind: B, mustMatch: false", "")], &[]);
     says(&[&a("{}")], &[&rule("kind: B", ", when: '${parameters.isOn}'")], &[]);
 }
+
+#[test]
+fn a_loop_that_makes_too_much_is_an_error() {
+    let text = "x".repeat(1 << 20);
+    let spec = format!(
+        "creates:\n- forEach: ${{lists.range(1000)}}\n  var: one\n  template: {{apiVersion: v1, kind: B, metadata: {{name: b}}, data: {text}}}"
+    );
+    says(&[], &[&spec], &["KW-T032 one.yaml:8:15 the budget of 268435456 bytes is used up"]);
+}
