@@ -71,7 +71,7 @@ pub(super) fn of_type(
 pub(super) fn idempotence(program: &Trait, document: &Document) -> Vec<Diagnostic> {
     let mut linter = Linter { document, diagnostics: Vec::new() };
     for patch in &program.patches {
-        linter.grows(patch);
+        linter.grows(patch, &program.creates);
     }
     linter.finish()
 }
