@@ -543,3 +543,26 @@ fn what_the_trait_makes_itself_is_made_anew_and_does_not_grow() {
         ],
     );
 }
+
+#[test]
+fn parameters_are_compared_with_what_they_can_be() {
+    let compared = |condition: &str, want: &[&str]| {
+        let schema =
+            "schema: {tier: \"string | enum=small,large default=small\", free: \"string | default=x\"}";
+        let rule = "validations: [{rule: '${parameters.free != \"\"}', message: m}]";
+        let target =
+            format!("removes: [{{target: {{group: '', version: v1, kind: A, where: '${{{condition}}}'}}}}]");
+        check(&format!("{schema}\n{rule}\n{target}"), want);
+    };
+    compared("parameters.tier == \"large\"", &[]);
+    compared(
+        "parameters.tier != \"lagre\"",
+        &["KW-T089 7 `parameters.tier` is never `lagre` = did you mean `large`?"],
+    );
+    compared(
+        "parameters.tier in [\"small\", \"enormous\"]",
+        &["KW-T089 7 `parameters.tier` is never `enormous` = its schema allows `small`, `large`"],
+    );
+    compared("parameters.tier == \"small\" && parameters.free == \"anything\"", &[]);
+    compared("parameters.?tier.orValue(\"\") == \"\"", &[]);
+}
