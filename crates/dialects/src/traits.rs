@@ -1,6 +1,7 @@
 //! Traits: bundles of patches with parameters, and the resources that they are rendered with.
 
 mod admission;
+mod cases;
 mod compile;
 pub mod context;
 mod diagnostics;
@@ -15,6 +16,7 @@ mod shelf;
 mod source;
 mod variables;
 
+pub use cases::{Held, Part, holds};
 pub use manifest::{Manifest, Origin, Plane, Writer};
 pub use pipeline::{ComponentType, Library, Release};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};

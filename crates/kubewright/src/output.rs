@@ -26,7 +26,7 @@ use kubewright_engine::{Diagnostic, Rule};
 use crate::review::{Counts, ObjectReport};
 
 pub(crate) use diff::{Diff, hunks};
-pub(crate) use folder::{FileNames, Folder};
+pub(crate) use folder::{FileNames, Folder, safe};
 pub(crate) use github::diagnostics as github_diagnostics;
 pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};
 pub(crate) use junit::xml;

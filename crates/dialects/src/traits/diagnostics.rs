@@ -46,6 +46,7 @@ codes! {
     UNKNOWN_INSTANCE "KW-T056" Warning "values for a trait that the component does not have";
     UNREAD_DESCRIPTION "KW-T057" Warning "the description of an endpoint cannot be read";
     UNRESOLVED_DEPENDENCY "KW-T058" Warning "what a dependency gives is not known";
+    NO_DATA_PLANE "KW-T059" Warning "the data plane of an environment is not there";
     NOT_TEXT "KW-T080" Error "a label, annotation or other text would be something else";
     PARTED_KEY "KW-T081" Error "an unescaped `/` in the key of a label or annotation";
     UNREAD_PARAMETER "KW-T082" Warning "a parameter that nothing reads";

@@ -10,6 +10,8 @@
 
 mod component_type;
 mod finish;
+mod kinds;
+mod member;
 mod read;
 mod release;
 #[cfg(test)]
@@ -18,7 +20,9 @@ mod tests;
 pub use component_type::ComponentType;
 pub use release::Release;
 
-use kubewright_engine::Diagnostic;
+use std::sync::Arc;
+
+use kubewright_engine::{Diagnostic, nearest};
 use kubewright_value::{Document, Source, Text};
 
 use super::diagnostics as code;
@@ -26,9 +30,8 @@ use super::render::{RenderOptions, Rendering};
 use super::shelf::Shelf;
 use super::source::SecretReference;
 use super::variables::Context;
+use member::{Member, Place};
 use read::Reader;
-use release::{Member, Place};
-use std::sync::Arc;
 
 /// The resources of some files, ready to render.
 #[derive(Debug, Default)]
@@ -73,7 +76,7 @@ impl Library {
             found.extend(self.unbound.iter().map(|member| Release::new(member, &place, None)));
         } else if self.places.iter().all(|place| place.name() != environment) {
             let known = self.places.iter().map(|place| place.name());
-            let help = match kubewright_engine::nearest(environment, known) {
+            let help = match nearest(environment, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "add the Environment to the files that are read".to_owned(),
             };

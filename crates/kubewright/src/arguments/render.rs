@@ -10,17 +10,19 @@ use crate::commands::RenderSetting;
 #[derive(Debug, Args, Default)]
 #[command(after_help = "\
 The result is the base manifests after all traits, in the order in which the traits are given. When a trait cannot be
-applied, nothing is written to standard output.
+applied, nothing is written to standard output. Where the files hold OpenChoreo's Components, their manifests are made
+from their types, and --component and --environment select.
 
 Examples:
   kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml
-  kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml --diff
+  kubewright render -f examples/trait/base.yaml --stack examples/trait/stack.yaml --diff
+  kubewright render -f examples/trait/component --environment production --output-dir rendered
   helm template shop ./chart | kubewright render --trait traits/ --set parameters.level=debug | kubectl apply -f -
   helm install shop ./chart --post-renderer kubewright --post-renderer-args render --post-renderer-args --stack=stack.yaml
 
 Exit codes: 0 everything is applied, 1 a trait cannot be applied, 2 bad input")]
 pub(crate) struct Render {
-    /// Base manifests: files, folders or patterns; `-` is standard input [default: standard input]
+    /// Base manifests: files, folders or patterns; a List stands for its items; `-` is standard input [default: standard input]
     #[arg(short, long = "file", alias = "filename", num_args = 1.., value_name = "BASE")]
     pub(crate) files: Vec<String>,
 
@@ -114,7 +116,7 @@ pub(crate) struct Names {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// metadata.componentName [default: metadata.name]
+    /// metadata.componentName [default: metadata.name]; with Components, only this one
     #[arg(long, value_name = "NAME")]
     pub(crate) component: Option<String>,
 
@@ -122,7 +124,7 @@ pub(crate) struct Names {
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
 
-    /// metadata.environmentName [default: `development`]
+    /// metadata.environmentName [default: `development`]; with Components, only this one
     #[arg(long, value_name = "NAME")]
     pub(crate) environment: Option<String>,
 }

@@ -3,13 +3,13 @@
 //! A manifest that lacks a patch is worse than none, so nothing is written unless everything could be read and applied.
 
 mod base;
-mod context;
+pub(super) mod context;
 mod full;
-mod idempotent;
+pub(super) mod idempotent;
 mod instances;
-mod library;
+pub(super) mod library;
 mod setting;
-mod stack;
+pub(super) mod stack;
 mod trace;
 mod values;
 mod write;
@@ -59,16 +59,21 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
     let (own, shared) = settings(arguments);
     let said = context::Said::read(arguments, stack.as_ref(), shared, &mut problems);
-    let library = Library::load(&trait_paths(arguments, stack.as_ref()), &said.more(), &mut problems);
-    let others: Vec<Input> = library.inputs.iter().cloned().chain(value_files(arguments)).collect();
+    let trait_paths = trait_paths(arguments, stack.as_ref());
+    let found = load::find(&trait_paths);
+    problems.extend(found.problems);
+    let others: Vec<Input> = found.inputs.iter().cloned().chain(value_files(arguments)).collect();
     let base = base::read(arguments, &others, &mut problems)?;
+    let kept = base::real(&base.inputs.iter().cloned().chain(others).collect::<Vec<_>>());
     if full::is_meant(&base.documents) {
-        return full::full(arguments, &base.documents, color);
+        let (base, traits, own) = (&base, found.inputs.as_slice(), own.as_slice());
+        return full::full(arguments, full::Found { base, traits, said, own, problems, kept }, color);
     }
-    if library.inputs.is_empty() && arguments.stack.is_none() && arguments.traits.is_empty() {
+    if arguments.stack.is_none() && arguments.traits.is_empty() {
         return Err(Failure::usage("there are no traits to apply")
             .help("name them with --trait, or in a stack file with --stack"));
     }
+    let library = Library::load(&found.inputs, &trait_paths, &said.more(), &mut problems);
     if base.documents.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         problems.push(no_objects(&base::paths(arguments)?));
     }
@@ -113,18 +118,22 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         }
     }
     if complain(&problems, color.paint_errors()) {
-        let is_bad = problems.iter().any(|problem| problem.is_error() && problem.code.id == BAD_PARAMETER);
-        return Ok(if is_bad { Exit::BadInput } else { Exit::Violations });
+        return Ok(exit_of(&problems));
     }
     if arguments.trace {
         return Ok(Exit::Clean);
     }
-    let inputs: Vec<Input> = base.inputs.iter().cloned().chain(others).collect();
-    write::write(arguments, &base.documents, &rendering, &base::real(&inputs), color)?;
+    write::write(arguments, &base.documents, &rendering, &kept, color)?;
     if !arguments.quiet {
         summarise(instances.len(), &base.documents, &rendering);
     }
     Ok(Exit::Clean)
+}
+
+/// Returns how a rendering ended that failed: for a parameter that does not fit, or for the traits.
+fn exit_of(problems: &[Diagnostic]) -> Exit {
+    let is_bad = problems.iter().any(|problem| problem.is_error() && problem.code.id == BAD_PARAMETER);
+    if is_bad { Exit::BadInput } else { Exit::Violations }
 }
 
 /// Refuses to read standard input twice.
@@ -168,7 +177,8 @@ fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
     paths.map(|path| Input::File(PathBuf::from(path)))
 }
 
-fn given_manifests(base: &[Document]) -> Vec<Manifest> {
+/// Returns the manifests that were given.
+pub(super) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
     let manifests = base.iter().enumerate();
     manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
 }

@@ -56,7 +56,7 @@ impl FileNames {
 }
 
 /// Returns `part` with everything replaced that could lead out of the folder.
-fn safe(part: &str) -> String {
+pub(crate) fn safe(part: &str) -> String {
     part.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 

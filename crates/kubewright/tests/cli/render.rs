@@ -51,6 +51,18 @@ fn each_plane_can_be_had_alone() {
 }
 
 #[test]
+fn helpers_read_what_is_given_and_give_empty_lists_otherwise() {
+    let helpers = "--trait render/uses-helpers.yaml --diff -q";
+    base("render-helpers-empty", helpers);
+    base(
+        "render-helpers",
+        &format!(
+            "{helpers} --set workload.endpoints.web.port=80 --set 'configurations.configs.envs[0]={{name: A, value: b}}'"
+        ),
+    );
+}
+
+#[test]
 fn names_come_from_the_manifests_and_can_be_said() {
     let context = "--trait render/uses-context.yaml --context render/context.yaml --diff -q";
     base("render-context", context);
@@ -121,6 +133,22 @@ fn rendering_twice_shows_what_grows() {
 }
 
 #[test]
+fn components_among_the_files_are_rendered_for_each_environment() {
+    let platform = "render -f render/platform --trait render/traits";
+    check("render-full", platform);
+    check("render-full-one", &format!("{platform} --component web --environment production -o json"));
+    check(
+        "render-full-set",
+        &format!("{platform} --component default/web --set metadata.name=web --plane dataplane -q"),
+    );
+    check("render-full-component", &format!("{platform} --component wb"));
+    check("render-full-environment", &format!("{platform} --environment prodction"));
+    check("render-full-without-trait", "render -f render/platform --trait render/traits/alert.yaml");
+    check("render-full-params", &format!("{platform} --set parameters.replicas=3"));
+    check("render-full-diff", &format!("{platform} --diff"));
+}
+
+#[test]
 fn bad_input_is_named_and_nothing_is_written() {
     base("render-missing-parameter", "--trait render/traits/logging.yaml");
     base(
@@ -154,6 +182,22 @@ fn usage_that_makes_no_sense_is_refused() {
         "render-two-traits-of-one-name",
         "render -f render/base.yaml --trait render/traits/alert.yaml render/same",
     );
+}
+
+#[test]
+fn the_examples_of_its_help_work_when_pasted() {
+    let examples = "../../../../examples/trait";
+    for more in [
+        format!("-f {examples}/base.yaml --trait {examples}/monitoring-sidecar.yaml"),
+        format!("-f {examples}/base.yaml --trait {examples}/monitoring-sidecar.yaml --diff"),
+        format!("-f {examples}/base.yaml --stack {examples}/stack.yaml"),
+        format!("-f {examples}/component --environment production"),
+    ] {
+        let output = kubewright(&format!("render {more}"), "");
+        assert!(output.status.success(), "{more}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let help = String::from_utf8(kubewright("render --help", "").stdout).expect("text");
+    assert!(help.contains("-f examples/trait/base.yaml --stack examples/trait/stack.yaml"));
 }
 
 /// Returns a new folder for what a test writes.
@@ -190,6 +234,23 @@ fn a_folder_gets_one_file_for_each_manifest() {
         "observabilityplane/prometheusrule-shop-web-development-alert.yaml",
     ];
     assert_eq!(files(&path), want);
+}
+
+#[test]
+fn components_have_folders_of_their_own() {
+    let path = scratch("render-full");
+    let output = kubewright(
+        &format!(
+            "render -f render/platform --trait render/traits --environment production --output-dir {}",
+            path.display()
+        ),
+        "",
+    );
+    assert!(output.status.success() && output.stdout.is_empty());
+    let files = files(&path);
+    let folders: Vec<&str> = files.iter().filter_map(|file| Some(file.rsplit_once('/')?.0)).collect();
+    let (store, web) = ("production/store", "production/web");
+    assert_eq!(folders, [store, "production/store/observabilityplane", web, web, web]);
 }
 
 #[test]

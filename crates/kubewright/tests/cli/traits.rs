@@ -1,4 +1,4 @@
-//! Traits: what lint says of them, and how they are traced.
+//! Traits: what lint says of them, how they are traced, and cases about them.
 
 use super::check;
 
@@ -47,4 +47,21 @@ fn render_can_show_the_trace_instead_of_the_manifests() {
         "render-trace-diff",
         "render -f traits-trace/base.yaml --trait traits-trace/traits/20-labels.yaml --trace --diff",
     );
+}
+
+#[test]
+fn cases_about_traits_hold_or_tell_why_not() {
+    check("trait-cases", "test trait-cases/failing --coverage");
+    check("trait-cases-json", "test trait-cases/failing -o json");
+    check("trait-cases-junit", "test trait-cases/failing -o junit");
+}
+
+#[test]
+fn cases_about_components_hold_or_tell_why_not() {
+    check("trait-cases-components", "test trait-cases/components");
+}
+
+#[test]
+fn mistakes_in_cases_about_traits_are_told_with_their_place() {
+    check("trait-cases-bad", "test trait-cases/bad");
 }

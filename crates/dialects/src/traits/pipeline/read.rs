@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Location, Step, Text, Value};
+use kubewright_value::{Document, Step, Text, Value, json};
 
 use super::super::admission::traits_fit;
 use super::super::diagnostics as code;
@@ -14,11 +14,10 @@ use super::super::source::{
     self, Component, DataPlane, Environment, Metadata, ReleaseBinding, Resource, SecretReference, TraitName,
     TraitUse, Workload,
 };
-use super::release::{Member, Place, Read, Release};
-use super::{ComponentType, Library};
+use super::kinds::{Kinds, Missing};
+use super::member::{DEFAULT_PLANE, Member, Place, Read, bare_plane};
+use super::{ComponentType, Library, Release};
 
-/// The data plane of an environment that names none.
-const DEFAULT_PLANE: &str = "default";
 /// The workload type whose components run nothing.
 const PROXY: &str = "proxy";
 /// What takes a component out of an environment again.
@@ -41,56 +40,6 @@ pub(super) struct Reader<'m> {
     bindings: Vec<Arc<Read<ReleaseBinding>>>,
     environments: Vec<Read<Environment>>,
     names: Names,
-}
-
-/// Resources that are there for one namespace or for all; both may have one name.
-struct Kinds<T> {
-    namespaced: Shelf<T>,
-    cluster: Shelf<T>,
-}
-
-impl<T> Default for Kinds<T> {
-    fn default() -> Self {
-        Self { namespaced: Shelf::default(), cluster: Shelf::default() }
-    }
-}
-
-impl<T> Kinds<T> {
-    fn put(&mut self, is_cluster: bool, metadata: &Metadata, item: T) -> bool {
-        match is_cluster {
-            true => self.cluster.put(metadata.name.clone(), None, item),
-            false => self.namespaced.put(metadata.name.clone(), metadata.namespace.clone(), item),
-        }
-    }
-
-    /// Finds what is named, or returns what to do about it. `word` is what the kind for one namespace is called.
-    fn find(&self, word: &str, is_cluster: bool, name: &str, namespace: Option<&str>) -> Result<&T, Missing> {
-        let kind = |is_cluster| if is_cluster { format!("Cluster{word}") } else { word.to_owned() };
-        let shelf = |is_cluster| if is_cluster { &self.cluster } else { &self.namespaced };
-        let found = |is_cluster: bool| shelf(is_cluster).find(name, namespace.filter(|_| !is_cluster));
-        found(is_cluster).ok_or_else(|| {
-            let help = if found(!is_cluster).is_some() {
-                format!("there is a {} of this name; write `kind: {0}`", kind(!is_cluster))
-            } else if let Some(near) = shelf(is_cluster).nearest(name) {
-                format!("did you mean `{near}`?")
-            } else {
-                format!("add the {} to the files that are read", kind(is_cluster))
-            };
-            Missing { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
-        })
-    }
-}
-
-/// What is named and not there.
-struct Missing {
-    message: String,
-    help: String,
-}
-
-impl Missing {
-    fn at(self, location: Location) -> Diagnostic {
-        Diagnostic::new(&code::NOT_FOUND, self.message, location).help(self.help)
-    }
 }
 
 /// Names that only need to be there once.
@@ -163,6 +112,11 @@ impl<'m> Reader<'m> {
             self.notice_endpoints(document);
             if let Some(compiled) = compiled {
                 let metadata = compiled.found().metadata.clone();
+                if compiled.found().resources.is_empty() {
+                    let message = format!("the {kind} `{}` has no resources", metadata.name);
+                    let location = document.locate_key(&path(&["spec", "resources"]));
+                    self.diagnostics.push(Diagnostic::new(&code::MISSING_FIELD, message, location));
+                }
                 let is_free = self.types.put(compiled.found().is_cluster, &metadata, compiled);
                 self.twice(is_free, document, &metadata.name);
             }
@@ -219,7 +173,10 @@ impl<'m> Reader<'m> {
     }
 
     fn notice_endpoints(&mut self, document: &Document) {
-        self.reads_endpoints |= ENDPOINTS.iter().any(|word| document.source.text.contains(word));
+        if !self.reads_endpoints {
+            let written = json::to_string(&document.value);
+            self.reads_endpoints = ENDPOINTS.iter().any(|word| written.contains(word));
+        }
     }
 
     fn twice(&mut self, is_free: bool, document: &Document, name: &str) {
@@ -239,9 +196,12 @@ impl<'m> Reader<'m> {
             let (is_cluster, name) = named.unwrap_or((false, DEFAULT_PLANE));
             match self.planes.find("DataPlane", is_cluster, name, found.metadata.namespace.as_deref()) {
                 Ok(plane) => places.push(Arc::new(Place::new(found, plane))),
-                Err(missing) => {
+                Err(Missing { message, help }) => {
+                    // Often only the platform's own files describe it, and much is rendered without.
                     let location = document.locate(&path(&["spec", "dataPlaneRef"]));
-                    self.diagnostics.push(missing.at(location));
+                    let diagnostic = Diagnostic::new(&code::NO_DATA_PLANE, message, location).help(help);
+                    self.diagnostics.push(diagnostic);
+                    places.push(Arc::new(Place::new(found, &bare_plane(name))));
                 }
             }
         }

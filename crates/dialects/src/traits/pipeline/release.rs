@@ -13,11 +13,10 @@ use super::super::diagnostics as code;
 use super::super::evaluate::Run;
 use super::super::render::{self, Applied, RenderOptions, Rendering, Trait, has_failed};
 use super::super::schema::Sections;
-use super::super::source::{
-    self, DataPlane, Environment, Metadata, ReleaseBinding, TraitUse, Variable, Workload,
-};
+use super::super::source::{ReleaseBinding, TraitUse, Variable, Workload};
 use super::super::variables::Context;
 use super::component_type::assert_trait;
+use super::member::{Member, Place, Read};
 use super::{ComponentType, Library, finish};
 use crate::fields::Placed;
 
@@ -27,36 +26,6 @@ pub struct Release {
     member: Arc<Member>,
     place: Arc<Place>,
     binding: Option<Arc<Read<ReleaseBinding>>>,
-}
-
-/// A resource and what it was read from.
-#[derive(Debug)]
-pub(super) struct Read<T> {
-    pub(super) document: Document,
-    pub(super) found: T,
-}
-
-/// A component with its type, its traits and its workload.
-#[derive(Debug)]
-pub(super) struct Member {
-    pub(super) document: Document,
-    pub(super) found: source::Component,
-    pub(super) of: ComponentType,
-    /// The traits of the type, as the type names them.
-    pub(super) embedded: Arc<[Trait]>,
-    /// The traits of the component, as it names them.
-    pub(super) traits: Vec<Trait>,
-    pub(super) workload: Option<Arc<Read<Workload>>>,
-}
-
-/// An environment on its data plane.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub(super) environment: Metadata,
-    data_plane: Metadata,
-    /// As expressions see them.
-    data_plane_value: Value,
-    environment_value: Value,
 }
 
 impl Release {
@@ -90,6 +59,11 @@ impl Release {
     #[must_use]
     pub fn component_type(&self) -> &ComponentType {
         &self.member.of
+    }
+
+    /// Returns the traits that are applied, in their order.
+    pub fn traits(&self) -> impl Iterator<Item = &Trait> {
+        self.member.embedded.iter().chain(&self.member.traits)
     }
 
     pub(super) fn context(&self, library: &Library, given: &Context) -> (Context, Vec<Diagnostic>) {
@@ -299,45 +273,6 @@ impl Release {
             |setting| &setting.variable.key,
         );
         configurations_of(&env, &files, secrets)
-    }
-}
-
-impl Member {
-    pub(super) fn unreleased(&self) -> Diagnostic {
-        let name = &self.found.metadata.name;
-        let message = format!("the component `{name}` has no ReleaseBinding, and there is no Environment");
-        let location = self.document.locate(&["metadata", "name"].map(Step::from));
-        let help = "add an Environment, or name one with `--environment`";
-        Diagnostic::new(&code::NOT_RELEASED, message, location).help(help)
-    }
-}
-
-impl Place {
-    pub(super) fn new(environment: &Environment, plane: &DataPlane) -> Self {
-        Self {
-            environment: environment.metadata.clone(),
-            data_plane: plane.metadata.clone(),
-            data_plane_value: context::data_plane(plane),
-            environment_value: context::environment(environment, plane, None),
-        }
-    }
-
-    /// Returns an environment that has a name and nothing else.
-    pub(super) fn bare(name: &str, plane: Option<&DataPlane>) -> Self {
-        let metadata = |name: &str| Metadata { name: name.into(), ..Metadata::default() };
-        let (data_plane, gateway) = (None, Default::default());
-        let environment = Environment { metadata: metadata(name), data_plane, gateway };
-        let empty = DataPlane {
-            metadata: metadata("default"),
-            gateway: Default::default(),
-            secret_store: None,
-            observability: None,
-        };
-        Self::new(&environment, plane.unwrap_or(&empty))
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.environment.name
     }
 }
 

@@ -215,7 +215,7 @@ mod reading {
         check_changed(
             "spec: {dataPlaneRef: {kind: DataPlane, name: main}}",
             "spec: {}",
-            &["KW-T050 there is no DataPlane `default`; add the DataPlane to the files that are read"],
+            &["KW-T059 there is no DataPlane `default`; add the DataPlane to the files that are read"],
         );
         check_told(
             &format!("{FILES}{}", BINDING.replace("environment: prod", "environment: prd")),
@@ -239,6 +239,26 @@ mod reading {
             "- {kind: ClusterTrait, name: label, instanceName: own",
             &["KW-T050 there is no ClusterTrait `label`; there is a Trait of this name; write `kind: Trait`"],
         );
+    }
+
+    #[test]
+    fn a_type_for_the_cluster_means_traits_for_the_cluster() {
+        let text = FILES
+            .replace("kind: ComponentType", "kind: ClusterComponentType")
+            .replace("kind: Trait\n", "kind: ClusterTrait\n")
+            .replace("componentType: {name", "componentType: {kind: ClusterComponentType, name")
+            .replace(
+                "- {name: label, instanceName: own",
+                "- {kind: ClusterTrait, name: label, instanceName: own",
+            );
+        check_told(&text, &[]);
+    }
+
+    #[test]
+    fn a_binding_may_have_its_newer_name() {
+        let text =
+            format!("{FILES}{}", BINDING.replace("kind: ReleaseBinding", "kind: ComponentReleaseBinding"));
+        assert_eq!(names(read(&text).0.releases()), ["shop in prod"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Component> {
     let project = parts::owner(reader, &spec).project;
     let component_type = component_type(reader, &spec);
     let parameters = parts::raw(reader, &spec, "parameters");
-    let traits = uses(reader, &spec, false);
+    let traits = uses(reader, &spec, None);
     Some(Component { metadata, project, component_type, parameters, traits })
 }
 

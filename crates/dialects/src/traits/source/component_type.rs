@@ -23,8 +23,8 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Componen
     let sections = parts::schemas(reader, &spec);
     let before = parts::rules_before(reader, &spec);
     let after = parts::rules_after(reader, &spec);
-    let traits = uses(reader, &spec, true);
-    let allowed_traits = names(reader, &spec);
+    let traits = uses(reader, &spec, Some(is_cluster));
+    let allowed_traits = names(reader, &spec, is_cluster);
     let resources = parts::templates(reader, &spec, "resources");
     if let Some(workload_type) = &workload_type {
         let templates: Vec<&Value> = resources.iter().map(|resource| &resource.template.value).collect();
@@ -52,15 +52,17 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Componen
     })
 }
 
-/// Returns the traits that are used, with what is given to them.
-pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, is_embedded: bool) -> Vec<TraitUse> {
+/// Returns the traits that are used, with what is given to them; `embedding` says that a component type uses them, and
+/// whether it is there for the whole cluster.
+pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Option<bool>) -> Vec<TraitUse> {
     let mut uses: Vec<TraitUse> = Vec::new();
+    let is_embedded = embedding.is_some();
     for fields in reader.objects(spec, "traits").unwrap_or_default() {
         let embedded: &[&str] = if is_embedded { &["environmentConfigs", "envOverrides"] } else { &[] };
         let known: Vec<&str> =
             ["kind", "name", "instanceName", "parameters"].iter().chain(embedded).copied().collect();
         reader.only(&fields, &known);
-        let is_cluster = is_cluster(reader, &fields, "Trait", "ClusterTrait");
+        let is_cluster = is_cluster_trait(reader, &fields, embedding.unwrap_or_default());
         let (name, instance) = (reader.filled(&fields, "name"), reader.filled(&fields, "instanceName"));
         let (Some(name), Some(instance)) = (name, instance) else { continue };
         if uses.iter().any(|known| known.instance.value == instance.value) {
@@ -82,20 +84,28 @@ pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, is_embedded: 
 }
 
 /// Returns `allowedTraits`: objects, or names alone as they were written once.
-fn names<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<TraitName> {
+fn names<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec<TraitName> {
     let Some(items) = reader.array(spec, "allowedTraits") else { return Vec::new() };
     if items.value.iter().all(|item| item.as_str().is_some()) {
         let names = items.value.iter().filter_map(Value::as_str);
-        return names.map(|name| TraitName { is_cluster: false, name: Text::new(name) }).collect();
+        return names.map(|name| TraitName { is_cluster: otherwise, name: Text::new(name) }).collect();
     }
     let mut names = Vec::new();
     for fields in reader.objects(spec, "allowedTraits").unwrap_or_default() {
         reader.only(&fields, &["kind", "name"]);
-        let is_cluster = is_cluster(reader, &fields, "Trait", "ClusterTrait");
+        let is_cluster = is_cluster_trait(reader, &fields, otherwise);
         let Some(Placed { value: name, .. }) = reader.filled(&fields, "name") else { continue };
         names.push(TraitName { is_cluster, name });
     }
     names
+}
+
+/// Reads the kind of a trait. What is there for the whole cluster can only have traits that are, too, so that it need not
+/// say so.
+fn is_cluster_trait<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, otherwise: bool) -> bool {
+    let is_said = reader.any(fields, "kind").is_some_and(|kind| kind.value.as_str() != Some(""));
+    let is_cluster = is_cluster(reader, fields, "Trait", "ClusterTrait");
+    if is_said { is_cluster } else { otherwise }
 }
 
 /// Reads `kind`, which says one of two; the first where nothing is said.

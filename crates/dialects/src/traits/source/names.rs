@@ -28,7 +28,7 @@ pub(super) fn of(value: &Value) -> Option<Kind> {
         "ClusterComponentType" => Kind::ComponentType { is_cluster: true },
         "Component" => Kind::Component,
         "Workload" => Kind::Workload,
-        "ReleaseBinding" => Kind::ReleaseBinding,
+        "ReleaseBinding" | "ComponentReleaseBinding" => Kind::ReleaseBinding,
         "Environment" => Kind::Environment,
         "DataPlane" | "ClusterDataPlane" => Kind::DataPlane,
         "SecretReference" => Kind::SecretReference,

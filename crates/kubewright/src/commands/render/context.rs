@@ -2,7 +2,7 @@
 //!
 //! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
-use kubewright_dialects::traits::Context;
+use kubewright_dialects::traits::{Context, context};
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -43,8 +43,8 @@ const DEEPEST: usize = 100;
 pub(super) const ASSUMED: &str = "default";
 
 /// What all instances see.
-pub(super) struct Given {
-    pub(super) context: Context,
+pub(in crate::commands) struct Given {
+    pub(in crate::commands) context: Context,
     /// How many workloads the component could be, where nobody says how it is called.
     pub(super) unnamed: Option<usize>,
     /// Whether nobody says which namespace it is.
@@ -52,7 +52,7 @@ pub(super) struct Given {
 }
 
 /// What was said about the context, before the manifests are looked at.
-pub(super) struct Said {
+pub(in crate::commands) struct Said {
     values: Value,
     names: Names,
     namespace: Option<String>,
@@ -67,6 +67,18 @@ impl Said {
         settings: Vec<One>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
+        let files = values::files(&arguments.values.context, "the values of the context", problems);
+        let layered = Self::layered(stack, &files, problems);
+        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
+        Self { names, namespace, settings, ..layered }
+    }
+
+    /// Returns what `stack` says, and over it what each of `layers` says.
+    pub(in crate::commands) fn layered(
+        stack: Option<&Stack>,
+        layers: &[Document],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         let mut values = Value::from(Map::new());
         if let Some(stack) = stack {
             check(&stack.context, problems);
@@ -74,46 +86,73 @@ impl Said {
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
             lay(&mut values, &metadata.into(), DEEPEST);
         }
-        for file in values::files(&arguments.values.context, "the values of the context", problems) {
-            check(&file, problems);
-            lay(&mut values, &file.value, DEEPEST);
+        for layer in layers {
+            check(layer, problems);
+            lay(&mut values, &layer.value, DEEPEST);
         }
-        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
-        Self { values, names, namespace, settings }
+        Self { values, names: Names::default(), namespace: None, settings: Vec::new() }
     }
 
     /// Returns the names that only this context has.
-    pub(super) fn more(&self) -> Vec<Text> {
+    pub(in crate::commands) fn more(&self) -> Vec<Text> {
         let names = self.values.as_object().into_iter().flat_map(Map::keys);
         names.filter(|name| !NAMES.contains(&name.as_str())).cloned().collect()
     }
 
     /// Returns what all instances see that are applied to `base`.
-    pub(super) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
+    pub(in crate::commands) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
-        lay(&mut values, &self.values, DEEPEST);
-        lay(
-            &mut values,
-            &Map::from([("metadata", named(&self.names, self.namespace.as_ref()))]).into(),
-            DEEPEST,
-        );
-        for one in &self.settings {
-            let mut steps = vec![one.root.as_str().into()];
-            steps.extend(one.path.iter().cloned());
-            let one = One { path: steps, ..one.clone() };
-            if let Err(why) = setting::place(&mut values, std::iter::once(&one)) {
-                problems.push(codes::about_path(&BAD_VALUES, "--set", why));
-            }
-        }
+        self.lay(&mut values, named(&self.names, self.namespace.as_ref()), problems);
         let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
         let unnamed = (!says("name")).then_some(workloads.len());
         let is_namespace_assumed = !says("namespace");
         if let Some(metadata) = values.as_object_mut().and_then(|values| values.get_mut("metadata")) {
             complete(metadata);
         }
+        if values.get("derived").is_none() {
+            let of = |name: &str| values.get(name).cloned().unwrap_or_default();
+            let (workload, configurations) = (of("workload"), of("configurations"));
+            let derived = context::derived(&workload, &configurations, &of("dependencies"), &of("metadata"));
+            lay(&mut values, &Map::from([("derived", derived)]).into(), 1);
+        }
+        if let (None, Some(gateway)) =
+            (values.get("gateway"), values.at(&["environment", "gateway"]).cloned())
+        {
+            lay(&mut values, &Map::from([("gateway", gateway)]).into(), 1);
+        }
         Given { context: bound(&values), unnamed, is_namespace_assumed }
+    }
+
+    /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
+    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
+        let names = Names { component: None, environment: None, ..self.names.clone() };
+        let mut values = Value::from(Map::new());
+        self.lay(&mut values, named(&names, self.namespace.as_ref()), problems);
+        let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+        if values.get("metadata").is_some_and(is_empty)
+            && let Some(values) = values.as_object_mut()
+        {
+            values.remove("metadata");
+        }
+        bound(&values)
+    }
+
+    /// Lays all that was said over `values`.
+    fn lay(&self, values: &mut Value, named: Value, problems: &mut Vec<Diagnostic>) {
+        lay(values, &self.values, DEEPEST);
+        lay(values, &Map::from([("metadata", named)]).into(), DEEPEST);
+        let Some(values) = values.as_object_mut() else { return };
+        for one in &self.settings {
+            if !values.contains_key(&one.root) {
+                values.insert(one.root.clone(), Value::Null);
+            }
+            let Some(value) = values.get_mut(&one.root) else { continue };
+            if let Err(why) = setting::place(value, std::iter::once(one)) {
+                problems.push(codes::about_path(&BAD_VALUES, "--set", why));
+            }
+        }
     }
 }
 
@@ -174,8 +213,7 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
     let mut metadata = Map::new();
     if let [workload] = workloads {
         metadata.insert("name".into(), ObjectName::of(&workload.value).name.into());
-        let labels = ["spec", "selector", "matchLabels"];
-        if let Some(labels) = workload.value.at(&labels).filter(|labels| labels.as_object().is_some()) {
+        if let Some(labels) = pod_labels(&workload.value) {
             metadata.insert("podSelectors".into(), labels.clone());
         }
     }
@@ -192,6 +230,17 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
         metadata.insert("namespace".into(), one.clone().into());
     }
     metadata.into()
+}
+
+/// Returns the labels that select the Pods of `workload`; of one that selects none itself, those that its Pods have.
+fn pod_labels(workload: &Value) -> Option<&Value> {
+    let paths: [&[&str]; 3] = [
+        &["spec", "selector", "matchLabels"],
+        &["spec", "template", "metadata", "labels"],
+        &["spec", "jobTemplate", "spec", "template", "metadata", "labels"],
+    ];
+    let is_full = |labels: &&Value| labels.as_object().is_some_and(|labels| !labels.is_empty());
+    paths.into_iter().find_map(|path| workload.at(path).filter(is_full))
 }
 
 /// Returns the metadata that options name.
@@ -230,3 +279,6 @@ fn bound(values: &Value) -> Context {
     }
     bound
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,36 @@
-//! Full mode: the manifests are those of a component type, for the components among the files.
+//! Full mode: components among the files are rendered with their types, traits and environments.
 
-use kubewright_dialects::traits;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+
+use kubewright_dialects::traits::{self, Context, Library, Release, RenderOptions, Rendering};
+use kubewright_engine::{Diagnostic, nearest};
 use kubewright_value::{Document, Value};
 
+use super::base::Base;
+use super::context::Said;
+use super::write::{self, Part};
+use super::{exit_of, setting};
 use crate::arguments::Render;
 use crate::failure::{Exit, Failure};
-use crate::output::ColorChoice;
+use crate::load::{self, Input};
+use crate::output::{ColorChoice, safe, tell};
+use crate::session::complain;
+use crate::words::{grouped, plural};
+use crate::workers;
+
+/// What was found and said, before anything is rendered.
+pub(super) struct Found<'f> {
+    pub(super) base: &'f Base,
+    /// Files with more traits.
+    pub(super) traits: &'f [Input],
+    pub(super) said: Said,
+    /// Settings that only a single trait can have.
+    pub(super) own: &'f [setting::One],
+    pub(super) problems: Vec<Diagnostic>,
+    /// Files that are not to be written over.
+    pub(super) kept: HashSet<PathBuf>,
+}
 
 /// Returns whether components are among `documents`.
 pub(super) fn is_meant(documents: &[Document]) -> bool {
@@ -15,10 +40,166 @@ pub(super) fn is_meant(documents: &[Document]) -> bool {
     documents.iter().any(is_component)
 }
 
-/// Renders the components among `documents`.
+/// Renders the components that were found.
 ///
 /// # Errors
 /// When what was asked for makes no sense or output cannot be written.
-pub(super) fn full(_: &Render, _: &[Document], _: ColorChoice) -> Result<Exit, Failure> {
-    Err(Failure::usage("there is a Component among the manifests, and components are not rendered yet"))
+pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> Result<Exit, Failure> {
+    refuse(arguments, found.own)?;
+    let mut problems = found.problems;
+    let mut documents = found.base.documents.clone();
+    let more = load::documents(found.traits, &mut problems);
+    documents.extend(load::objects_of(more, &mut problems));
+    let others = documents.iter().filter(|document| !is_platform(document)).count();
+    let (library, wrong) = Library::read(&documents, &found.said.more());
+    problems.extend(wrong);
+    let releases = releases(arguments, &library, &mut problems)?;
+    let given = found.said.overrides(&mut problems);
+    if arguments.strict {
+        traits::raise(&mut problems);
+    }
+    if problems.iter().any(Diagnostic::is_error) {
+        complain(&problems, color.paint_errors());
+        return Ok(Exit::BadInput);
+    }
+    let options = RenderOptions { strict: arguments.strict, trace: false };
+    let mut rendered = render(&library, &releases, &given, options)?;
+    problems.extend(rendered.iter_mut().flat_map(|rendering| std::mem::take(&mut rendering.diagnostics)));
+    once(&mut problems);
+    if arguments.quiet {
+        problems.retain(Diagnostic::is_error);
+    }
+    if complain(&problems, color.paint_errors()) {
+        return Ok(exit_of(&problems));
+    }
+    write::manifests(arguments, &parts(&releases, &rendered), &found.kept)?;
+    if !arguments.quiet {
+        summarise(&releases, &rendered, others);
+    }
+    Ok(Exit::Clean)
+}
+
+/// Refuses what has no meaning for components.
+fn refuse(arguments: &Render, own: &[setting::One]) -> Result<(), Failure> {
+    let refused = [
+        (arguments.stack.is_some(), "--stack", "a Component names its traits itself"),
+        (!arguments.values.parameters.is_empty(), "--params", "they stand in the Component"),
+        (
+            !arguments.values.environment_configs.is_empty(),
+            "--env-configs",
+            "they stand in the ReleaseBinding",
+        ),
+        (!own.is_empty(), "--set of parameters", "they stand in the Component and its ReleaseBinding"),
+        (arguments.diff, "--diff", "there are no manifests to compare with"),
+        (
+            arguments.check_idempotent,
+            "--check-idempotent",
+            "components are rendered from the start each time",
+        ),
+    ];
+    match refused.into_iter().find(|(is_given, ..)| *is_given) {
+        Some((_, option, help)) => {
+            let message = format!("{option} is not for components, and there is one among the files");
+            Err(Failure::usage(message).help(help))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns whether `document` belongs to the platform and not to what runs on it.
+fn is_platform(document: &Document) -> bool {
+    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    traits::is_known(document) || version.starts_with("openchoreo.dev/")
+}
+
+/// Returns the releases that are asked for.
+fn releases(
+    arguments: &Render,
+    library: &Library,
+    problems: &mut Vec<Diagnostic>,
+) -> Result<Vec<Release>, Failure> {
+    let mut releases = match &arguments.names.environment {
+        Some(environment) => {
+            let (releases, wrong) = library.releases_in(environment);
+            problems.extend(wrong);
+            releases
+        }
+        None => {
+            problems.extend(library.unreleased());
+            library.releases().to_vec()
+        }
+    };
+    let Some(component) = &arguments.names.component else { return Ok(releases) };
+    let names: BTreeSet<String> = releases.iter().map(|release| release.component().to_owned()).collect();
+    releases.retain(|release| is_called(release, component));
+    if releases.is_empty() && !problems.iter().any(Diagnostic::is_error) {
+        let failure = Failure::usage(format!("there is no component `{component}` to render"));
+        return Err(match nearest(component, names.iter().map(String::as_str)) {
+            Some(near) => failure.help(format!("did you mean `{near}`?")),
+            None => failure
+                .help(format!("the components are {}", names.into_iter().collect::<Vec<_>>().join(", "))),
+        });
+    }
+    Ok(releases)
+}
+
+/// Returns whether `name` is that of the component, perhaps with its namespace before it.
+fn is_called(release: &Release, name: &str) -> bool {
+    let namespace = release.namespace().unwrap_or("default");
+    release.component() == name || format!("{namespace}/{}", release.component()) == name
+}
+
+fn render(
+    library: &Library,
+    releases: &[Release],
+    given: &Context,
+    options: RenderOptions,
+) -> Result<Vec<Rendering>, Failure> {
+    Ok(workers::each(releases, |release| library.render(release, given, &options))?)
+}
+
+/// Leaves each diagnostic once: a trait that is wrong is wrong in every component.
+fn once(problems: &mut Vec<Diagnostic>) {
+    let mut told = HashSet::new();
+    problems.retain(|problem| told.insert(problem.to_string()));
+}
+
+/// Returns what each release has come to, with its title and its folder.
+fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
+    let mut same: HashMap<(&str, &str), usize> = HashMap::new();
+    for release in releases {
+        *same.entry((release.environment(), release.component())).or_default() += 1;
+    }
+    let part = |(release, rendering): (&Release, &'r Rendering)| {
+        let (environment, component) = (release.environment(), release.component());
+        let is_double = same.get(&(environment, component)).is_some_and(|count| *count > 1);
+        let folder = match release.namespace().filter(|_| is_double) {
+            Some(namespace) => format!("{namespace}-{component}"),
+            None => component.to_owned(),
+        };
+        Part {
+            title: (releases.len() > 1).then(|| format!("component {component}, environment {environment}")),
+            folder: PathBuf::from(safe(environment)).join(safe(&folder)),
+            manifests: &rendering.manifests,
+        }
+    };
+    releases.iter().zip(rendered).map(part).collect()
+}
+
+/// Says in a line what was done.
+fn summarise(releases: &[Release], rendered: &[Rendering], others: usize) {
+    let components: BTreeSet<_> =
+        releases.iter().map(|release| (release.namespace(), release.component())).collect();
+    let environments: BTreeSet<_> = releases.iter().map(Release::environment).collect();
+    let manifests: usize = rendered.iter().map(|rendering| rendering.manifests.len()).sum();
+    let left_out = match others {
+        0 => String::new(),
+        others => format!("; {} belonging to no component left out", plural(others, "document")),
+    };
+    tell(format_args!(
+        "{} in {}: {} manifests{left_out}",
+        plural(components.len(), "component"),
+        plural(environments.len(), "environment"),
+        grouped(manifests)
+    ));
 }

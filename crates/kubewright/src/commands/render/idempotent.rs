@@ -3,27 +3,27 @@
 //! What traits create is left out of the second run, which creates it again; everything else is what the first run made
 //! of it.
 
-use kubewright_dialects::traits::{Manifest, Origin, Rendering, Writer};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use kubewright_dialects::traits::{Manifest, Rendering, Writer};
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_lang::patch::{self, Operation};
 use kubewright_value::{Step, Text, Value};
 
+use super::write::number;
 use crate::codes::{self, NOT_IDEMPOTENT};
 
 /// Returns what the second run starts with.
-pub(super) fn again(first: &Rendering) -> Vec<Manifest> {
+pub(in crate::commands) fn again(first: &Rendering) -> Vec<Manifest> {
     let manifests = first.manifests.iter().enumerate();
-    let given = manifests.filter(|(_, manifest)| matches!(manifest.origin, Origin::Given(_)));
+    let given = manifests.filter(|(_, manifest)| number(manifest).is_some());
     given
-        .map(|(number, manifest)| {
-            let again = Manifest::given(number, manifest.object.clone());
-            again.on(manifest.plane)
-        })
+        .map(|(place, manifest)| Manifest::given(place, manifest.object.clone()).on(manifest.plane))
         .collect()
 }
 
 /// Returns every field that `second`, which started with what `first` made, has changed again.
-pub(super) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
+pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for problem in second.diagnostics.iter().filter(|problem| problem.is_error()) {
         let message = format!("rendering again fails: {}", problem.message);
@@ -32,30 +32,29 @@ pub(super) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnost
     if !found.is_empty() {
         return found;
     }
+    // A manifest that is made twice is compared with the first, then with the second.
+    let mut made: HashMap<ObjectName, VecDeque<&Manifest>> = HashMap::new();
+    for manifest in first.manifests.iter().filter(|manifest| number(manifest).is_none()) {
+        made.entry(ObjectName::of(&manifest.object)).or_default().push_back(manifest);
+    }
     for manifest in &second.manifests {
-        let before = match manifest.origin {
-            Origin::Given(number) => first.manifests.get(number),
-            Origin::Made(_) => made_before(first, manifest),
+        let before = match number(manifest) {
+            Some(number) => first.manifests.get(number),
+            None => made.get_mut(&ObjectName::of(&manifest.object)).and_then(VecDeque::pop_front),
         };
         let Some(before) = before.filter(|before| before.object != manifest.object) else { continue };
         for operation in patch::diff(&before.object, &manifest.object) {
             found.push(difference(&operation, manifest, second));
         }
     }
-    for (number, manifest) in first.manifests.iter().enumerate() {
-        let is_given = matches!(manifest.origin, Origin::Given(_));
-        if is_given && !second.manifests.iter().any(|again| again.origin == Origin::Given(number)) {
+    let still_there: HashSet<usize> = second.manifests.iter().filter_map(number).collect();
+    for (place, manifest) in first.manifests.iter().enumerate() {
+        if number(manifest).is_some() && !still_there.contains(&place) {
             let message = format!("{} is removed when it is rendered again", manifest.label());
             found.push(codes::about_path(&NOT_IDEMPOTENT, "(the result)", message));
         }
     }
     found
-}
-
-fn made_before<'f>(first: &'f Rendering, manifest: &Manifest) -> Option<&'f Manifest> {
-    let name = ObjectName::of(&manifest.object);
-    let made = first.manifests.iter().filter(|one| matches!(one.origin, Origin::Made(_)));
-    made.into_iter().find(|one| ObjectName::of(&one.object) == name)
 }
 
 fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) -> Diagnostic {

@@ -11,26 +11,28 @@ use crate::words::listed;
 
 /// Traits, in the order in which they stand.
 #[derive(Default)]
-pub(super) struct Library {
-    pub(super) traits: Vec<Trait>,
-    /// The files.
-    pub(super) inputs: Vec<Input>,
+pub(in crate::commands) struct Library {
+    pub(in crate::commands) traits: Vec<Trait>,
 }
 
 impl Library {
-    /// Compiles the traits in what `paths` name; `more` are the names of what expressions see besides the usual.
-    pub(super) fn load(paths: &[String], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
-        let found = load::find(paths);
-        let mut wrong = found.problems;
-        let documents = load::documents(&found.inputs, &mut wrong);
+    /// Compiles the traits in `files`, which `paths` name; `more` are the names of what expressions see besides the usual.
+    pub(in crate::commands) fn load(
+        files: &[Input],
+        paths: &[String],
+        more: &[Text],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut wrong = Vec::new();
+        let documents = load::documents(files, &mut wrong);
         let documents = load::objects_of(documents, &mut Vec::new());
         let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
-        if documents.is_empty() && !paths.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
+        if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
             let message = format!("no Trait or ClusterTrait found in {}", listed(paths));
             let problem = codes::about_path(&NOTHING_FOUND, &paths.join(" "), message);
             wrong.push(problem.help("a trait has `apiVersion: openchoreo.dev/v1alpha1` and `kind: Trait`"));
         }
-        let mut library = Self { traits: Vec::new(), inputs: found.inputs };
+        let mut library = Self::default();
         for document in &documents {
             let (compiled, diagnostics) = Trait::compile(document, more);
             wrong.extend(diagnostics);
@@ -41,7 +43,7 @@ impl Library {
     }
 
     /// Returns the trait that `used` names.
-    pub(super) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
+    pub(in crate::commands) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
         let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
         let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
         let problem = match (found.next(), found.next()) {
@@ -75,7 +77,8 @@ impl Library {
         }
     }
 
-    fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
+    /// Adds a trait, unless there is one of its name.
+    pub(in crate::commands) fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
         let Some(compiled) = compiled else { return };
         let is_same = |one: &&Trait| one.kind() == compiled.kind() && one.name() == compiled.name();
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
@@ -93,7 +96,7 @@ impl Library {
 }
 
 /// Returns whether `document` is a trait.
-fn is_trait(document: &Document) -> bool {
+pub(in crate::commands) fn is_trait(document: &Document) -> bool {
     let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
     KINDS.contains(&kind) && traits::is_known(document)
 }

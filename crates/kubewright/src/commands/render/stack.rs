@@ -16,41 +16,41 @@ pub(super) const FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 /// The fields of its `spec`.
 pub(super) const SPEC_FIELDS: &[&str] = &["traits", "instances", "metadata", "context"];
 /// The fields of an instance.
-pub(super) const INSTANCE_FIELDS: &[&str] =
+pub(in crate::commands) const INSTANCE_FIELDS: &[&str] =
     &["trait", "name", "kind", "instanceName", "parameters", "environmentConfigs"];
 /// What a trait can be.
-pub(super) const KINDS: &[&str] = &["Trait", "ClusterTrait"];
+pub(in crate::commands) const KINDS: &[&str] = &["Trait", "ClusterTrait"];
 
 /// A stack file.
 #[derive(Debug)]
-pub(super) struct Stack {
+pub(in crate::commands) struct Stack {
     /// Where the traits are, as the file says it: relative to the file.
-    pub(super) traits: Vec<String>,
+    pub(in crate::commands) traits: Vec<String>,
     /// In the order in which they are applied.
-    pub(super) instances: Vec<Use>,
+    pub(in crate::commands) instances: Vec<Use>,
     /// What expressions see as `metadata`.
-    pub(super) metadata: Document,
+    pub(in crate::commands) metadata: Document,
     /// What else expressions see.
-    pub(super) context: Document,
+    pub(in crate::commands) context: Document,
 }
 
 /// A trait that is applied once.
 #[derive(Debug)]
-pub(super) struct Use {
+pub(in crate::commands) struct Use {
     /// The name of the trait.
-    pub(super) of: String,
+    pub(in crate::commands) of: String,
     /// `Trait` or `ClusterTrait`; either where the file does not say.
-    pub(super) kind: Option<String>,
+    pub(in crate::commands) kind: Option<String>,
     /// What this instance is called.
-    pub(super) name: String,
-    pub(super) parameters: Document,
-    pub(super) environment_configs: Document,
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) parameters: Document,
+    pub(in crate::commands) environment_configs: Document,
     /// Where it names its trait.
-    pub(super) location: Location,
+    pub(in crate::commands) location: Location,
 }
 
 /// Reads the stack file at `path`.
-pub(super) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> Option<Stack> {
+pub(in crate::commands) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> Option<Stack> {
     let found = load::find(&[path.to_owned()]);
     let has_file = !found.inputs.is_empty();
     problems.extend(found.problems);
@@ -109,7 +109,8 @@ pub(super) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
     }
 }
 
-fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
+/// Reads an instance.
+pub(in crate::commands) fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
     reader.check_fields(INSTANCE_FIELDS);
     let named = (reader.text("trait"), reader.text("name"));
     let of = match named {
@@ -138,7 +139,7 @@ fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
 }
 
 /// Returns the map at `field`, with its places.
-fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
+pub(in crate::commands) fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
     let empty = |reader: &Reader<'_>| {
         let source = reader.location().source;
         Document::made(Map::new().into(), source)
@@ -158,7 +159,7 @@ fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
 }
 
 /// Returns what is wrong with instances that have the name of an earlier one.
-fn twice(instances: &[Use]) -> Vec<Diagnostic> {
+pub(in crate::commands) fn twice(instances: &[Use]) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
     for (place, one) in instances.iter().enumerate() {
         let Some(first) = instances.iter().take(place).find(|first| first.name == one.name) else { continue };

@@ -1,9 +1,8 @@
 //! Where rendered manifests go: a stream, one JSON document, a folder, or what changed.
 //!
-//! Those of the observability plane come after the others: behind a comment in a stream, in a folder of their own in a
-//! folder.
+//! Those of the observability plane come after the others: behind a comment in a stream, and below a folder of their own.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,6 +20,15 @@ const OBSERVABILITY: &str = "# From here on: the observability plane.\n";
 /// The folder of the manifests of the observability plane.
 const OBSERVABILITY_FOLDER: &str = "observabilityplane";
 
+/// Manifests that belong together.
+pub(super) struct Part<'m> {
+    /// What a stream says before them.
+    pub(super) title: Option<String>,
+    /// Where they go in a folder.
+    pub(super) folder: PathBuf,
+    pub(super) manifests: &'m [Manifest],
+}
+
 /// Writes what `rendering` made of `base` as `arguments` say, and nothing in the place of the files `kept`.
 ///
 /// # Errors
@@ -32,19 +40,30 @@ pub(super) fn write(
     kept: &HashSet<PathBuf>,
     color: ColorChoice,
 ) -> Result<(), Failure> {
-    let manifests = chosen(arguments, &rendering.manifests);
-    if let Some(folder) = &arguments.output_dir {
-        into_folder(folder, &manifests, arguments.output, kept)?;
+    if arguments.output_dir.is_some() || !arguments.diff {
+        let part = Part { title: None, folder: PathBuf::new(), manifests: &rendering.manifests };
+        manifests(arguments, &[part], kept)?;
     }
     if arguments.diff {
-        return Ok(differences(base, rendering, &manifests, color.paint_output())?);
-    }
-    match arguments.output {
-        _ if arguments.output_dir.is_some() => {}
-        RenderFormat::Yaml => stream(&manifests, arguments.plane.is_none())?,
-        RenderFormat::Json => document(&manifests)?,
+        differences(base, rendering, &chosen(arguments, &rendering.manifests), color.paint_output())?;
     }
     Ok(())
+}
+
+/// Writes all manifests of `parts`.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn manifests(
+    arguments: &Render,
+    parts: &[Part<'_>],
+    kept: &HashSet<PathBuf>,
+) -> Result<(), Failure> {
+    match (&arguments.output_dir, arguments.output) {
+        (Some(folder), _) => into_folder(folder, arguments, parts, kept),
+        (None, RenderFormat::Yaml) => Ok(stream(arguments, parts)?),
+        (None, RenderFormat::Json) => Ok(document(arguments, parts)?),
+    }
 }
 
 /// Returns the manifests in the order in which they are written.
@@ -69,24 +88,32 @@ fn order(object: &Value) -> [Text; 4] {
     [kind, version.into(), namespace, name]
 }
 
-/// Writes a stream, which says where the manifests of the observability plane start if it `is_parted`.
-fn stream(manifests: &[&Manifest], is_parted: bool) -> io::Result<()> {
+fn stream(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
     let mut out = standard_output();
-    let mut is_told = !is_parted;
-    for (number, manifest) in manifests.iter().enumerate() {
-        if number > 0 {
-            out.write_all(b"---\n")?;
+    let mut is_first = true;
+    for part in parts {
+        let mut title = part.title.as_ref();
+        // Where one plane is asked for, there is nothing to tell apart.
+        let mut is_told = arguments.plane.is_some();
+        for manifest in chosen(arguments, part.manifests) {
+            if !std::mem::take(&mut is_first) {
+                out.write_all(b"---\n")?;
+            }
+            if let Some(title) = title.take() {
+                writeln!(out, "# {}", visible(title))?;
+            }
+            if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_told, true) {
+                out.write_all(OBSERVABILITY.as_bytes())?;
+            }
+            out.write_all(yaml_text(&manifest.object).as_bytes())?;
         }
-        if manifest.plane == Plane::Observability && !std::mem::replace(&mut is_told, true) {
-            out.write_all(OBSERVABILITY.as_bytes())?;
-        }
-        out.write_all(yaml_text(&manifest.object).as_bytes())?;
     }
     out.flush()
 }
 
-fn document(manifests: &[&Manifest]) -> io::Result<()> {
-    let items = manifests.iter().map(|manifest| manifest.object.clone()).collect();
+fn document(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
+    let manifests = parts.iter().flat_map(|part| chosen(arguments, part.manifests));
+    let items = manifests.map(|manifest| manifest.object.clone()).collect();
     let list = Map::from([
         ("apiVersion", Value::from("v1")),
         ("kind", "List".into()),
@@ -98,37 +125,35 @@ fn document(manifests: &[&Manifest]) -> io::Result<()> {
 }
 
 fn into_folder(
-    folder: &Path,
-    manifests: &[&Manifest],
-    format: RenderFormat,
+    root: &Path,
+    arguments: &Render,
+    parts: &[Part<'_>],
     kept: &HashSet<PathBuf>,
 ) -> Result<(), Failure> {
-    let (mut names, mut names_observed) = (FileNames::default(), FileNames::default());
+    let mut names: HashMap<PathBuf, FileNames> = HashMap::new();
     let mut files: Vec<(PathBuf, String)> = Vec::new();
-    for manifest in manifests {
-        let ObjectName { kind, namespace, name, .. } = ObjectName::of(&manifest.object);
-        let (extension, text) = match format {
-            RenderFormat::Yaml => ("yaml", yaml_text(&manifest.object)),
-            RenderFormat::Json => ("json", format!("{}\n", json::to_pretty(&manifest.object))),
-        };
-        let path = match manifest.plane {
-            Plane::Data => folder.join(names.next(&kind, &namespace, &name, extension)),
-            Plane::Observability => {
-                let name = names_observed.next(&kind, &namespace, &name, extension);
-                folder.join(OBSERVABILITY_FOLDER).join(name)
-            }
-        };
-        files.push((path, text));
+    for part in parts {
+        for manifest in chosen(arguments, part.manifests) {
+            let ObjectName { kind, namespace, name, .. } = ObjectName::of(&manifest.object);
+            let (extension, text) = match arguments.output {
+                RenderFormat::Yaml => ("yaml", yaml_text(&manifest.object)),
+                RenderFormat::Json => ("json", format!("{}\n", json::to_pretty(&manifest.object))),
+            };
+            let folder = match manifest.plane {
+                Plane::Data => root.join(&part.folder),
+                Plane::Observability => root.join(&part.folder).join(OBSERVABILITY_FOLDER),
+            };
+            let file = names.entry(folder.clone()).or_default().next(&kind, &namespace, &name, extension);
+            files.push((folder.join(file), text));
+        }
     }
     let is_kept = |path: &Path| fs::canonicalize(path).is_ok_and(|path| kept.contains(&path));
     if let Some((path, _)) = files.iter().find(|(path, _)| is_kept(path)) {
         let message = format!("`{}` was read, and would be written over", path.display());
         return Err(Failure::usage(message).help("name another folder; nothing was written"));
     }
-    fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
-    if manifests.iter().any(|manifest| manifest.plane == Plane::Observability) {
-        let folder = folder.join(OBSERVABILITY_FOLDER);
-        fs::create_dir_all(&folder).map_err(Failure::writing(&folder))?;
+    for folder in names.keys().map(PathBuf::as_path).chain([root]) {
+        fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
     }
     files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(Failure::writing(path)))
 }
@@ -159,8 +184,9 @@ fn differences(
         };
         difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
     }
+    let still_there: HashSet<usize> = rendering.manifests.iter().filter_map(number).collect();
     for (number, document) in base.iter().enumerate() {
-        if !rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number)) {
+        if !still_there.contains(&number) {
             let before = yaml_text(&document.value);
             difference(&mut out, [&place(document), "(removed)"], [&before, ""], paint)?;
         }
@@ -174,6 +200,14 @@ fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], pain
     writeln!(out, "{}", paint.bold(&format!("--- {head}")))?;
     writeln!(out, "{}", paint.bold(&format!("+++ {after}")))?;
     writeln!(out, "{}", hunks(before, now, paint))
+}
+
+/// Returns which of the base manifests `manifest` is.
+pub(super) fn number(manifest: &Manifest) -> Option<usize> {
+    match manifest.origin {
+        Origin::Given(number) => Some(number),
+        Origin::Made(_) => None,
+    }
 }
 
 /// Returns where a manifest was given and what it is.

@@ -1,0 +1,64 @@
+//! Resources by kind and name, and what to do about one that is not there.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::Location;
+
+use super::super::diagnostics as code;
+use super::super::shelf::Shelf;
+use super::super::source::Metadata;
+
+/// Resources that are there for one namespace or for all; both may have one name.
+pub(super) struct Kinds<T> {
+    namespaced: Shelf<T>,
+    cluster: Shelf<T>,
+}
+
+impl<T> Default for Kinds<T> {
+    fn default() -> Self {
+        Self { namespaced: Shelf::default(), cluster: Shelf::default() }
+    }
+}
+
+impl<T> Kinds<T> {
+    pub(super) fn put(&mut self, is_cluster: bool, metadata: &Metadata, item: T) -> bool {
+        match is_cluster {
+            true => self.cluster.put(metadata.name.clone(), None, item),
+            false => self.namespaced.put(metadata.name.clone(), metadata.namespace.clone(), item),
+        }
+    }
+
+    /// Finds what is named, or returns what to do about it. `word` is what the kind for one namespace is called.
+    pub(super) fn find(
+        &self,
+        word: &str,
+        is_cluster: bool,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<&T, Missing> {
+        let kind = |is_cluster| if is_cluster { format!("Cluster{word}") } else { word.to_owned() };
+        let shelf = |is_cluster| if is_cluster { &self.cluster } else { &self.namespaced };
+        let found = |is_cluster: bool| shelf(is_cluster).find(name, namespace.filter(|_| !is_cluster));
+        found(is_cluster).ok_or_else(|| {
+            let help = if found(!is_cluster).is_some() {
+                format!("there is a {} of this name; write `kind: {0}`", kind(!is_cluster))
+            } else if let Some(near) = shelf(is_cluster).nearest(name) {
+                format!("did you mean `{near}`?")
+            } else {
+                format!("add the {} to the files that are read", kind(is_cluster))
+            };
+            Missing { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
+        })
+    }
+}
+
+/// What is named and not there.
+pub(super) struct Missing {
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+impl Missing {
+    pub(super) fn at(self, location: Location) -> Diagnostic {
+        Diagnostic::new(&code::NOT_FOUND, self.message, location).help(self.help)
+    }
+}

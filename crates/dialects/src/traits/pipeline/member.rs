@@ -1,0 +1,89 @@
+//! What a release is made of: a component with all that it names, and an environment with its data plane.
+
+use std::sync::Arc;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Step, Value};
+
+use super::super::context;
+use super::super::diagnostics as code;
+use super::super::render::Trait;
+use super::super::source::{self, DataPlane, Environment, Gateway, Metadata, Workload};
+use super::ComponentType;
+
+/// The data plane of an environment that names none.
+pub(super) const DEFAULT_PLANE: &str = "default";
+
+/// A resource and what it was read from.
+#[derive(Debug)]
+pub(super) struct Read<T> {
+    pub(super) document: Document,
+    pub(super) found: T,
+}
+
+/// A component with its type, its traits and its workload.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) document: Document,
+    pub(super) found: source::Component,
+    pub(super) of: ComponentType,
+    /// The traits of the type, as the type names them.
+    pub(super) embedded: Arc<[Trait]>,
+    /// The traits of the component, as it names them.
+    pub(super) traits: Vec<Trait>,
+    pub(super) workload: Option<Arc<Read<Workload>>>,
+}
+
+/// An environment on its data plane.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) environment: Metadata,
+    pub(super) data_plane: Metadata,
+    /// As expressions see them.
+    pub(super) data_plane_value: Value,
+    pub(super) environment_value: Value,
+}
+
+impl Member {
+    pub(super) fn unreleased(&self) -> Diagnostic {
+        let name = &self.found.metadata.name;
+        let message = format!("the component `{name}` has no ReleaseBinding, and there is no Environment");
+        let location = self.document.locate(&["metadata", "name"].map(Step::from));
+        let help = "add an Environment, or name one with `--environment`";
+        Diagnostic::new(&code::NOT_RELEASED, message, location).help(help)
+    }
+}
+
+impl Place {
+    pub(super) fn new(environment: &Environment, plane: &DataPlane) -> Self {
+        Self {
+            environment: environment.metadata.clone(),
+            data_plane: plane.metadata.clone(),
+            data_plane_value: context::data_plane(plane),
+            environment_value: context::environment(environment, plane, None),
+        }
+    }
+
+    /// Returns an environment that has a name and nothing else.
+    pub(super) fn bare(name: &str, plane: Option<&DataPlane>) -> Self {
+        let environment =
+            Environment { metadata: named(name), data_plane: None, gateway: Gateway::default() };
+        match plane {
+            Some(plane) => Self::new(&environment, plane),
+            None => Self::new(&environment, &bare_plane(DEFAULT_PLANE)),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.environment.name
+    }
+}
+
+/// Returns a data plane that has a name and nothing else.
+pub(super) fn bare_plane(name: &str) -> DataPlane {
+    DataPlane { metadata: named(name), gateway: Gateway::default(), secret_store: None, observability: None }
+}
+
+fn named(name: &str) -> Metadata {
+    Metadata { name: name.into(), ..Metadata::default() }
+}
