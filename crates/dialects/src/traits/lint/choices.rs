@@ -28,7 +28,8 @@ impl Linter<'_> {
         let choices: Option<Vec<&str>> = field.choices().iter().map(Value::as_str).collect();
         let Some(choices) = choices.filter(|choices| !choices.is_empty()) else { return };
         let is_default = field.default().and_then(Value::as_str) == Some(text.as_str());
-        if is_default || choices.contains(&text.as_str()) {
+        // Asking whether there is any text at all is a precaution.
+        if text.is_empty() || is_default || choices.contains(&text.as_str()) {
             return;
         }
         let message = format!("`{}.{}` is never `{text}`", read.variable, read.path.join("."));

@@ -555,6 +555,7 @@ fn parameters_are_compared_with_what_they_can_be() {
         check(&format!("{schema}\n{rule}\n{target}"), want);
     };
     compared("parameters.tier == \"large\"", &[]);
+    compared("parameters.tier != \"\"", &[]);
     compared(
         "parameters.tier != \"lagre\"",
         &["KW-T089 7 `parameters.tier` is never `lagre` = did you mean `large`?"],
