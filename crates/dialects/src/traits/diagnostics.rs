@@ -56,4 +56,5 @@ codes! {
     HIDES "KW-T086" Warning "a loop variable hides something";
     NEVER_MATCHES "KW-T087" Warning "a filter that nothing passes";
     GROWS "KW-T088" Warning "an operation that does more each time";
+    NEVER_EQUAL "KW-T089" Warning "a parameter is compared with what it cannot be";
 }
