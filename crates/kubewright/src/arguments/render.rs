@@ -15,7 +15,8 @@ from their types, and --component and --environment select.
 
 Examples:
   kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml
-  kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml --diff
+  kubewright render -f examples/trait/base.yaml --stack examples/trait/stack.yaml --diff
+  kubewright render -f examples/trait/component --environment production --output-dir rendered
   helm template shop ./chart | kubewright render --trait traits/ --set parameters.level=debug | kubectl apply -f -
   helm install shop ./chart --post-renderer kubewright --post-renderer-args render --post-renderer-args --stack=stack.yaml
 

@@ -172,6 +172,22 @@ fn usage_that_makes_no_sense_is_refused() {
     );
 }
 
+#[test]
+fn the_examples_of_its_help_work_when_pasted() {
+    let examples = "../../../../examples/trait";
+    for more in [
+        format!("-f {examples}/base.yaml --trait {examples}/monitoring-sidecar.yaml"),
+        format!("-f {examples}/base.yaml --trait {examples}/monitoring-sidecar.yaml --diff"),
+        format!("-f {examples}/base.yaml --stack {examples}/stack.yaml"),
+        format!("-f {examples}/component --environment production"),
+    ] {
+        let output = kubewright(&format!("render {more}"), "");
+        assert!(output.status.success(), "{more}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let help = String::from_utf8(kubewright("render --help", "").stdout).expect("text");
+    assert!(help.contains("-f examples/trait/base.yaml --stack examples/trait/stack.yaml"));
+}
+
 /// Returns a new folder for what a test writes.
 fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

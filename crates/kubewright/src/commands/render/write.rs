@@ -225,8 +225,8 @@ fn subject(object: &Value) -> String {
 
 /// Returns who wrote something that is still there; where only something was taken away, all who could have.
 fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
-    let places = manifest.writers();
-    let writers: BTreeSet<u32> = places.places().iter().map(|(_, writer)| writer.instance).collect();
+    let written = manifest.writers();
+    let writers: BTreeSet<u32> = written.places().iter().map(|(_, writer)| writer.instance).collect();
     let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| writers.contains(&number));
     let all = rendering.writers.iter().enumerate();
     let names = all.filter(|(number, _)| writers.is_empty() || is_writer(*number));
