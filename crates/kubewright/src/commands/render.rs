@@ -10,6 +10,7 @@ mod instances;
 pub(super) mod library;
 mod setting;
 pub(super) mod stack;
+mod trace;
 mod values;
 mod write;
 
@@ -85,7 +86,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         complain(&problems, color.paint_errors());
         return Ok(Exit::BadInput);
     }
-    let options = RenderOptions { strict: arguments.strict, trace: false };
+    let options = RenderOptions { strict: arguments.strict, trace: arguments.trace };
     let render = |manifests: Vec<Manifest>| -> Result<Rendering, Failure> {
         let context = &given.context;
         let done = workers::each(&[manifests], |manifests| {
@@ -107,8 +108,20 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
+    if arguments.trace {
+        match arguments.output {
+            RenderFormat::Yaml => {
+                let has_failed = problems.iter().any(Diagnostic::is_error);
+                trace::text(&rendering, &base.documents, has_failed, color.paint_output())?;
+            }
+            RenderFormat::Json => trace::document(&rendering, &base.documents, &problems)?,
+        }
+    }
     if complain(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));
+    }
+    if arguments.trace {
+        return Ok(Exit::Clean);
     }
     write::write(arguments, &base.documents, &rendering, &kept, color)?;
     if !arguments.quiet {
@@ -125,8 +138,8 @@ fn exit_of(problems: &[Diagnostic]) -> Exit {
 
 /// Refuses to read standard input twice.
 fn read_once(arguments: &Render) -> Result<(), Failure> {
-    let lists = [&arguments.files, &arguments.traits, &arguments.parameters];
-    let more = [&arguments.environment_configs, &arguments.context];
+    let lists = [&arguments.files, &arguments.traits, &arguments.values.parameters];
+    let more = [&arguments.values.environment_configs, &arguments.values.context];
     let named = lists.into_iter().chain(more).flatten().chain(&arguments.stack);
     let is_implied = arguments.files.is_empty();
     if named.filter(|path| *path == "-").count() + usize::from(is_implied) > 1 {
@@ -158,7 +171,8 @@ fn trait_paths(arguments: &Render, stack: Option<&Stack>) -> Vec<String> {
 
 /// Returns the files that are read for their values.
 fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
-    let lists = [&arguments.parameters, &arguments.environment_configs, &arguments.context];
+    let lists =
+        [&arguments.values.parameters, &arguments.values.environment_configs, &arguments.values.context];
     let paths = lists.into_iter().flatten().chain(&arguments.stack).filter(|path| *path != "-");
     paths.map(|path| Input::File(PathBuf::from(path)))
 }

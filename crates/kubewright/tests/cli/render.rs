@@ -51,6 +51,18 @@ fn each_plane_can_be_had_alone() {
 }
 
 #[test]
+fn helpers_read_what_is_given_and_give_empty_lists_otherwise() {
+    let helpers = "--trait render/uses-helpers.yaml --diff -q";
+    base("render-helpers-empty", helpers);
+    base(
+        "render-helpers",
+        &format!(
+            "{helpers} --set workload.endpoints.web.port=80 --set 'configurations.configs.envs[0]={{name: A, value: b}}'"
+        ),
+    );
+}
+
+#[test]
 fn names_come_from_the_manifests_and_can_be_said() {
     let context = "--trait render/uses-context.yaml --context render/context.yaml --diff -q";
     base("render-context", context);

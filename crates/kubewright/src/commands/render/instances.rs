@@ -36,8 +36,8 @@ pub(super) fn of(
     };
     let names: Vec<Text> = wanted.iter().map(|wanted| wanted.name.clone()).collect();
     let sections = [
-        ("parameters", "parameters", &arguments.parameters),
-        ("environmentConfigs", "environment configs", &arguments.environment_configs),
+        ("parameters", "parameters", &arguments.values.parameters),
+        ("environmentConfigs", "environment configs", &arguments.values.environment_configs),
     ];
     for (place, (root, what, paths)) in sections.into_iter().enumerate() {
         let files = values::files(paths, what, problems);
