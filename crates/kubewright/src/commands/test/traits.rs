@@ -5,6 +5,7 @@
 
 mod component;
 pub(super) mod file;
+mod hint;
 mod judge;
 
 use std::path::Path;
@@ -27,9 +28,8 @@ use judge::Judged;
 
 /// The traits and manifests of a test file.
 pub(super) struct TraitBench<'a> {
+    file: &'a TestFile,
     folder: &'a Path,
-    /// What expressions see in all cases.
-    context: &'a Document,
     /// The names besides the usual ones that expressions see in some case.
     more: Vec<Text>,
     /// The manifests of cases that name none.
@@ -87,7 +87,7 @@ impl<'a> TraitBench<'a> {
         }
         let is_needed = file.trait_cases().next().is_some();
         let base = if is_needed { bench.objects.clone() } else { Vec::new() };
-        Self { folder, context: &file.context, more, base, known, platform, coverage }
+        Self { file, folder, more, base, known, platform, coverage }
     }
 
     /// Runs one case.
@@ -112,6 +112,7 @@ impl<'a> TraitBench<'a> {
             actual: if rendering.has_failed() { "fails" } else { "renders" }.to_owned(),
             is_ok: problems.is_empty(),
             message: problems.join("\n"),
+            hint: hint::command(case, self.file, self.folder, self.known.file(&case.subject)),
             ..result(case)
         }
     }
@@ -152,7 +153,7 @@ impl<'a> TraitBench<'a> {
             None => self.base.clone(),
         };
         let mut problems = Vec::new();
-        let said = said(self.context, case, stack.as_ref(), &mut problems);
+        let said = said(&self.file.context, case, stack.as_ref(), &mut problems);
         let (instances, wrong) = match (&case.subject, stack.as_ref()) {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
@@ -225,6 +226,16 @@ impl Known {
                 self.is_used.push(false);
             }
         }
+    }
+
+    /// Returns the file of the only trait that a case is about, if no other trait stands in it.
+    fn file(&self, subject: &Subject) -> Option<&str> {
+        let Subject::Instances(uses) = subject else { return None };
+        let [used] = uses.as_slice() else { return None };
+        let source = |one: &Trait| one.document().source.name.clone();
+        let of = self.library.traits.iter().find(|one| one.name() == used.of.as_str())?;
+        let is_alone = self.library.traits.iter().filter(|one| source(one) == source(of)).count() == 1;
+        is_alone.then(|| of.document().source.name.as_str())
     }
 
     /// Returns the instances that `uses` describe, and what is wrong with their traits.

@@ -52,7 +52,7 @@ impl TraitBench<'_> {
     ) -> Result<Rendered, String> {
         self.platform.is_used = true;
         let mut problems = Vec::new();
-        let given = said(self.context, case, None, &mut problems).overrides(&mut problems);
+        let given = said(&self.file.context, case, None, &mut problems).overrides(&mut problems);
         refused(&problems)?;
         let own = match &case.base {
             Some(base) => Some(self.read(self.objects(base, "base")?)),
