@@ -13,7 +13,7 @@ use crate::arguments::{Names, Render};
 use crate::codes::{self, BAD_VALUES};
 
 /// What values can be set in.
-pub(super) const NAMES: [&str; 10] = [
+pub(in crate::commands) const NAMES: [&str; 10] = [
     "parameters",
     "environmentConfigs",
     "metadata",
@@ -40,19 +40,19 @@ const WORKLOADS: [&str; 8] = [
 ];
 const DEEPEST: usize = 100;
 /// The namespace, where nobody says one.
-pub(super) const ASSUMED: &str = "default";
+pub(in crate::commands) const ASSUMED: &str = "default";
 
 /// What all instances see.
-pub(super) struct Given {
-    pub(super) context: Context,
+pub(in crate::commands) struct Given {
+    pub(in crate::commands) context: Context,
     /// How many workloads the component could be, where nobody says how it is called.
-    pub(super) unnamed: Option<usize>,
+    pub(in crate::commands) unnamed: Option<usize>,
     /// Whether nobody says which namespace it is.
-    pub(super) is_namespace_assumed: bool,
+    pub(in crate::commands) is_namespace_assumed: bool,
 }
 
 /// What was said about the context, before the manifests are looked at.
-pub(super) struct Said {
+pub(in crate::commands) struct Said {
     values: Value,
     names: Names,
     settings: Vec<One>,
@@ -66,6 +66,17 @@ impl Said {
         settings: Vec<One>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
+        let files = values::files(&arguments.context, "the values of the context", problems);
+        Self { names: arguments.names.clone(), ..Self::of(stack, &files, settings, problems) }
+    }
+
+    /// Returns what `stack`, maps of `more` values and `settings` say.
+    pub(in crate::commands) fn of(
+        stack: Option<&Stack>,
+        more: &[Document],
+        settings: Vec<One>,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         let mut values = Value::from(Map::new());
         if let Some(stack) = stack {
             check(&stack.context, problems);
@@ -73,21 +84,21 @@ impl Said {
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
             lay(&mut values, &metadata.into(), DEEPEST);
         }
-        for file in values::files(&arguments.context, "the values of the context", problems) {
-            check(&file, problems);
-            lay(&mut values, &file.value, DEEPEST);
+        for map in more {
+            check(map, problems);
+            lay(&mut values, &map.value, DEEPEST);
         }
-        Self { values, names: arguments.names.clone(), settings }
+        Self { values, names: Names::default(), settings }
     }
 
     /// Returns the names that only this context has.
-    pub(super) fn more(&self) -> Vec<Text> {
+    pub(in crate::commands) fn more(&self) -> Vec<Text> {
         let names = self.values.as_object().into_iter().flat_map(Map::keys);
         names.filter(|name| !NAMES.contains(&name.as_str())).cloned().collect()
     }
 
     /// Returns what all instances see that are applied to `base`.
-    pub(super) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
+    pub(in crate::commands) fn given(&self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);

@@ -1,4 +1,4 @@
-//! The traits that files hold.
+//! The traits that files and stacks hold.
 
 use kubewright_dialects::traits::{self, Trait};
 use kubewright_engine::{Diagnostic, nearest};
@@ -11,15 +11,17 @@ use crate::words::listed;
 
 /// Traits, in the order in which they stand.
 #[derive(Default)]
-pub(super) struct Library {
-    pub(super) traits: Vec<Trait>,
+pub(in crate::commands) struct Library {
+    pub(in crate::commands) traits: Vec<Trait>,
 }
 
 impl Library {
-    /// Compiles the traits in `files`, which `paths` name; `more` are the names of what expressions see besides the usual.
-    pub(super) fn load(
+    /// Compiles the traits in `files`, which `paths` name, and those that stand in `more_documents`; `more` are the names of
+    /// what expressions see besides the usual.
+    pub(in crate::commands) fn load(
         files: &[Input],
         paths: &[String],
+        more_documents: &[Document],
         more: &[Text],
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
@@ -33,7 +35,7 @@ impl Library {
             wrong.push(problem.help("a trait has `apiVersion: openchoreo.dev/v1alpha1` and `kind: Trait`"));
         }
         let mut library = Self::default();
-        for document in &documents {
+        for document in documents.iter().chain(more_documents) {
             let (compiled, diagnostics) = Trait::compile(document, more);
             wrong.extend(diagnostics);
             library.add(compiled, &mut wrong);
@@ -95,7 +97,7 @@ impl Library {
 }
 
 /// Returns whether `document` is a trait.
-fn is_trait(document: &Document) -> bool {
+pub(in crate::commands) fn is_trait(document: &Document) -> bool {
     let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
     KINDS.contains(&kind) && traits::is_known(document)
 }
