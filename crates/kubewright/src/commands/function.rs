@@ -48,6 +48,7 @@ pub(crate) fn run(arguments: &Function, color: ColorChoice) -> Result<Exit, Fail
     let mut out = standard_output();
     out.write_all(yaml_text(&list.with(items, results)).as_bytes())?;
     out.flush()?;
+    place::label(&mut problems, &list);
     let has_failed = complain(&problems, color.paint_errors());
     Ok(if has_failed { Exit::Violations } else { Exit::Clean })
 }

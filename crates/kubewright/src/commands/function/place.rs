@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Location, Position, Step, Value};
 
 use super::list::ResourceList;
@@ -25,7 +26,16 @@ pub(super) fn of<'l>(location: &Location, list: &'l ResourceList) -> Option<Insi
         Arc::ptr_eq(&part.source, &location.source) && *start <= location.position
     });
     let (_, part, document) = before.max_by_key(|(start, ..)| *start)?;
-    Some(Inside { object: &document.value, part, path: joined(&path_at(document, location.position)) })
+    Some(Inside { object: &document.value, part, path: joined(&path_at(document, location)) })
+}
+
+/// Shows which field of `list` each of `problems` is about, where that is all that can be known.
+pub(super) fn label(problems: &mut [Diagnostic], list: &ResourceList) {
+    for problem in problems.iter_mut().filter(|problem| problem.label.is_empty()) {
+        if let Some(inside) = of(&problem.location, list) {
+            problem.label = written(&problem.location, Some(&inside));
+        }
+    }
 }
 
 /// Returns where `location` is: the file, line and column, or the field of the list.
@@ -96,11 +106,13 @@ fn start(document: &Document) -> Option<Position> {
     document.positions.0.first().copied()
 }
 
-/// Returns the way to the innermost thing of `document` that starts at or before `position`.
-fn path_at(document: &Document, position: Position) -> Vec<Step> {
+/// Returns the way to the innermost thing of `document` that starts at or before `location`.
+fn path_at(document: &Document, location: &Location) -> Vec<Step> {
     let mut path: Vec<Step> = Vec::new();
     while let Some(value) = document.value.follow(&path) {
         let steps: Vec<Step> = match value {
+            // A map starts where its first key does; what covers one letter there is the map.
+            Value::Object(_) if location.length == 1 && document.locate(&path).position == location.position => break,
             Value::Object(map) => map.keys().map(|key| Step::Key(key.clone())).collect(),
             Value::Array(items) => (0..items.len()).map(Step::Index).collect(),
             _ => break,
@@ -109,7 +121,7 @@ fn path_at(document: &Document, position: Position) -> Vec<Step> {
             let path: Vec<Step> = path.iter().cloned().chain([step.clone()]).collect();
             document.locate_key(&path).position
         };
-        let Some(step) = steps.into_iter().rev().find(|step| starts(step) <= position) else { break };
+        let Some(step) = steps.into_iter().rev().find(|step| starts(step) <= location.position) else { break };
         path.push(step);
     }
     path
