@@ -39,6 +39,8 @@ pub struct Options {
     pub random_seed: Option<u64>,
     /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
+    /// Whether what does more each time that it is done is told.
+    pub checks_idempotence: bool,
 }
 
 impl Default for Options {
@@ -50,6 +52,7 @@ impl Default for Options {
             now: None,
             random_seed: None,
             exceptions: Vec::new(),
+            checks_idempotence: false,
         }
     }
 }
@@ -81,6 +84,6 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(kyverno::Kyverno::new(options)),
         Box::new(admission::Native::new()),
         Box::new(admission::Policies::new(options)),
-        Box::new(traits::Traits),
+        Box::new(traits::Traits::new(options)),
     ]
 }

@@ -1,11 +1,13 @@
 //! Traits: bundles of patches with parameters, and the resources that they are rendered with.
 
 mod admission;
+mod cases;
 mod compile;
 pub mod context;
 mod diagnostics;
 mod evaluate;
 pub mod functions;
+mod lint;
 mod manifest;
 mod pipeline;
 mod render;
@@ -14,6 +16,7 @@ mod shelf;
 mod source;
 mod variables;
 
+pub use cases::{Held, Part, holds};
 pub use manifest::{Manifest, Origin, Plane, Writer};
 pub use pipeline::{ComponentType, Library, Release};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
@@ -22,6 +25,7 @@ pub use variables::Context;
 use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};
 use kubewright_value::{Document, Value};
 
+use crate::Options;
 use source::Resource;
 
 /// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
@@ -33,12 +37,50 @@ pub fn is_known(document: &Document) -> bool {
 /// Returns everything that is wrong with `document` on its own.
 #[must_use]
 pub fn check(document: &Document) -> Vec<Diagnostic> {
+    examine(document, Depth::Mistakes)
+}
+
+/// Returns what is wrong with `document` on its own, and what can be done and is hardly meant.
+#[must_use]
+pub fn lint(document: &Document) -> Vec<Diagnostic> {
+    examine(document, Depth::Doubts)
+}
+
+/// How much is said about a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Depth {
+    /// What keeps it from working.
+    Mistakes,
+    /// And what is hardly meant.
+    Doubts,
+    /// And what does more each time that it is done.
+    Idempotence,
+}
+
+fn examine(document: &Document, depth: Depth) -> Vec<Diagnostic> {
     let (resource, mut diagnostics) = source::read(document);
-    diagnostics.extend(match &resource {
-        Some(Resource::Trait(found)) => compile::compile_trait(found, document, &[]).1,
-        Some(Resource::ComponentType(found)) => compile::compile_type(found, document, &[]).1,
-        _ => Vec::new(),
-    });
+    match &resource {
+        Some(Resource::Trait(found)) => {
+            let (program, wrong) = compile::compile_trait(found, document, &[]);
+            diagnostics.extend(wrong);
+            let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
+            if depth >= Depth::Doubts {
+                diagnostics.extend(lint::of_trait(&program, &found.sections, document, has_mistakes));
+            }
+            if depth >= Depth::Idempotence {
+                diagnostics.extend(lint::idempotence(&program, document));
+            }
+        }
+        Some(Resource::ComponentType(found)) => {
+            let (program, wrong) = compile::compile_type(found, document, &[]);
+            diagnostics.extend(wrong);
+            let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
+            if depth >= Depth::Doubts {
+                diagnostics.extend(lint::of_type(&program, &found.sections, document, has_mistakes));
+            }
+        }
+        _ => {}
+    }
     diagnostics
 }
 
@@ -49,7 +91,17 @@ pub fn check_traits(component_type: &Document, component: &Document) -> Vec<Diag
 }
 
 /// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
-pub struct Traits;
+pub struct Traits {
+    depth: Depth,
+}
+
+impl Traits {
+    /// Returns the dialect.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        Self { depth: if options.checks_idempotence { Depth::Idempotence } else { Depth::Doubts } }
+    }
+}
 
 impl Dialect for Traits {
     fn name(&self) -> &'static str {
@@ -66,7 +118,7 @@ impl Dialect for Traits {
     }
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: check(document), without_parameters: 1, ..Compiled::default() }
+        Compiled { diagnostics: examine(document, self.depth), without_parameters: 1, ..Compiled::default() }
     }
 
     fn codes(&self) -> &'static [&'static Code] {

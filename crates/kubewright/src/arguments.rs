@@ -13,7 +13,7 @@ use kubewright_lang::gotemplate::Functions;
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
 pub(crate) use function::Function;
-pub(crate) use render::{Names, Render, RenderFormat, RenderPlane};
+pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,8 +57,8 @@ pub(crate) enum Command {
     Lint(Lint),
     /// Show the page of a diagnostic code
     Explain(Explain),
-    /// Show why each rule did what it did
-    Trace(Trace),
+    /// Show why each rule or trait did what it did
+    Trace(Box<Trace>),
     /// Write ValidatingAdmissionPolicies that say what ClusterPolicies say
     Generate(Generate),
     /// Write ValidatingPolicies that say what ClusterPolicies say
@@ -104,6 +104,10 @@ pub(crate) struct RuleOptions {
     /// Allow a template function that is off by default; may be repeated
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
+
+    /// Said by `lint` alone.
+    #[arg(skip)]
+    pub(crate) checks_idempotence: bool,
 }
 
 /// The objects, and what is about to happen to them.
@@ -271,6 +275,10 @@ pub(crate) struct Lint {
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
+    /// Tell which operations of traits do more each time that they are rendered over their own output
+    #[arg(long)]
+    pub(crate) check_idempotent: bool,
+
     /// Exit with 1 when there are warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
@@ -308,9 +316,13 @@ pub(crate) struct Explain {
 /// Shows why each rule did what it did.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+For traits, the manifests are rendered with all of them in order, as `kubewright render` does; what each patch looked at
+and did is shown, and then who wrote which field. `kubewright render --trace` does the same with a stack file.
+
 Examples:
   kubewright trace rules/ -r manifests/web.yaml
   kubewright trace rules/ -r manifests/ --rule add-labels -o json
+  kubewright trace traits/ -r manifests/ --set parameters.level=debug
 
 Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Trace {
@@ -323,6 +335,12 @@ pub(crate) struct Trace {
     /// How to show the trace
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
+
+    #[command(flatten, next_help_heading = "Options for traits")]
+    pub(crate) values: TraitValues,
+
+    #[command(flatten, next_help_heading = "Options for traits")]
+    pub(crate) names: Names,
 }
 
 /// How a trace can be shown.

@@ -33,7 +33,7 @@ codes! {
     DUPLICATE_TRAIT "KW-T065" Error "two traits or two instances have one name";
     BAD_VALUES "KW-T066" Error "given values are no map of names";
     NOT_IDEMPOTENT "KW-T067" Error "rendering again changes the result";
-    UNKNOWN_NAME "KW-T068" Warning "the component has no name";
+    UNKNOWN_NAME "KW-T068" Error "the component has no name";
     ASSUMED_NAMESPACE "KW-T069" Warning "nobody says in which namespace manifests are created";
     NO_RESOURCE_LIST "KW-T070" Error "the input is not a ResourceList";
     NO_FUNCTION_CONFIG "KW-T071" Error "a ResourceList has no functionConfig";

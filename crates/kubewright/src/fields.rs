@@ -238,6 +238,25 @@ impl<'a> Reader<'a> {
         self.problem(self.codes.value, field, message, String::new());
     }
 
+    /// Reports that what stands here does not fit.
+    pub(crate) fn wrong_here(&mut self, message: String) {
+        let location = self.location();
+        self.problems.push(Diagnostic::new(self.codes.value, message, location));
+    }
+
+    /// Reports that a key means nothing as it is written.
+    pub(crate) fn wrong_key(&mut self, key: &Text, message: String, help: Option<String>) {
+        let mut path = self.path.clone();
+        path.push(Step::Key(key.clone()));
+        let problem = Diagnostic::new(self.codes.value, message, self.document.locate_key(&path));
+        self.problems.push(problem.help(help.unwrap_or_default()));
+    }
+
+    /// Reports something else.
+    pub(crate) fn report(&mut self, problem: Diagnostic) {
+        self.problems.push(problem);
+    }
+
     fn problem(&mut self, code: &'static Code, field: &str, message: String, help: String) {
         let key = self.entry(field).map_or_else(|| field.into(), |(key, _)| Step::Key(key.clone()));
         let mut path = self.path.clone();

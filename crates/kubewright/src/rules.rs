@@ -176,6 +176,7 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
         now,
         random_seed: Some(seed()),
         exceptions: Vec::new(),
+        checks_idempotence: options.checks_idempotence,
     }
 }
 

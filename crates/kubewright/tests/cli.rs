@@ -13,6 +13,8 @@ mod convert;
 mod kyverno;
 #[path = "cli/render.rs"]
 mod render;
+#[path = "cli/traits.rs"]
+mod traits;
 
 use std::fs;
 use std::io::Write as _;
@@ -296,7 +298,7 @@ fn the_examples_of_help_work_when_pasted() {
 fn help_has_examples_and_exit_codes() {
     check("help", "--help");
     check("help-apply", "apply --help");
-    for command in ["test", "lint", "explain", "trace", "eval", "demo", "completions", "man"] {
+    for command in ["test", "lint", "explain", "trace", "render", "eval", "demo", "completions", "man"] {
         let help = String::from_utf8(kubewright(&format!("{command} --help"), "").stdout).expect("text");
         assert!(help.contains("\nExamples:\n  "), "{command}");
     }

@@ -15,6 +15,7 @@ mod failure;
 mod filter;
 mod parse;
 mod scan;
+mod single;
 mod walk;
 mod writers;
 
@@ -232,6 +233,9 @@ impl Path {
         self.check(op)?;
         if op == Op::Merge && value.as_object().is_none() {
             return Err(failure::not_mergeable(self, value.kind()));
+        }
+        if let Some(applied) = single::apply(self, op, value, document, budget)? {
+            return Ok(applied);
         }
         let walk::Expansion { places, missed, is_insertion } = walk::expand(self, document, op, budget)?;
         if let Some(missed) = missed {

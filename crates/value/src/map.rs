@@ -102,6 +102,11 @@ impl Map {
         self.entries.get(position).map(|(key, value)| (key, value))
     }
 
+    /// Returns the value of the entry at `position`, for editing.
+    pub fn entry_mut(&mut self, position: usize) -> Option<&mut Value> {
+        self.entries.get_mut(position).map(|(_, value)| value)
+    }
+
     /// Sets `key`; a new key goes to the end, a known one keeps its place. Returns the value it had.
     pub fn insert(&mut self, key: Text, value: Value) -> Option<Value> {
         if let Some(known) = self.get_mut(&key) {

@@ -22,6 +22,7 @@ use program::{
     Assertion, ComponentType, Each, Given, Operate, Patch, PathProgram, Removal, Rule, Target, Template,
     Trait,
 };
+pub(crate) use scope::CONTEXT;
 use scope::Scope;
 
 /// Compiles a trait that was read from `document`; `more` are variables besides the usual ones.
@@ -179,5 +180,5 @@ impl Compiler<'_> {
 }
 
 /// A text or structure with its expressions, and where it stands.
-type Expression = Placed<TextTemplate>;
-type Content = Placed<Structure>;
+pub(crate) type Expression = Placed<TextTemplate>;
+pub(crate) type Content = Placed<Structure>;

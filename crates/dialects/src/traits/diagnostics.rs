@@ -47,4 +47,13 @@ codes! {
     UNREAD_DESCRIPTION "KW-T057" Warning "the description of an endpoint cannot be read";
     UNRESOLVED_DEPENDENCY "KW-T058" Warning "what a dependency gives is not known";
     NO_DATA_PLANE "KW-T059" Warning "the data plane of an environment is not there";
+    NOT_TEXT "KW-T080" Error "a label, annotation or other text would be something else";
+    PARTED_KEY "KW-T081" Error "an unescaped `/` in the key of a label or annotation";
+    UNREAD_PARAMETER "KW-T082" Warning "a parameter that nothing reads";
+    CONSTANT "KW-T083" Warning "a condition or loop that is always the same";
+    LOST "KW-T084" Warning "an operation whose work is lost";
+    CREATED_TWICE "KW-T085" Warning "a trait creates a manifest twice";
+    HIDES "KW-T086" Warning "a loop variable hides something";
+    NEVER_MATCHES "KW-T087" Warning "a filter that nothing passes";
+    GROWS "KW-T088" Warning "an operation that does more each time";
 }

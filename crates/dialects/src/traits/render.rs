@@ -11,7 +11,7 @@ use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 use super::compile::{self, program};
 use super::diagnostics as code;
 use super::evaluate::{Evaluator, Run, Said};
-use super::manifest::{Manifest, Origin, Overlap, Writer, identity};
+use super::manifest::{Manifest, Origin, Overlap, Plane, Writer, identity};
 use super::schema::{Schema, Sections};
 use super::source::{self, Resource};
 use super::variables::Context;
@@ -222,9 +222,8 @@ pub fn render(
     if !has_failed(&run) {
         for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let document = instance.of.document();
-            Evaluator::new(document, context, number, &mut run)
-                .assertions(&instance.of.program().after, &manifests);
+            let (document, after) = (instance.of.document(), &instance.of.program().after);
+            Evaluator::new(document, context, number, &mut run).assertions(after, &manifests);
         }
         check(&manifests, &writers, &mut run.diagnostics);
     }
@@ -354,7 +353,8 @@ pub(crate) fn section_at(
 
 /// Says what is no manifest, and what is there twice.
 pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
-    let mut known: BTreeMap<[Text; 4], &Manifest> = BTreeMap::new();
+    // Each plane is another cluster.
+    let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
     for manifest in manifests {
         let made = match manifest.origin {
             Origin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
@@ -371,7 +371,7 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
                 message,
                 made.location(writer.part).clone(),
             ));
-        } else if let Some(earlier) = known.insert(identity, manifest)
+        } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
             && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
         {
             let message = format!("{} is there twice", manifest.label());

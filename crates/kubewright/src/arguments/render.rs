@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::commands::RenderSetting;
 
 /// Applies traits to manifests.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Default)]
 #[command(after_help = "\
 The result is the base manifests after all traits, in the order in which the traits are given. When a trait cannot be
 applied, nothing is written to standard output. Where the files hold OpenChoreo's Components, their manifests are made
@@ -15,7 +15,8 @@ from their types, and --component and --environment select.
 
 Examples:
   kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml
-  kubewright render -f examples/trait/base.yaml --trait examples/trait/monitoring-sidecar.yaml --diff
+  kubewright render -f examples/trait/base.yaml --stack examples/trait/stack.yaml --diff
+  kubewright render -f examples/trait/component --environment production --output-dir rendered
   helm template shop ./chart | kubewright render --trait traits/ --set parameters.level=debug | kubectl apply -f -
   helm install shop ./chart --post-renderer kubewright --post-renderer-args render --post-renderer-args --stack=stack.yaml
 
@@ -33,17 +34,8 @@ pub(crate) struct Render {
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<String>,
 
-    /// Parameters of the trait; by instance name where there are several. May be repeated, later files win
-    #[arg(short, long = "params", alias = "parameters", value_name = "FILE")]
-    pub(crate) parameters: Vec<String>,
-
-    /// What the environment sets, in the same form as the parameters; may be repeated
-    #[arg(long = "env-configs", alias = "environment-configs", value_name = "FILE")]
-    pub(crate) environment_configs: Vec<String>,
-
-    /// What expressions see besides: metadata, workload, dataplane and the like; may be repeated
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) context: Vec<String>,
+    #[command(flatten)]
+    pub(crate) values: TraitValues,
 
     /// Set one value, as YAML; may be repeated. The path starts with parameters, environmentConfigs, metadata, …
     #[arg(short, long, value_name = "PATH=VALUE[,…]")]
@@ -56,6 +48,10 @@ pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) names: Names,
 
+    /// metadata.namespace [default: that of the manifests, or `default`]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
     /// How to write the manifests
     #[arg(short, long, value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) output: RenderFormat,
@@ -67,6 +63,10 @@ pub(crate) struct Render {
     /// Show what the traits change, instead of the manifests
     #[arg(long)]
     pub(crate) diff: bool,
+
+    /// Show what the traits look at and do, and who wrote which field, instead of the manifests
+    #[arg(long, conflicts_with_all = ["diff", "output_dir"])]
+    pub(crate) trace: bool,
 
     /// Sort the manifests by kind, apiVersion, namespace and name
     #[arg(long)]
@@ -93,16 +93,28 @@ pub(crate) struct Render {
     pub(crate) quiet: bool,
 }
 
-/// What the component is called.
+/// What traits are given.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct TraitValues {
+    /// Parameters of the trait; by instance name where there are several. May be repeated, later files win
+    #[arg(short, long = "params", alias = "parameters", value_name = "FILE")]
+    pub(crate) parameters: Vec<String>,
+
+    /// What the environment sets, in the same form as the parameters; may be repeated
+    #[arg(long = "env-configs", alias = "environment-configs", value_name = "FILE")]
+    pub(crate) environment_configs: Vec<String>,
+
+    /// What expressions see besides: metadata, workload, dataplane and the like; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) context: Vec<String>,
+}
+
+/// What the component is called, besides its namespace.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct Names {
     /// metadata.name [default: that of the only workload among the manifests]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-
-    /// metadata.namespace [default: that of the manifests, or `default`]
-    #[arg(long, value_name = "NAMESPACE")]
-    pub(crate) namespace: Option<String>,
 
     /// metadata.componentName [default: metadata.name]; with Components, only this one
     #[arg(long, value_name = "NAME")]
@@ -118,9 +130,10 @@ pub(crate) struct Names {
 }
 
 /// How rendered manifests can be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum RenderFormat {
     /// A stream of documents.
+    #[default]
     Yaml,
     /// One `List` object.
     Json,

@@ -17,7 +17,9 @@ use crate::words::plural;
 /// # Errors
 /// When output cannot be written.
 pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure> {
-    let mut loaded = rules::load(&arguments.rules, arguments.namespace.as_deref());
+    let mut chosen = arguments.rules.clone();
+    chosen.options.checks_idempotence = arguments.check_idempotent;
+    let mut loaded = rules::load(&chosen, arguments.namespace.as_deref());
     if loaded.without_parameters > 0 {
         loaded.diagnostics.retain(|diagnostic| diagnostic.code.id != NOTHING_FOUND.id);
     }

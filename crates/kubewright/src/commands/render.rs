@@ -5,13 +5,14 @@
 mod base;
 pub(super) mod context;
 mod full;
-mod idempotent;
+pub(super) mod idempotent;
 pub(super) mod instances;
 mod job;
 pub(super) mod library;
 pub(super) mod setting;
 pub(super) mod stack;
-pub(super) mod values;
+mod trace;
+mod values;
 mod write;
 
 use std::io::Write as _;
@@ -27,7 +28,7 @@ use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
 use crate::session::{complain, no_objects};
 use crate::words::{grouped, plural};
-pub(super) use job::Job;
+pub(super) use job::{Job, given_manifests};
 use library::Library;
 use setting::One;
 pub(crate) use setting::RenderSetting;
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         complain(&problems, color.paint_errors());
         return Ok(Exit::BadInput);
     }
-    let options = RenderOptions { strict: arguments.strict, trace: false };
+    let options = RenderOptions { strict: arguments.strict, trace: arguments.trace };
     let checks_idempotence = arguments.check_idempotent;
     let job =
         Job { base: &base.documents, instances: &instances, given: &given, options, checks_idempotence };
@@ -94,8 +95,20 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
+    if arguments.trace {
+        match arguments.output {
+            RenderFormat::Yaml => {
+                let has_failed = problems.iter().any(Diagnostic::is_error);
+                trace::text(&rendering, &base.documents, has_failed, color.paint_output())?;
+            }
+            RenderFormat::Json => trace::document(&rendering, &base.documents, &problems)?,
+        }
+    }
     if complain(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));
+    }
+    if arguments.trace {
+        return Ok(Exit::Clean);
     }
     write::write(arguments, &base.documents, &rendering, &kept, color)?;
     if !arguments.quiet {
@@ -112,8 +125,8 @@ fn exit_of(problems: &[Diagnostic]) -> Exit {
 
 /// Refuses to read standard input twice.
 fn read_once(arguments: &Render) -> Result<(), Failure> {
-    let lists = [&arguments.files, &arguments.traits, &arguments.parameters];
-    let more = [&arguments.environment_configs, &arguments.context];
+    let lists = [&arguments.files, &arguments.traits, &arguments.values.parameters];
+    let more = [&arguments.values.environment_configs, &arguments.values.context];
     let named = lists.into_iter().chain(more).flatten().chain(&arguments.stack);
     let is_implied = arguments.files.is_empty();
     if named.filter(|path| *path == "-").count() + usize::from(is_implied) > 1 {
@@ -143,7 +156,8 @@ fn trait_paths(arguments: &Render, stack: Option<&Stack>) -> Vec<String> {
 
 /// Returns the files that are read for their values.
 fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
-    let lists = [&arguments.parameters, &arguments.environment_configs, &arguments.context];
+    let lists =
+        [&arguments.values.parameters, &arguments.values.environment_configs, &arguments.values.context];
     let paths = lists.into_iter().flatten().chain(&arguments.stack).filter(|path| *path != "-");
     paths.map(|path| Input::File(PathBuf::from(path)))
 }

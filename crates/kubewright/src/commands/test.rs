@@ -1,12 +1,14 @@
 //! `test`: runs the cases of test files. What is merely doubtful in a rule is for `lint` to say.
 
 mod coverage;
+mod difference;
 mod file;
 mod judge;
 mod kyverno;
 mod library;
 mod run;
 mod show;
+mod traits;
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -25,11 +27,12 @@ use crate::rules;
 use crate::session::complain;
 use crate::workers;
 use coverage::Coverage;
-use file::TestFile;
+use file::{AnyCase, TestFile};
 pub(super) use kyverno::{Cases, Manner, is_meant, with_cases};
 pub(super) use library::Library;
 use run::Bench;
 use show::FileResult;
+use traits::TraitBench;
 
 /// The JSON schema of test files.
 const SCHEMA: &str = include_str!("../../../../docs/kubewright-test.schema.json");
@@ -114,7 +117,13 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     };
     let folder = folder(input);
     let mut bench = Bench::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
-    let results = file.cases.iter().map(|case| bench.run(case)).collect();
+    let mut traits = TraitBench::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
+    let results = file.cases.iter().map(|case| match case {
+        AnyCase::Rules(case) => bench.run(case),
+        AnyCase::Traits(case) => traits.run(case),
+    });
+    let results = results.collect();
+    ran.coverage.merge(traits.finish(&mut ran.problems));
     if arguments.coverage {
         ran.coverage.add(bench.rules(), &bench.exercised);
     }

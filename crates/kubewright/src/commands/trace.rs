@@ -1,11 +1,14 @@
 //! `trace`: why each rule did what it did.
 
+mod traits;
+
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
 use kubewright_value::{Document, Location, Map, Value, json};
 
+use super::render;
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::load;
@@ -22,6 +25,9 @@ const LONGEST: usize = 100;
 /// # Errors
 /// When the arguments make no sense or output cannot be written.
 pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
+    if traits::are_meant(&arguments.rules.rules) {
+        return render::run(&traits::rendering(arguments)?, color);
+    }
     let mut session = Session::open(&arguments.rules, &arguments.objects)?;
     let question = session.question(Needs { all_outcomes: true, trace: true, ..Needs::default() });
     let mut writer = Writer::new(color.paint_output(), arguments.output);
@@ -190,7 +196,7 @@ fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {
     item.insert("ruleFile".into(), file);
     item.insert("ruleLine".into(), line);
     item.insert("ruleColumn".into(), column);
-    item.insert("trace".into(), children.iter().map(node).collect::<Vec<_>>().into());
+    item.insert("trace".into(), children.iter().map(json_node).collect::<Vec<_>>().into());
     item.into()
 }
 
@@ -214,7 +220,8 @@ fn head(rule: &str, report: &ObjectReport) -> Map {
     ])
 }
 
-fn node(node: &TraceNode) -> Value {
+/// Returns what was looked at, with stable keys.
+pub(super) fn json_node(node: &TraceNode) -> Value {
     let (file, line, column) = json_place(node.location.as_ref());
     Map::from([
         ("what", Value::from(node.what.as_str())),
@@ -224,7 +231,7 @@ fn node(node: &TraceNode) -> Value {
         ("ruleFile", file),
         ("ruleLine", line),
         ("ruleColumn", column),
-        ("children", node.children.iter().map(self::node).collect::<Vec<_>>().into()),
+        ("children", node.children.iter().map(json_node).collect::<Vec<_>>().into()),
     ])
     .into()
 }

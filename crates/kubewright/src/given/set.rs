@@ -31,7 +31,7 @@ impl FromStr for Setting {
 }
 
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-\"'[]/".contains(c))
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-\"'[]/\\".contains(c))
 }
 
 #[cfg(test)]

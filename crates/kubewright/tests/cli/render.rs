@@ -51,6 +51,18 @@ fn each_plane_can_be_had_alone() {
 }
 
 #[test]
+fn helpers_read_what_is_given_and_give_empty_lists_otherwise() {
+    let helpers = "--trait render/uses-helpers.yaml --diff -q";
+    base("render-helpers-empty", helpers);
+    base(
+        "render-helpers",
+        &format!(
+            "{helpers} --set workload.endpoints.web.port=80 --set 'configurations.configs.envs[0]={{name: A, value: b}}'"
+        ),
+    );
+}
+
+#[test]
 fn names_come_from_the_manifests_and_can_be_said() {
     let context = "--trait render/uses-context.yaml --context render/context.yaml --diff -q";
     base("render-context", context);
@@ -170,6 +182,22 @@ fn usage_that_makes_no_sense_is_refused() {
         "render-two-traits-of-one-name",
         "render -f render/base.yaml --trait render/traits/alert.yaml render/same",
     );
+}
+
+#[test]
+fn the_examples_of_its_help_work_when_pasted() {
+    let examples = "../../../../examples/trait";
+    for more in [
+        format!("-f {examples}/base.yaml --trait {examples}/monitoring-sidecar.yaml"),
+        format!("-f {examples}/base.yaml --trait {examples}/monitoring-sidecar.yaml --diff"),
+        format!("-f {examples}/base.yaml --stack {examples}/stack.yaml"),
+        format!("-f {examples}/component --environment production"),
+    ] {
+        let output = kubewright(&format!("render {more}"), "");
+        assert!(output.status.success(), "{more}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let help = String::from_utf8(kubewright("render --help", "").stdout).expect("text");
+    assert!(help.contains("-f examples/trait/base.yaml --stack examples/trait/stack.yaml"));
 }
 
 /// Returns a new folder for what a test writes.

@@ -274,7 +274,7 @@ impl Environment {
         self
     }
 
-    /// Lets `+`, `-`, `*` and `/` take an integer and a double, as a double; otherwise that is an error.
+    /// Lets `+`, `-`, `*` and `/` take an integer and a double, as a double, and `==` compare them; otherwise that is an error.
     #[must_use]
     pub fn with_mixed_arithmetic(mut self) -> Self {
         Arc::make_mut(&mut self.parts).has_mixed_arithmetic = true;

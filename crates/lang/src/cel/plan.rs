@@ -294,8 +294,9 @@ impl Planner<'_> {
         for (operator, operand, span) in rest {
             let (right, right_kind) = self.expr(operand);
             let charge = charge(*operator, &kind, &right_kind, &right);
-            let is_mixed = self.environment.has_mixed_arithmetic() && operator.is_arithmetic();
-            let mixed = if is_mixed { types::mixed(kind.kind, right_kind.kind) } else { None };
+            let may_mix = self.environment.has_mixed_arithmetic();
+            let is_mixed = may_mix && operator.is_arithmetic();
+            let mixed = if may_mix { types::mixed(*operator, kind.kind, right_kind.kind) } else { None };
             kind = match mixed.or_else(|| types::binary(*operator, &kind, &right_kind)) {
                 Some(kind) => kind,
                 None => {

@@ -354,11 +354,14 @@ fn an_integer_and_a_double_are_computed_with_only_where_the_environment_says_so(
         ("object.spec.n * 1.5 - 1", "3.5"),
         ("1.0 / object.spec.n * 3u", "1.0"),
         ("object.spec.n + 1", "4"),
+        ("int(object.spec.n) == 3.0", "true"),
+        ("3.5 != 3", "true"),
     ] {
         let program = Program::compile(text, &mixed).expect(text);
         assert_eq!(evaluate(&program, Cost::DEFAULT_LIMIT).0, want, "{text}");
     }
     assert!(Program::compile("5 % 1.5", &mixed).is_err());
+    refuses("3 == 3.0", "1:3+2 Type: no operator `==` for `int` and `double`");
 }
 
 #[test]

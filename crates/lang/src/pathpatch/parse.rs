@@ -1,7 +1,8 @@
 //! From text to segments.
 //!
-//! A path is split at `/` outside of quotes. A piece is a chain of names and brackets, so that `x[0]` and `x/[0]` are
-//! the same. Empty pieces are left out, so that `/a//b` and `/a/b/` are `/a/b`; an empty key is written `['']`.
+//! A path, without the white space around it, is split at `/` outside of quotes. A piece is a chain of names and
+//! brackets, so that `x[0]` and `x/[0]` are the same. Empty pieces are left out, so that `/a//b` and `/a/b/` are `/a/b`; an
+//! empty key is written `['']`.
 
 use kubewright_value::{Position, Text};
 
@@ -29,6 +30,7 @@ impl Parser {
     /// Reads the pieces between `/`, of which empty ones are left out, unless they are empty by what was put in.
     fn pieces(&mut self) -> Result<(), PathError> {
         let mut is_start = true;
+        self.scanner.skip_spaces();
         loop {
             let here = self.scanner.at;
             let is_end = self.scanner.is_at_end();

@@ -31,8 +31,13 @@ impl Scanner {
         };
         let mut text = String::with_capacity(pieces.iter().map(length).sum());
         let (mut data, mut expressions) = (Vec::new(), Vec::new());
-        for piece in pieces {
-            let (Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part)) = piece;
+        let last = pieces.len().saturating_sub(1);
+        for (number, piece) in pieces.iter().enumerate() {
+            let part = match *piece {
+                // The line break at the end of a block of YAML is no part of a key.
+                Piece::Literal(part) if number == last => part.trim_end(),
+                Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part) => part,
+            };
             let range = text.len()..text.len() + part.len();
             text.push_str(part);
             if let Piece::Expression(_) = piece {

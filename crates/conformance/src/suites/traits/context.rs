@@ -51,12 +51,15 @@ pub(super) fn derived(input: &Value) -> Answer {
     let part = |key: &str| input.get(key).cloned().unwrap_or_default();
     let (component, environment) = text(input, "prefix").rsplit_once('-').ok_or("the prefix has one part")?;
     let metadata = Map::from([("componentName", component.into()), ("environmentName", environment.into())]);
-    let derived = context::derived(
+    let mut derived = context::derived(
         &part("workload"),
         &part("configurations"),
         &part("dependencies"),
         &Value::object(metadata),
     );
+    if let Some(map) = derived.as_object_mut() {
+        map.insert("endpointResources".into(), endpoint_resources(input));
+    }
     Ok(named("derived", derived))
 }
 
@@ -135,8 +138,14 @@ fn surroundings(input: &Value) -> Result<Surroundings, String> {
         workload: part("workloadData"),
         configurations: part("configurations"),
         dependencies: context::dependencies(list(&dependencies, "items"), list(&dependencies, "resources")),
-        endpoint_resources: Value::object(Map::new()),
+        endpoint_resources: endpoint_resources(input),
     })
+}
+
+/// The recording reads the descriptions of endpoints elsewhere.
+fn endpoint_resources(input: &Value) -> Value {
+    let found = input.get("endpointResources").filter(|found| !found.is_null());
+    found.cloned().unwrap_or_else(|| Value::object(Map::new()))
 }
 
 fn finished(

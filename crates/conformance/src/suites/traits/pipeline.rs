@@ -10,6 +10,8 @@ use crate::suites::{list, text};
 
 /// What the original hashes as Go prints it, so that no other program has the same.
 const HASH: &str = "openchoreo.dev/dp-resource-hash";
+/// The code of an environment without its data plane.
+const NO_DATA_PLANE: &str = "KW-T059";
 /// What all resources of a case are called that have no name.
 const NAME: &str = "case";
 
@@ -18,6 +20,10 @@ pub(super) fn render(input: &Value) -> Answer {
     let input = input.get("renderInput").unwrap_or(&Value::Null);
     let (library, found) = Library::read(&documents(input), &[]);
     fail(&found)?;
+    // The original cannot do without a data plane; here that is a warning.
+    if let Some(missing) = found.iter().find(|found| found.code.id == NO_DATA_PLANE) {
+        return Err(missing.to_string());
+    }
     let release = library.releases().first().ok_or("there is no release")?;
     let part = |key: &str| input.get(key).cloned().unwrap_or_default();
     let dependencies =

@@ -41,7 +41,7 @@ fn load(source: &Arc<Source>) -> Result<(), String> {
     }
     let found: Vec<String> = known
         .into_iter()
-        .flat_map(traits::check)
+        .flat_map(traits::lint)
         .filter(|diagnostic| diagnostic.severity() == Severity::Error)
         .map(|diagnostic| diagnostic.to_string())
         .collect();

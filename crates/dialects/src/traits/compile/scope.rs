@@ -7,7 +7,7 @@ use super::super::functions;
 use super::super::schema::{Child, Field, Schema, Sections};
 
 /// What every expression sees besides its parameters.
-const CONTEXT: [&str; 8] = [
+pub(crate) const CONTEXT: [&str; 8] = [
     "metadata",
     "dataplane",
     "environment",

@@ -309,4 +309,18 @@ mod descriptions {
         check_offers("GraphQL", "type Query", "descriptions of GraphQL are not read here");
         check_offers("TCP", "anything", "null");
     }
+
+    #[test]
+    fn every_beginning_of_a_description_is_read_or_told() {
+        let text = "syntax = \"proto3\"; /* é */ package a;\nservice S { rpc R (stream M) returns (M) { option (g) = { get: 'x\\'' }; } } // end";
+        for (end, _) in text.char_indices() {
+            let content = json::to_string(&Value::from(text.get(..end).expect("a boundary")));
+            for kind in ["gRPC", "HTTP"] {
+                let endpoint = format!("{{type: {kind}, port: 80, schema: {{content: {content}}}}}");
+                let workload = resource("Workload", &format!("{{endpoints: {{e: {endpoint}}}}}"));
+                let (found, diagnostics) = endpoint_resources(&workload);
+                assert!(diagnostics.len() <= 1 && found.as_object().is_some_and(|map| map.len() <= 1));
+            }
+        }
+    }
 }

@@ -111,12 +111,15 @@ impl Evaluator<'_> {
 
     fn removal(&mut self, removal: &Removal, manifests: &[Manifest]) -> Outcome<Vec<usize>> {
         let items = self.items(removal.each.as_ref())?;
-        let mut found = Vec::new();
+        let (mut found, mut others) = (Vec::new(), 0);
         for item in items.iter() {
             let variable = removal.each.as_ref().map(|each| each.variable.as_str()).unwrap_or_default();
             let names = Names { item: item.map(|item| (variable, item)), ..Names::of(self.context) };
-            found.extend(self.targets(&removal.target, &names, manifests)?.kept);
+            let targets = self.targets(&removal.target, &names, manifests)?;
+            others = targets.others;
+            found.extend(targets.kept);
         }
+        self.others(&removal.target, others);
         Ok(found)
     }
 }

@@ -10,7 +10,7 @@ use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, 
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::story::Said;
-use super::target::{described, why_none};
+use super::target::{counted, described, why_none};
 use super::{Evaluator, Outcome};
 use crate::fields::within;
 use crate::traits::compile::program::{Operate, Patch, PathProgram};
@@ -35,6 +35,8 @@ struct Hits {
     rounds: usize,
     candidates: usize,
     kept: usize,
+    /// Those that the target cannot mean, in the last round.
+    others: usize,
     /// The name that was asked for last.
     name: Option<Text>,
 }
@@ -45,18 +47,30 @@ impl Evaluator<'_> {
         self.run.story.open();
         let mut hits = Hits::default();
         let done = self.rounds(patch, manifests, &mut hits);
+        self.others(&patch.target, hits.others);
+        let is_told = self.run.story.has_failure();
         let document: &Document = self.document;
         self.run.story.close(|| {
             let (found, verdict) = match &done {
+                Err(_) if is_told => ("fails".to_owned(), Verdict::Error),
                 Err(failure) => (failure.message.clone(), Verdict::Error),
+                Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), Verdict::No),
                 Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),
+                Ok(()) if hits.rounds > 1 => {
+                    let hits = format!(
+                        "hits {} in {}",
+                        counted(hits.kept, "manifest"),
+                        counted(hits.rounds, "round")
+                    );
+                    (hits, Verdict::Done)
+                }
                 Ok(()) => (format!("hits {}", counted(hits.kept, "manifest")), Verdict::Done),
             };
             let location = Some(document.locate(&patch.path));
             Said {
-                what: format!("patch {}", number + 1),
+                what: format!("patch {}: {}", number + 1, described(&patch.target)),
                 found,
-                wanted: described(&patch.target),
+                wanted: String::new(),
                 verdict,
                 location,
             }
@@ -108,6 +122,7 @@ impl Evaluator<'_> {
         let targets = self.targets(&patch.target, names, manifests)?;
         hits.candidates += targets.candidates;
         hits.kept += targets.kept.len();
+        hits.others = targets.others;
         hits.name = targets.name;
         // Where nothing is of the kind, nothing is evaluated; where no condition holds, values still have to be right.
         if targets.candidates == 0 {
@@ -123,7 +138,7 @@ impl Evaluator<'_> {
             let done = ready.iter().try_for_each(|operation| self.operate(operation, manifest));
             self.run.story.close(|| Said {
                 what: label(&manifest.object),
-                found: String::new(),
+                found: counted(ready.len(), "operation"),
                 wanted: String::new(),
                 verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
                 location: None,
@@ -143,8 +158,8 @@ impl Evaluator<'_> {
                 Rendered::Omitted => {
                     let document: &Document = self.document;
                     self.run.story.say(|| Said {
-                        what: format!("{} {}", operate.op.name(), path.text()),
-                        found: "the value is left out, and the operation with it".to_owned(),
+                        what: format!("{} {}: its value is left out", operate.op.name(), path.text()),
+                        found: String::new(),
                         wanted: String::new(),
                         verdict: Verdict::NotLooked,
                         location: Some(document.locate(&content.path)),
@@ -264,18 +279,35 @@ fn told(
     applied: &Result<Applied, PatchError>,
     document: &Document,
 ) -> Said {
-    let (found, verdict) = match applied {
-        Err(error) => (error.message.clone(), Verdict::Error),
-        Ok(applied) if applied.places.is_empty() => ("there is nothing to remove".to_owned(), Verdict::No),
+    let what = format!("{} {}", operate.op.name(), path.text());
+    let location = Some(document.locate(&operate.path.path));
+    let (found, wanted, verdict) = match applied {
+        Err(error) => (error.message.clone(), String::new(), Verdict::Error),
+        Ok(applied) if applied.places.is_empty() => {
+            ("there is nothing to remove".to_owned(), String::new(), Verdict::Yes)
+        }
         Ok(applied) => {
-            let places = applied.places.iter().take(TOLD).map(|place| Pointer::from_steps(place).to_string());
-            let more = if applied.places.len() > TOLD { ", …" } else { "" };
-            (format!("{}{more}", places.collect::<Vec<_>>().join(", ")), Verdict::Done)
+            let found = match operate.op {
+                Op::Remove => "removed".to_owned(),
+                _ => TraceNode::show(value),
+            };
+            (found, places(path, applied), Verdict::Done)
         }
     };
-    let wanted = if operate.op == Op::Remove { String::new() } else { TraceNode::show(value) };
-    let location = Some(document.locate(&operate.path.path));
-    Said { what: format!("{} {}", operate.op.name(), path.text()), found, wanted, verdict, location }
+    Said { what, found, wanted, verdict, location }
+}
+
+/// Returns where an operation was done, unless that is its path.
+fn places(path: &Path, applied: &Applied) -> String {
+    let mut told: Vec<String> =
+        applied.places.iter().take(TOLD).map(|place| Pointer::from_steps(place).to_string()).collect();
+    if told.iter().all(|place| place == path.text()) {
+        return String::new();
+    }
+    if applied.places.len() > TOLD {
+        told.push("…".to_owned());
+    }
+    format!("at {}", told.join(", "))
 }
 
 fn written<'p>(piece: &'p Given<'_>) -> &'p str {
@@ -283,8 +315,4 @@ fn written<'p>(piece: &'p Given<'_>) -> &'p str {
         Given::Literal(text) => text,
         Given::Given(text) => text,
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -1,7 +1,7 @@
 //! What has to hold before a trait is rendered, and of what was rendered.
 
 use kubewright_engine::{Diagnostic, Verdict};
-use kubewright_value::Document;
+use kubewright_value::{Document, Value};
 
 use super::story::Said;
 use super::target::why_none;
@@ -9,7 +9,7 @@ use super::{Evaluator, Outcome};
 use crate::traits::compile::program::{Assertion, Rule};
 use crate::traits::diagnostics as code;
 use crate::traits::manifest::{Manifest, label};
-use crate::traits::variables::Names;
+use crate::traits::variables::{Context, Names};
 
 impl Evaluator<'_> {
     /// Returns whether all `rules` hold; every one that does not is told.
@@ -25,12 +25,26 @@ impl Evaluator<'_> {
 
     /// Returns whether all `assertions` hold of `manifests`; every one that does not is told.
     pub(crate) fn assertions(&mut self, assertions: &[Assertion], manifests: &[Manifest]) -> bool {
+        if assertions.is_empty() {
+            return true;
+        }
+        self.run.story.open();
         let before = self.run.diagnostics.len();
         for assertion in assertions {
             let done = self.assertion(assertion, manifests);
             self.keep(done);
         }
-        self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error())
+        let hold =
+            self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error());
+        let (document, context): (&Document, &Context) = (self.document, self.context);
+        self.run.story.close(|| Said {
+            what: format!("{}, of what was rendered", whose(document, context)),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: if hold { Verdict::Yes } else { Verdict::Error },
+            location: Some(document.locate(&[])),
+        });
+        hold
     }
 
     fn assertion(&mut self, assertion: &Assertion, manifests: &[Manifest]) -> Outcome<()> {
@@ -93,5 +107,16 @@ impl Evaluator<'_> {
                 Err(Box::new(Diagnostic { code: &code::VALIDATION_FAILS, message, ..*failure }))
             }
         }
+    }
+}
+
+/// Returns whose rules `document` has, and of which instance they are.
+fn whose(document: &Document, context: &Context) -> String {
+    let label = label(&document.value);
+    let of_trait = context.get("trait");
+    let name = |key: &str| of_trait.and_then(|of_trait| of_trait.get(key)).and_then(Value::as_str);
+    match (name("name"), name("instanceName")) {
+        (Some(of), Some(instance)) if of != instance => format!("{label} (instance `{instance}`)"),
+        _ => label,
     }
 }

@@ -48,6 +48,12 @@ impl Story {
         }
     }
 
+    /// Returns whether a failure was said since the level was opened.
+    pub(crate) fn has_failure(&self) -> bool {
+        let level = self.levels.as_ref().and_then(|levels| levels.last());
+        level.is_some_and(|level| level.iter().any(|node| node.verdict == Verdict::Error))
+    }
+
     /// Returns everything that was said.
     pub(crate) fn finish(self) -> Vec<TraceNode> {
         self.levels.into_iter().flatten().next().unwrap_or_default()

@@ -17,6 +17,8 @@ const TOLD: usize = 6;
 pub(super) struct Targets {
     /// How many have the kind, group, version and name.
     pub(super) candidates: usize,
+    /// How many have another kind, group, version or plane.
+    pub(super) others: usize,
     /// Those for which the condition holds.
     pub(super) kept: Vec<usize>,
     /// The name that was asked for, where something has the rest.
@@ -33,8 +35,10 @@ impl Evaluator<'_> {
     ) -> Outcome<Targets> {
         let mut targets = Targets::default();
         self.spend(manifests.len() as u64, &target.path)?;
+        let mut namesakes = 0;
         for (at, manifest) in manifests.iter().enumerate() {
             if !fits(target, manifest) {
+                targets.others += 1;
                 continue;
             }
             if let Some(name) = &target.name {
@@ -44,15 +48,18 @@ impl Evaluator<'_> {
                 };
                 let is_it = name_of(&manifest.object) == Some(wanted.as_str());
                 let document: &Document = self.document;
-                self.run.story.say(|| Said {
-                    what: label(&manifest.object),
-                    found: if is_it { "has the name".to_owned() } else { "has another name".to_owned() },
-                    wanted: format!("`{wanted}`"),
-                    verdict: if is_it { Verdict::Yes } else { Verdict::No },
-                    location: Some(document.locate(&name.path)),
-                });
+                if is_it {
+                    self.run.story.say(|| Said {
+                        what: label(&manifest.object),
+                        found: "has the name".to_owned(),
+                        wanted: String::new(),
+                        verdict: Verdict::Yes,
+                        location: Some(document.locate(&name.path)),
+                    });
+                }
                 targets.name = Some(wanted);
                 if !is_it {
+                    namesakes += 1;
                     continue;
                 }
             }
@@ -62,20 +69,51 @@ impl Evaluator<'_> {
                 continue;
             };
             let names = Names { resource: Some(&manifest.object), ..*names };
-            let holds = self.truth(condition, "`where`", &names)?;
+            let holds = self.truth(condition, "`where`", &names);
             let document: &Document = self.document;
             self.run.story.say(|| Said {
                 what: label(&manifest.object),
-                found: format!("`where` is {holds}"),
+                found: match &holds {
+                    Ok(holds) => format!("`where` is {holds}"),
+                    Err(failure) => failure.message.clone(),
+                },
                 wanted: String::new(),
-                verdict: if holds { Verdict::Yes } else { Verdict::No },
+                verdict: match holds {
+                    Ok(true) => Verdict::Yes,
+                    Ok(false) => Verdict::No,
+                    Err(_) => Verdict::Error,
+                },
                 location: Some(document.locate(&condition.path)),
             });
-            if holds {
+            if holds? {
                 targets.kept.push(at);
             }
         }
+        if namesakes > 0 {
+            let verb = if namesakes == 1 { "is" } else { "are" };
+            let name = targets.name.clone().unwrap_or_default();
+            let what = || format!("{} {verb} not called `{name}`", counted(namesakes, &described(target)));
+            self.passed_over(what);
+        }
         Ok(targets)
+    }
+
+    /// Says how many manifests a target cannot mean.
+    pub(super) fn others(&mut self, target: &Target, others: usize) {
+        let verb = if others == 1 { "is" } else { "are" };
+        if others > 0 {
+            self.passed_over(|| format!("{} {verb} no {}", counted(others, "manifest"), described(target)));
+        }
+    }
+
+    fn passed_over(&mut self, what: impl FnOnce() -> String) {
+        self.run.story.say(|| Said {
+            what: what(),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: Verdict::NotLooked,
+            location: None,
+        });
     }
 }
 
@@ -110,6 +148,16 @@ pub(super) fn described(target: &Target) -> String {
         (Some(group), Some(version)) => format!("{kind} of {group}/{version}"),
         (Some(group), None) => format!("{kind} of {group}"),
         (None, Some(version)) => format!("{kind} of version {version}"),
+    }
+}
+
+/// Returns how many of something there are: `1 manifest`, `2 Deployments of apps/v1`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let (noun, rest) =
+        what.split_once(' ').map_or((what, String::new()), |(noun, rest)| (noun, format!(" {rest}")));
+    match count {
+        1 => format!("1 {noun}{rest}"),
+        _ => format!("{count} {noun}s{rest}"),
     }
 }
 

@@ -88,6 +88,10 @@ impl ComponentType {
         (bound, run.diagnostics)
     }
 
+    pub(crate) fn program(&self) -> &program::ComponentType {
+        &self.0.program
+    }
+
     pub(super) fn found(&self) -> &source::ComponentType {
         &self.0.found
     }

@@ -112,6 +112,11 @@ impl<'m> Reader<'m> {
             self.notice_endpoints(document);
             if let Some(compiled) = compiled {
                 let metadata = compiled.found().metadata.clone();
+                if compiled.found().resources.is_empty() {
+                    let message = format!("the {kind} `{}` has no resources", metadata.name);
+                    let location = document.locate_key(&path(&["spec", "resources"]));
+                    self.diagnostics.push(Diagnostic::new(&code::MISSING_FIELD, message, location));
+                }
                 let is_free = self.types.put(compiled.found().is_cluster, &metadata, compiled);
                 self.twice(is_free, document, &metadata.name);
             }

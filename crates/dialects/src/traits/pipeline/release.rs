@@ -61,6 +61,11 @@ impl Release {
         &self.member.of
     }
 
+    /// Returns the traits that are applied, in their order.
+    pub fn traits(&self) -> impl Iterator<Item = &Trait> {
+        self.member.embedded.iter().chain(&self.member.traits)
+    }
+
     pub(super) fn context(&self, library: &Library, given: &Context) -> (Context, Vec<Diagnostic>) {
         let (surroundings, mut diagnostics) = self.surroundings(library, given);
         let mut context = Context::new();

@@ -256,3 +256,33 @@ fn every_code_has_a_page_that_starts_with_it() {
         assert!(code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
     }
 }
+
+#[test]
+fn a_removal_of_everything_is_refused() {
+    check(
+        "Trait",
+        "removes: [{target: {group: apps, version: v1}}]",
+        &[
+            "KW-T024 5:14 the target has no `kind`, so any fits",
+            "KW-T003 5:14 the target of a removal has no `kind`, so everything would go",
+        ],
+    );
+}
+
+#[test]
+fn a_template_that_can_never_be_a_manifest_is_refused() {
+    check(
+        "Trait",
+        "creates: [{template: text}, {template: []}, {template: '${{}}'}, {template: {}}]",
+        &[
+            "KW-T009 5:14 the template is a string, expected an object",
+            "KW-T009 5:32 the template is an array, expected an object",
+        ],
+    );
+}
+
+#[test]
+fn an_operation_that_is_unknown_is_named_as_it_is_written() {
+    let patch = "patches:\n- target: {group: '', version: v1, kind: A}\n  operations: [{op: mergeShallow, path: /a, value: {}}]";
+    check("Trait", patch, &["KW-T004 7:23 unknown operation `mergeShallow`"]);
+}

@@ -4,7 +4,7 @@ use kubewright_value::Value;
 
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
 use super::{Op, Operation, Patch, Removal, Target, Template, Trait, code};
-use crate::fields::{Fields, Reader, child};
+use crate::fields::{Fields, Reader, article, child};
 use crate::traits::admission;
 
 pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Trait> {
@@ -18,6 +18,7 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Trait> {
     let after = parts::rules_after(reader, &spec);
     let creates = parts::templates(reader, &spec, "creates");
     for template in &creates {
+        no_object(reader, template);
         workload_made(reader, template);
     }
     let patches = reader.objects(&spec, "patches").unwrap_or_default();
@@ -46,8 +47,8 @@ fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operati
     let op = reader.required_string(fields, "op")?;
     let words = [("add", Op::Add), ("replace", Op::Replace), ("remove", Op::Remove)];
     // The original's engine takes any case.
-    let lower = crate::fields::Placed { value: op.value.to_lowercase().into(), path: op.path.clone() };
-    let op = reader.one_of(&lower, "operation", &words)?;
+    let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&op.value));
+    let op = known.map(|(_, op)| *op).or_else(|| reader.one_of(&op, "operation", &words))?;
     let at = child(&fields.path, "value");
     let written = reader.document.value.follow(&at).cloned();
     let value = match (op, written) {
@@ -71,8 +72,22 @@ fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Removal> 
     let target = parts::target(reader, fields)?;
     let plane = parts::plane(reader, fields);
     let each = parts::each(reader, fields);
+    if target.kind.is_none() {
+        let message = "the target of a removal has no `kind`, so everything would go";
+        parts::report(reader, &code::MISSING_FIELD, &target.path, message, "name the kind that is removed");
+    }
     workload_removed(reader, &target);
     Some(Removal { path: fields.path.clone(), target, plane, each })
+}
+
+/// Reports a template that can never be a manifest. Whether an object is one is seen when patches are through.
+fn no_object(reader: &mut Reader<'_>, template: &Template) {
+    let found = &template.template.value;
+    let is_expression = found.as_str().is_some_and(|text| text.contains("${"));
+    if found.as_object().is_none() && !is_expression {
+        let message = format!("the template is {}, expected an object", article(found.kind()));
+        parts::report(reader, &code::BAD_TEMPLATE, &template.template.path, &message, "");
+    }
 }
 
 fn workload_made(reader: &mut Reader<'_>, template: &Template) {

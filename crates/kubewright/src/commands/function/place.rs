@@ -112,7 +112,11 @@ fn path_at(document: &Document, location: &Location) -> Vec<Step> {
     while let Some(value) = document.value.follow(&path) {
         let steps: Vec<Step> = match value {
             // A map starts where its first key does; what covers one letter there is the map.
-            Value::Object(_) if location.length == 1 && document.locate(&path).position == location.position => break,
+            Value::Object(_)
+                if location.length == 1 && document.locate(&path).position == location.position =>
+            {
+                break;
+            }
             Value::Object(map) => map.keys().map(|key| Step::Key(key.clone())).collect(),
             Value::Array(items) => (0..items.len()).map(Step::Index).collect(),
             _ => break,
@@ -121,7 +125,9 @@ fn path_at(document: &Document, location: &Location) -> Vec<Step> {
             let path: Vec<Step> = path.iter().cloned().chain([step.clone()]).collect();
             document.locate_key(&path).position
         };
-        let Some(step) = steps.into_iter().rev().find(|step| starts(step) <= location.position) else { break };
+        let Some(step) = steps.into_iter().rev().find(|step| starts(step) <= location.position) else {
+            break;
+        };
         path.push(step);
     }
     path

@@ -27,7 +27,7 @@ pub(super) fn render(
     list: &ResourceList,
     problems: &mut Vec<Diagnostic>,
 ) -> Result<Option<Rendering>, Failure> {
-    let said = Said::of(wish.stack.as_ref(), &wish.context, wish.shared.clone(), problems);
+    let said = Said::layered(wish.stack.as_ref(), &wish.context, problems).with(wish.shared.clone());
     let library = library(wish, list, &said, problems);
     let instances = instances::with(&wish.values, wish.stack.as_ref(), &library, problems);
     hint(wish, list, problems);

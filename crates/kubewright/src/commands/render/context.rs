@@ -55,6 +55,7 @@ pub(in crate::commands) struct Given {
 pub(in crate::commands) struct Said {
     values: Value,
     names: Names,
+    namespace: Option<String>,
     settings: Vec<One>,
 }
 
@@ -66,15 +67,16 @@ impl Said {
         settings: Vec<One>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let files = values::files(&arguments.context, "the values of the context", problems);
-        Self { names: arguments.names.clone(), ..Self::of(stack, &files, settings, problems) }
+        let files = values::files(&arguments.values.context, "the values of the context", problems);
+        let layered = Self::layered(stack, &files, problems);
+        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
+        Self { names, namespace, settings, ..layered }
     }
 
-    /// Returns what `stack`, maps of `more` values and `settings` say.
-    pub(in crate::commands) fn of(
+    /// Returns what `stack` says, and over it what each of `layers` says.
+    pub(in crate::commands) fn layered(
         stack: Option<&Stack>,
-        more: &[Document],
-        settings: Vec<One>,
+        layers: &[Document],
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut values = Value::from(Map::new());
@@ -84,11 +86,16 @@ impl Said {
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
             lay(&mut values, &metadata.into(), DEEPEST);
         }
-        for map in more {
-            check(map, problems);
-            lay(&mut values, &map.value, DEEPEST);
+        for layer in layers {
+            check(layer, problems);
+            lay(&mut values, &layer.value, DEEPEST);
         }
-        Self { values, names: Names::default(), settings }
+        Self { values, names: Names::default(), namespace: None, settings: Vec::new() }
+    }
+
+    /// Returns this with `settings` laid over the rest.
+    pub(in crate::commands) fn with(self, settings: Vec<One>) -> Self {
+        Self { settings, ..self }
     }
 
     /// Returns the names that only this context has.
@@ -102,7 +109,7 @@ impl Said {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
-        self.lay(&mut values, named(&self.names), problems);
+        self.lay(&mut values, named(&self.names, self.namespace.as_ref()), problems);
         let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
         let unnamed = (!says("name")).then_some(workloads.len());
         let is_namespace_assumed = !says("namespace");
@@ -124,10 +131,10 @@ impl Said {
     }
 
     /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
-    pub(super) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
+    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
         let names = Names { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
-        self.lay(&mut values, named(&names), problems);
+        self.lay(&mut values, named(&names, self.namespace.as_ref()), problems);
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
         if values.get("metadata").is_some_and(is_empty)
             && let Some(values) = values.as_object_mut()
@@ -242,15 +249,15 @@ fn pod_labels(workload: &Value) -> Option<&Value> {
 }
 
 /// Returns the metadata that options name.
-fn named(names: &Names) -> Value {
+fn named(names: &Names, namespace: Option<&String>) -> Value {
     let named = [
-        ("name", &names.name),
-        ("namespace", &names.namespace),
-        ("componentName", &names.component),
-        ("projectName", &names.project),
-        ("environmentName", &names.environment),
+        ("name", names.name.as_ref()),
+        ("namespace", namespace),
+        ("componentName", names.component.as_ref()),
+        ("projectName", names.project.as_ref()),
+        ("environmentName", names.environment.as_ref()),
     ];
-    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name.as_deref()?.into())));
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.into(), name?.as_str().into())));
     named.collect::<Map>().into()
 }
 

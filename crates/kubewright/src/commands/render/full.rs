@@ -83,8 +83,12 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
 fn refuse(arguments: &Render, own: &[setting::One]) -> Result<(), Failure> {
     let refused = [
         (arguments.stack.is_some(), "--stack", "a Component names its traits itself"),
-        (!arguments.parameters.is_empty(), "--params", "they stand in the Component"),
-        (!arguments.environment_configs.is_empty(), "--env-configs", "they stand in the ReleaseBinding"),
+        (!arguments.values.parameters.is_empty(), "--params", "they stand in the Component"),
+        (
+            !arguments.values.environment_configs.is_empty(),
+            "--env-configs",
+            "they stand in the ReleaseBinding",
+        ),
         (!own.is_empty(), "--set of parameters", "they stand in the Component and its ReleaseBinding"),
         (arguments.diff, "--diff", "there are no manifests to compare with"),
         (

@@ -14,7 +14,7 @@ use super::write::number;
 use crate::codes::{self, NOT_IDEMPOTENT};
 
 /// Returns what the second run starts with.
-pub(super) fn again(first: &Rendering) -> Vec<Manifest> {
+pub(in crate::commands) fn again(first: &Rendering) -> Vec<Manifest> {
     let manifests = first.manifests.iter().enumerate();
     let given = manifests.filter(|(_, manifest)| number(manifest).is_some());
     given
@@ -23,7 +23,7 @@ pub(super) fn again(first: &Rendering) -> Vec<Manifest> {
 }
 
 /// Returns every field that `second`, which started with what `first` made, has changed again.
-pub(super) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
+pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for problem in second.diagnostics.iter().filter(|problem| problem.is_error()) {
         let message = format!("rendering again fails: {}", problem.message);

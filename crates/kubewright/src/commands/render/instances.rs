@@ -37,8 +37,12 @@ pub(super) fn of(
         return Vec::new();
     }
     let values = Values {
-        parameters: values::files(&arguments.parameters, PARAMETERS, problems),
-        environment_configs: values::files(&arguments.environment_configs, ENVIRONMENT_CONFIGS, problems),
+        parameters: values::files(&arguments.values.parameters, PARAMETERS, problems),
+        environment_configs: values::files(
+            &arguments.values.environment_configs,
+            ENVIRONMENT_CONFIGS,
+            problems,
+        ),
         settings: settings.to_vec(),
     };
     with(&values, stack, library, problems)

@@ -50,7 +50,8 @@ impl Job<'_> {
     }
 }
 
-fn given_manifests(base: &[Document]) -> Vec<Manifest> {
+/// Returns the manifests that were given.
+pub(in crate::commands) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
     let manifests = base.iter().enumerate();
     manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
 }

@@ -45,7 +45,7 @@ impl Library {
     }
 
     /// Returns the trait that `used` names.
-    pub(super) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
+    pub(in crate::commands) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
         let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
         let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
         let problem = match (found.next(), found.next()) {
@@ -79,7 +79,8 @@ impl Library {
         }
     }
 
-    fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
+    /// Adds a trait, unless there is one of its name.
+    pub(in crate::commands) fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
         let Some(compiled) = compiled else { return };
         let is_same = |one: &&Trait| one.kind() == compiled.kind() && one.name() == compiled.name();
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };

@@ -172,7 +172,8 @@ fn traits(reader: &mut Reader<'_>, document: &Document) -> (Vec<String>, Vec<Doc
     (paths, inline)
 }
 
-fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
+/// Reads an instance.
+pub(in crate::commands) fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
     reader.check_fields(INSTANCE_FIELDS);
     let named = (reader.text("trait"), reader.text("name"));
     let of = match named {
@@ -201,7 +202,7 @@ fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
 }
 
 /// Returns the map at `field`, with its places.
-fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
+pub(in crate::commands) fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
     let empty = |reader: &Reader<'_>| {
         let source = reader.location().source;
         Document::made(Map::new().into(), source)
@@ -221,7 +222,7 @@ fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
 }
 
 /// Returns what is wrong with instances that have the name of an earlier one.
-fn twice(instances: &[Use]) -> Vec<Diagnostic> {
+pub(in crate::commands) fn twice(instances: &[Use]) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
     for (place, one) in instances.iter().enumerate() {
         let Some(first) = instances.iter().take(place).find(|first| first.name == one.name) else { continue };

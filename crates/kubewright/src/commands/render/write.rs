@@ -215,7 +215,8 @@ fn place(document: &Document) -> String {
     format!("{}  {}", document.source.name, subject(&document.value))
 }
 
-fn subject(object: &Value) -> String {
+/// Returns how a manifest is called: `Deployment shop/web`.
+pub(super) fn subject(object: &Value) -> String {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
     match namespace.as_str() {
         "" => format!("{kind} {name}"),

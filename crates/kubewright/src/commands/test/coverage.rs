@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use kubewright_dialects::traits::Part;
 use kubewright_engine::{Outcome, Program, Rule, RuleId, TraceNode, Verdict};
-use kubewright_value::{Location, Map, Value};
+use kubewright_value::{Document, Location, Map, Value};
 
 /// Rules by place, over all files, and whether a case was about them.
 #[derive(Debug, Default)]
@@ -72,6 +73,23 @@ impl Coverage {
                 let is_exercised = exercised.spots.contains(&spot);
                 known.branches.entry(spot).or_insert((branch.what, false)).1 |= is_exercised;
             }
+        }
+    }
+
+    /// Adds the parts of one rule file, and which of them were exercised.
+    pub(super) fn add_parts(
+        &mut self,
+        name: &str,
+        document: &Document,
+        is_exercised: bool,
+        parts: Vec<Part>,
+    ) {
+        let known = self.rules.entry(spot(&document.locate(&[]))).or_default();
+        name.clone_into(&mut known.name);
+        known.is_exercised |= is_exercised;
+        for part in parts {
+            let branch = known.branches.entry(spot(&part.location)).or_insert((part.what, false));
+            branch.1 |= part.is_exercised;
         }
     }
 

@@ -3,7 +3,9 @@
 use kubewright_engine::{Diagnostic, Operation};
 use kubewright_value::{Document, Location, Value};
 
+use super::traits::file::{self as trait_file, TraitCase};
 use crate::codes::TEST_KIND;
+use crate::commands::render::stack;
 use crate::fields::Reader;
 
 const API_VERSION: &str = "kubewright.dev/v1alpha1";
@@ -19,6 +21,7 @@ pub(super) const FIELDS: &[&str] = &[
     "operation",
     "namespace",
     "user",
+    "context",
     "cases",
 ];
 /// The fields of a case.
@@ -51,10 +54,39 @@ pub(super) struct TestFile {
     pub(super) namespace: Option<String>,
     pub(super) user: Option<String>,
     pub(super) groups: Vec<String>,
-    pub(super) cases: Vec<Case>,
+    /// What expressions in traits see in all cases.
+    pub(super) context: Document,
+    pub(super) cases: Vec<AnyCase>,
 }
 
-/// One case.
+/// A case, whatever it is about.
+#[derive(Debug)]
+pub(super) enum AnyCase {
+    /// About rules that judge or change one object.
+    Rules(Box<Case>),
+    /// About traits that are applied to a set of manifests.
+    Traits(Box<TraitCase>),
+}
+
+impl TestFile {
+    /// Returns the cases about traits.
+    pub(super) fn trait_cases(&self) -> impl Iterator<Item = &TraitCase> {
+        self.cases.iter().filter_map(|case| match case {
+            AnyCase::Traits(case) => Some(&**case),
+            AnyCase::Rules(_) => None,
+        })
+    }
+
+    /// Returns whether a case is about the resources of the file.
+    fn needs_resources(&self) -> bool {
+        self.cases.iter().any(|case| match case {
+            AnyCase::Traits(case) => case.needs_resources(),
+            AnyCase::Rules(_) => true,
+        })
+    }
+}
+
+/// A case about rules.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: Option<String>,
@@ -86,11 +118,11 @@ pub(super) fn read(document: &Document) -> Result<TestFile, Vec<Diagnostic>> {
     }
     let mut reader = Reader::new(document);
     let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).map(str::to_owned);
-    let file = file(&mut reader, name);
+    let file = file(&mut reader, document, name);
     reader.finish(file)
 }
 
-fn file(reader: &mut Reader<'_>, name: Option<String>) -> TestFile {
+fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> TestFile {
     reader.check_fields(FIELDS);
     let user = reader.field("user", |reader| {
         reader.check_fields(USER_FIELDS);
@@ -100,17 +132,39 @@ fn file(reader: &mut Reader<'_>, name: Option<String>) -> TestFile {
     if reader.value("cases").is_none() {
         reader.missing("cases", "a test file needs `cases`");
     }
-    TestFile {
+    let file = TestFile {
         name,
         rules: reader.required_texts("rules", "a test file"),
-        resources: reader.required_texts("resources", "a test file"),
+        resources: reader.texts("resources"),
         world: reader.texts("world"),
         operation: reader.operation().unwrap_or(Operation::Create),
         namespace: reader.text("namespace"),
         user,
         groups,
-        cases: reader.each("cases", case),
+        context: stack::part(reader, document, "context"),
+        cases: reader.each("cases", |reader| any_case(reader, document)).into_iter().flatten().collect(),
+    };
+    if file.needs_resources() && reader.value("resources").is_none() {
+        reader.missing("resources", "a test file needs `resources`");
     }
+    file
+}
+
+/// Reads a case; nothing where it does not say what it is about.
+fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
+    if trait_file::SUBJECTS.iter().any(|field| reader.value(field).is_some()) {
+        return Some(AnyCase::Traits(Box::new(trait_file::case(reader, document))));
+    }
+    if reader.value("resource").is_some() {
+        return Some(AnyCase::Rules(Box::new(case(reader))));
+    }
+    let known: Vec<&str> = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).copied().collect();
+    reader.check_fields(&known);
+    reader.missing(
+        "resource",
+        "a case needs a `resource`, or one of `trait`, `traits`, `stack` and `component`",
+    );
+    None
 }
 
 fn case(reader: &mut Reader<'_>) -> Case {

@@ -5,14 +5,10 @@ use std::path::Path;
 use kubewright_engine::{Decision, Outcome, RuleId, Status};
 use kubewright_lang::patch::{self, Operation, Options};
 use kubewright_value::{Budget, Value, yaml};
-use similar::{ChangeTag, TextDiff};
 
+use super::difference::differs;
 use super::file::Case;
 use crate::load::relative;
-use crate::output::yaml_text;
-
-/// How many lines of a difference are shown.
-const SHOWN: usize = 20;
 
 /// A case and what was decided about it.
 pub(super) struct Judged<'a> {
@@ -219,24 +215,4 @@ pub(super) fn expected(case: &Case) -> String {
 
 fn allowed(is_allowed: bool) -> String {
     if is_allowed { "allowed" } else { "refused" }.to_owned()
-}
-
-/// Returns the lines in which two objects differ.
-fn differs(title: &str, expected: &Value, actual: &Value) -> String {
-    let (expected, actual) = (yaml_text(expected), yaml_text(actual));
-    let difference = TextDiff::from_lines(expected.as_str(), actual.as_str());
-    let mut lines = vec![format!("{title} (- expected, + got)")];
-    for change in difference.grouped_ops(1).iter().flatten().flat_map(|op| difference.iter_changes(op)) {
-        let mark = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        lines.push(format!("  {mark}{}", change.value().trim_end()));
-    }
-    if lines.len() > SHOWN {
-        lines.truncate(SHOWN);
-        lines.push("  …".to_owned());
-    }
-    lines.join("\n")
 }

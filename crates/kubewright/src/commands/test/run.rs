@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::{Options, traits};
 use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
@@ -66,8 +66,10 @@ pub(super) struct Bench<'a> {
     folder: &'a Path,
     engine: Engine,
     world: GivenWorld,
-    objects: Vec<Document>,
+    pub(super) objects: Vec<Document>,
     rule_documents: Vec<Document>,
+    /// What manifests are rendered with, among the rules: traits, component types and their like.
+    pub(super) platform: Vec<Document>,
     options: Options,
     alone: HashMap<String, OnceCell<Engine>>,
     pub(super) exercised: Exercised,
@@ -88,6 +90,8 @@ impl<'a> Bench<'a> {
         let found = load::find(&here(&file.rules));
         problems.extend(found.problems);
         let rule_documents = load::documents(&found.inputs, problems);
+        let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
+        let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
@@ -99,7 +103,19 @@ impl<'a> Bench<'a> {
         let world = session::world(&here(&file.world), Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
-        Self { file, folder, engine, world, objects, rule_documents, options, alone, exercised, has_coverage }
+        Self {
+            file,
+            folder,
+            engine,
+            world,
+            objects,
+            rule_documents,
+            platform,
+            options,
+            alone,
+            exercised,
+            has_coverage,
+        }
     }
 
     /// Returns all rules.

@@ -157,7 +157,10 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
         (kind, "") => format!("{kind} {}", result.resource),
         (kind, namespace) => format!("{kind} {namespace}/{}", result.resource),
     };
-    let head = format!("{} on {}", visible(&result.rule_text), visible(&subject));
+    let head = match subject.as_str() {
+        "" => visible(&result.rule_text).into_owned(),
+        subject => format!("{} on {}", visible(&result.rule_text), visible(subject)),
+    };
     let place = paint.cyan(&visible(&result.place));
     if result.is_named {
         writeln!(out, "    {}\n      {head}   {place}", paint.bold(&visible(&result.case)))?;
@@ -167,7 +170,9 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }
-    if let Some(rule) = result.rule.as_ref().filter(|_| !result.actual.is_empty()) {
+    if let Some(rule) =
+        result.rule.as_ref().filter(|rule| !result.actual.is_empty() && !rule.traced.is_empty())
+    {
         let mut hint = format!("try: kubewright trace {} --rule {}", file.trace, rule.traced);
         if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {
             hint.push_str(&format!(" --operation {operation}"));

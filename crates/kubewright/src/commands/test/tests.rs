@@ -1,6 +1,6 @@
 use kubewright_value::{Document, Source, Value, json, yaml};
 
-use super::file;
+use super::{file, traits};
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("t.yaml", text)).documents.remove(0)
@@ -23,6 +23,30 @@ fn a_case_that_says_all_it_can_is_understood() {
     let case = "- name: text\n  rule: r\n  resource: Pod/a/b\n  operation: UPDATE\n  outcome: patch\n  message: m\n  \
                 messageContains: m\n  patched: {a: 1}\n  patch: []\n  allowed: false\n  rejection: no\n";
     assert_eq!(problems(&case.replace("rejection: no", "rejection: \"no\"")), Vec::<String>::new());
+}
+
+#[test]
+fn a_case_about_traits_that_says_all_it_can_is_understood() {
+    let given = "parameters: {a: 1}\n  environmentConfigs: {b: 2}";
+    let one = format!("- name: case\n  trait: t\n  kind: Trait\n  instanceName: i\n  {given}\n");
+    let compared = "  base: [f.yaml, {kind: K}]\n  metadata: {name: a}\n  context: {environment: {}}\n  strict: true\n  \
+                    manifests: {kind: K}\n  ordered: true\n  warns: [KW-T034, text, {code: KW-T034, message: m}]\n  \
+                    idempotent: true\n  expect:\n  - kind: K\n    name: web\n    namespace: s\n    apiVersion: v1\n    \
+                    targetPlane: dataplane\n    fields: {/a/b: 1}\n    absent: /c\n    rule: [r, s]\n  - {kind: K, present: false}\n";
+    let nothing = Vec::<String>::new();
+    assert_eq!(problems(&format!("{one}{compared}")), nothing);
+    assert_eq!(problems("- traits: [a, {trait: b, instanceName: c}]\n  fails: {code: KW-T030}\n"), nothing);
+    assert_eq!(
+        problems("- {stack: s.yaml, fails: false}\n- {component: c, environment: e, warns: true}\n"),
+        nothing
+    );
+}
+
+#[test]
+fn a_case_that_compares_nothing_is_an_error_also_with_empty_lists() {
+    let told = "KW-F011 6:3 this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent` ";
+    assert_eq!(problems("- {trait: t, idempotent: false, strict: true}\n"), [told]);
+    assert_eq!(problems("- {trait: t, manifests: []}\n"), Vec::<String>::new());
 }
 
 #[test]
@@ -63,6 +87,12 @@ fn the_schema_knows_exactly_the_fields_that_are_read() {
     assert_eq!(allowed(&schema, &["properties"]), sorted(file::FIELDS));
     assert_eq!(allowed(&schema, &["properties", "user", "properties"]), sorted(file::USER_FIELDS));
     assert_eq!(allowed(&schema, &["$defs", "case", "properties"]), sorted(file::CASE_FIELDS));
+    let defs = |name: &str| allowed(&schema, &["$defs", name, "properties"]);
+    assert_eq!(defs("traitCase"), sorted(traits::file::CASE_FIELDS));
+    assert_eq!(defs("expect"), sorted(traits::file::EXPECT_FIELDS));
+    assert_eq!(defs("instance"), sorted(crate::commands::render::stack::INSTANCE_FIELDS));
+    let findings = schema.at(&["$defs", "finding", "oneOf"]).and_then(Value::as_array).unwrap();
+    assert_eq!(allowed(&findings[1], &["properties"]), sorted(traits::file::FINDING_FIELDS));
     let outcomes = schema.at(&["$defs", "case", "properties", "outcome", "enum"]).unwrap();
     assert_eq!(*outcomes, Value::from(file::OUTCOMES.to_vec()));
 }
@@ -99,7 +129,8 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
 fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
     let schema = json::parse(super::SCHEMA).unwrap();
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [here.join("../../tests"), here.join("tests/fixtures/cases")];
+    let folders = ["../../tests", "tests/fixtures/cases", "tests/fixtures/trait-cases"];
+    let folders = folders.map(|folder| here.join(folder));
     let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let found = crate::load::find_tests(&paths, Some("kubewright-test.yaml"));
     assert!(found.inputs.len() > 3);

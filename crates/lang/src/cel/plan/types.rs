@@ -20,11 +20,16 @@ pub(super) fn binary(operator: Operator, left: &Type, right: &Type) -> Option<Ty
     }
 }
 
-/// Returns the type of a sum, a product and the like of an integer and a double; nothing when it is certain
-/// that there are not one of each.
-pub(super) fn mixed(left: Kind, right: Kind) -> Option<Type> {
+/// Returns the type of a sum, a product and the like of an integer and a double, or of a comparison of both; nothing when
+/// it is certain that there are not one of each.
+pub(super) fn mixed(operator: Operator, left: Kind, right: Kind) -> Option<Type> {
     let is_integer = |kind| matches!(kind, Kind::Int | Kind::UInt);
+    let is_comparison = matches!(operator, Operator::Equal | Operator::NotEqual);
     match (left, right) {
+        (Kind::Double, other) | (other, Kind::Double) if is_comparison && is_integer(other) => {
+            Some(Type::of(Kind::Bool))
+        }
+        _ if !operator.is_arithmetic() => None,
         (Kind::Double, other) | (other, Kind::Double) if is_integer(other) || other == Kind::Any => {
             Some(Type::of(Kind::Double))
         }

@@ -61,6 +61,15 @@ fn keys_and_escapes() {
 }
 
 #[test]
+fn white_space_around_a_path_is_no_part_of_it() {
+    parses("  /spec/a b\n", r#""spec" "a b""#);
+    parses("\n/l/-\n", r#""l" -"#);
+    refuses("\n", "\n: the path is empty, which is the whole document");
+    protects("/spec/«a »\n", r#""spec" "a ""#);
+    protects("«/»", r#""/""#);
+}
+
+#[test]
 fn numbers_and_brackets() {
     parses("/l/0/00/+1/-1", r#""l" 0=(0) 00=(0) +1=(1) -1=()"#);
     parses("/99999999999999999999", r#""99999999999999999999""#);

@@ -152,6 +152,9 @@ fn a_manifest_that_is_there_twice_is_told_where_a_trait_made_it() {
     says(&[SERVICE], &["creates:\n- template: {apiVersion: v1, kind: Service, metadata: {name: s}}"], want);
     let looped = "creates:\n- forEach: '${[1,2]}'\n  var: one\n  template: {apiVersion: v1, kind: Service, metadata: {name: s}}";
     says(&[], &[looped], want);
+    // Each plane is another cluster.
+    let of = "template: {apiVersion: v1, kind: B, metadata: {name: b}}";
+    says(&[], &[&format!("creates:\n- {of}\n- targetPlane: observabilityplane\n  {of}")], &[]);
     // What was given is not ours to judge.
     says(&[SERVICE, SERVICE], &[], &[]);
 }

@@ -1,0 +1,151 @@
+//! What can be rendered and is hardly meant: manifests that the cluster refuses, work that is lost, parameters that do
+//! nothing.
+//!
+//! Only what is certain from the trait alone is told; what depends on parameters or on the manifests is left to
+//! rendering.
+
+mod conditions;
+mod created;
+mod hidden;
+mod idempotence;
+mod lost;
+mod parameters;
+mod place;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use kubewright_engine::{Code, Diagnostic};
+use kubewright_value::{Document, Location, Step, Text, Value};
+
+use super::compile::program::{Assertion, ComponentType, Each, Patch, Target, Template, Trait};
+use super::schema::Sections;
+
+/// Says what is doubtful about a trait. One that has mistakes is not judged by what its expressions leave out.
+pub(super) fn of_trait(
+    program: &Trait,
+    sections: &Sections,
+    document: &Document,
+    has_mistakes: bool,
+) -> Vec<Diagnostic> {
+    let mut linter = Linter { document, diagnostics: Vec::new() };
+    linter.rules(program.before.iter().map(|rule| &rule.condition));
+    linter.assertions(&program.after);
+    linter.templates(&program.creates);
+    for patch in &program.patches {
+        linter.patch(patch);
+    }
+    linter.lost(&program.patches);
+    for removal in &program.removes {
+        linter.target(&removal.target);
+        linter.each(removal.each.as_ref(), true);
+    }
+    if !has_mistakes {
+        let mut reads = parameters::Reads::default();
+        reads.of_trait(program);
+        linter.unread(sections, &reads);
+    }
+    linter.finish()
+}
+
+/// Says what is doubtful about a component type.
+pub(super) fn of_type(
+    program: &ComponentType,
+    sections: &Sections,
+    document: &Document,
+    has_mistakes: bool,
+) -> Vec<Diagnostic> {
+    let mut linter = Linter { document, diagnostics: Vec::new() };
+    linter.rules(program.before.iter().map(|rule| &rule.condition));
+    linter.assertions(&program.after);
+    linter.templates(&program.resources);
+    if !has_mistakes {
+        let mut reads = parameters::Reads::default();
+        reads.of_type(program);
+        linter.unread(sections, &reads);
+    }
+    linter.finish()
+}
+
+/// Says which operations of a trait do more each time that it is rendered over what it gave.
+pub(super) fn idempotence(program: &Trait, document: &Document) -> Vec<Diagnostic> {
+    let mut linter = Linter { document, diagnostics: Vec::new() };
+    for patch in &program.patches {
+        linter.grows(patch);
+    }
+    linter.finish()
+}
+
+struct Linter<'d> {
+    document: &'d Document,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'d> Linter<'d> {
+    fn assertions(&mut self, assertions: &[Assertion]) {
+        for assertion in assertions {
+            self.condition("when", assertion.when.as_ref());
+            self.each(assertion.each.as_ref(), true);
+            self.target(&assertion.target);
+            self.condition("rule", Some(&assertion.rule.condition));
+        }
+    }
+
+    fn templates(&mut self, templates: &[Template]) {
+        for template in templates {
+            self.condition("includeWhen", template.include_when.as_ref());
+            self.each(template.each.as_ref(), false);
+            self.texts_of_template(template);
+        }
+        self.created_twice(templates);
+    }
+
+    fn patch(&mut self, patch: &Patch) {
+        self.each(patch.each.as_ref(), true);
+        self.target(&patch.target);
+        for operate in &patch.operations {
+            self.texts_of_operation(&patch.target, operate);
+            self.filters(operate);
+        }
+    }
+
+    fn target(&mut self, target: &Target) {
+        self.condition("where", target.condition.as_ref());
+    }
+
+    /// Looks at a loop; `sees_resource` where expressions beside it see the resource that is looked at.
+    fn each(&mut self, each: Option<&Each>, sees_resource: bool) {
+        let Some(each) = each else { return };
+        self.goes_through_nothing(each);
+        self.hides(each, sees_resource);
+    }
+
+    /// Returns what is written at `path`.
+    fn written(&self, path: &[Step]) -> Option<&'d Value> {
+        self.document.value.follow(path)
+    }
+
+    /// Returns the text that is written at `path`.
+    fn text(&self, path: &[Step]) -> Option<&'d Text> {
+        match self.written(path)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn report(
+        &mut self,
+        code: &'static Code,
+        location: Location,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+    }
+
+    fn finish(self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.diagnostics;
+        diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+        diagnostics
+    }
+}

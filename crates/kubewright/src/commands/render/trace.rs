@@ -1,0 +1,174 @@
+//! `--trace`: what each trait looked at and did, and who wrote which field in the end.
+
+use std::io::{self, Write as _};
+
+use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering, Writer};
+use kubewright_engine::{Diagnostic, ObjectName, TraceNode};
+use kubewright_lang::patch::Pointer;
+use kubewright_value::{Document, Map, Value, json};
+
+use super::write::subject;
+use crate::commands::trace::json_node;
+use crate::output::{Paint, json_diagnostic, json_place, standard_output, tree, visible};
+use crate::words::plural;
+
+/// The widest path that the writers are lined up behind.
+const WIDEST: usize = 72;
+
+/// Writes what `rendering` did to `base`, as trees; and what came of it, unless it `has_failed`.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn text(
+    rendering: &Rendering,
+    base: &[Document],
+    has_failed: bool,
+    paint: Paint,
+) -> io::Result<()> {
+    let mut out = standard_output();
+    for node in &rendering.trace {
+        writeln!(out, "{}  {}", paint.bold(&visible(&node.what)), paint.cyan(&place(node)))?;
+        if node.children.is_empty() {
+            writeln!(out, "  {}", paint.dim("· does nothing"))?;
+        }
+        out.write_all(tree(&node.children, 1, paint).as_bytes())?;
+        writeln!(out)?;
+    }
+    if has_failed {
+        return out.flush();
+    }
+    let mut unchanged = 0;
+    for manifest in &rendering.manifests {
+        let fields = fields(manifest, rendering);
+        if fields.is_empty() {
+            unchanged += 1;
+            continue;
+        }
+        let subject = paint.bold(&visible(&subject(&manifest.object)));
+        match manifest.origin {
+            Origin::Given(_) => writeln!(out, "{subject}")?,
+            Origin::Made(_) => writeln!(out, "{subject}  created")?,
+        }
+        let widths = fields.iter().map(|field| field.path.chars().count());
+        let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
+        for field in &fields {
+            let by = visible(&field.by);
+            let place = paint.cyan(&visible(&field.place));
+            writeln!(out, "  {:width$}  {by}  {place}", visible(&field.path))?;
+        }
+    }
+    for document in removed(rendering, base) {
+        writeln!(out, "{}  removed", paint.bold(&visible(&subject(&document.value))))?;
+    }
+    if unchanged > 0 && !rendering.trace.is_empty() {
+        let text = format!("{} stayed as given", plural(unchanged, "manifest"));
+        writeln!(out, "{}", paint.dim(&text))?;
+    }
+    out.flush()
+}
+
+/// Writes what `rendering` did to `base` and what is wrong with it, as one document.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn document(
+    rendering: &Rendering,
+    base: &[Document],
+    diagnostics: &[Diagnostic],
+) -> io::Result<()> {
+    let instances = rendering.trace.iter().map(json_node).collect();
+    let manifests = rendering.manifests.iter().map(|manifest| json_manifest(manifest, rendering, base));
+    let removed = removed(rendering, base).map(|document| {
+        let mut item = head(&document.value);
+        let (file, line, _) = json_place(Some(&document.locate(&[])));
+        item.insert("file".into(), file);
+        item.insert("line".into(), line);
+        Value::from(item)
+    });
+    let all = Map::from([
+        ("traits", Value::array(instances)),
+        ("manifests", manifests.collect::<Vec<_>>().into()),
+        ("removed", removed.collect::<Vec<_>>().into()),
+        ("diagnostics", diagnostics.iter().map(json_diagnostic).collect::<Vec<_>>().into()),
+    ]);
+    let mut out = standard_output();
+    writeln!(out, "{}", json::to_pretty(&all.into()))?;
+    out.flush()
+}
+
+/// A part of a manifest that was written.
+struct Field {
+    /// `(all of it)` for the whole.
+    path: String,
+    by: String,
+    place: String,
+}
+
+fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
+    let field = |(path, writer): (Vec<_>, &Writer)| {
+        let by = rendering.writer(*writer)?;
+        let path = match path.is_empty() {
+            true => "(all of it)".to_owned(),
+            false => Pointer::from_steps(&path).to_string(),
+        };
+        Some(Field { path, by: by.described(), place: by.location(writer.part).to_string() })
+    };
+    manifest.writers().places().into_iter().filter_map(field).collect()
+}
+
+/// Returns what was given and is there no more. Nothing where rendering did not come to an end.
+fn removed<'b>(rendering: &'b Rendering, base: &'b [Document]) -> impl Iterator<Item = &'b Document> {
+    let is_there =
+        |number: usize| rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number));
+    let all = base.iter().enumerate().filter(move |(number, _)| !is_there(*number));
+    all.map(|(_, document)| document)
+}
+
+fn json_manifest(manifest: &Manifest, rendering: &Rendering, base: &[Document]) -> Value {
+    let mut item = head(&manifest.object);
+    let plane = match manifest.plane {
+        Plane::Data => "dataplane",
+        Plane::Observability => "observabilityplane",
+    };
+    let (origin, location) = match manifest.origin {
+        Origin::Given(number) => ("given", base.get(number).map(|document| document.locate(&[]))),
+        Origin::Made(writer) => {
+            ("created", rendering.writer(writer).map(|by| by.location(writer.part).clone()))
+        }
+    };
+    let (file, line, _) = json_place(location.as_ref());
+    let more = [("plane", plane.into()), ("origin", Value::from(origin)), ("file", file), ("line", line)];
+    more.into_iter().for_each(|(key, value)| drop(item.insert(key.into(), value)));
+    let field = |(path, writer): (Vec<_>, &Writer)| {
+        let by = rendering.writer(*writer)?;
+        let (file, line, column) = json_place(Some(by.location(writer.part)));
+        let path = Pointer::from_steps(&path).to_string();
+        Some(Value::from(Map::from([
+            ("path", Value::from(path)),
+            ("kind", by.kind.into()),
+            ("trait", by.of.clone().into()),
+            ("instance", by.name.clone().into()),
+            ("file", file),
+            ("line", line),
+            ("column", column),
+        ])))
+    };
+    let fields: Vec<Value> = manifest.writers().places().into_iter().filter_map(field).collect();
+    item.insert("fields".into(), fields.into());
+    item.into()
+}
+
+fn head(object: &Value) -> Map {
+    let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    Map::from([
+        ("apiVersion", Value::from(version)),
+        ("kind", kind.into()),
+        ("namespace", namespace.into()),
+        ("name", name.into()),
+    ])
+}
+
+fn place(node: &TraceNode) -> String {
+    node.location.as_ref().map(|location| visible(&location.source.name).into_owned()).unwrap_or_default()
+}

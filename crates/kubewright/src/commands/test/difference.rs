@@ -1,0 +1,54 @@
+//! Where an object is not the expected one.
+
+use kubewright_value::{Map, Value};
+use similar::{ChangeTag, TextDiff};
+
+use crate::output::yaml_text;
+
+/// How many lines of a difference are shown.
+const SHOWN: usize = 20;
+/// How deep keys are brought into one order.
+const DEEPEST: usize = 100;
+
+/// Returns the lines in which two objects differ.
+pub(super) fn differs(title: &str, expected: &Value, actual: &Value) -> String {
+    let (expected, actual) = (yaml_text(&ordered_as(expected, actual, DEEPEST)), yaml_text(actual));
+    let difference = TextDiff::from_lines(expected.as_str(), actual.as_str());
+    let mut lines = vec![format!("{title} (- expected, + got)")];
+    for change in difference.grouped_ops(1).iter().flatten().flat_map(|op| difference.iter_changes(op)) {
+        let mark = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        lines.push(format!("  {mark}{}", change.value().trim_end()));
+    }
+    if lines.len() > SHOWN {
+        lines.truncate(SHOWN);
+        lines.push("  …".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Returns `value` with its keys in the order that they have in `other`: their order is no difference.
+fn ordered_as(value: &Value, other: &Value, deeper: usize) -> Value {
+    if deeper == 0 {
+        return value.clone();
+    }
+    match (value, other) {
+        (Value::Object(map), Value::Object(other)) => {
+            let known = other.iter().filter_map(|(key, other)| {
+                map.get(key).map(|value| (key.clone(), ordered_as(value, other, deeper - 1)))
+            });
+            let more = map.iter().filter(|(key, _)| !other.contains_key(key));
+            let more = more.map(|(key, value)| (key.clone(), value.clone()));
+            known.chain(more).collect::<Map>().into()
+        }
+        (Value::Array(items), Value::Array(others)) => {
+            let rest = std::iter::repeat(&Value::Null);
+            let pairs = items.iter().zip(others.iter().chain(rest));
+            pairs.map(|(item, other)| ordered_as(item, other, deeper - 1)).collect::<Vec<_>>().into()
+        }
+        _ => value.clone(),
+    }
+}

@@ -1,0 +1,385 @@
+//! Compares what a case about traits expects with what was rendered.
+
+use std::collections::{HashMap, VecDeque};
+
+use kubewright_dialects::traits::{self, Context, Manifest, Plane, Rendering};
+use kubewright_engine::{Diagnostic, nearest};
+use kubewright_lang::glob;
+use kubewright_lang::patch::Pointer;
+use kubewright_lang::pathpatch::{Op, PatchError, Path};
+use kubewright_value::{Budget, Document, Step, Value, json};
+
+use super::super::difference::differs;
+use super::file::{Expected, Finding, Findings, TraitCase};
+use crate::commands::render::idempotent;
+use crate::words::plural;
+
+/// How many places are named in a message.
+const TOLD: usize = 6;
+
+/// How many differences between manifests are told.
+const MOST: usize = 30;
+
+/// A case and what came of it.
+pub(super) struct Judged<'a> {
+    pub(super) case: &'a TraitCase,
+    pub(super) context: &'a Context,
+    pub(super) rendering: &'a Rendering,
+    /// What came of rendering the result once more, if that is asked.
+    pub(super) again: Option<&'a Rendering>,
+    /// The manifests that are expected.
+    pub(super) expected: Option<Result<Vec<Document>, String>>,
+}
+
+impl TraitCase {
+    /// Returns whether the rendering should fail.
+    pub(super) fn expects_failure(&self) -> bool {
+        matches!(self.fails, Some(Findings::Something | Findings::Each(_)))
+    }
+}
+
+impl Judged<'_> {
+    /// Returns everything that is not as expected.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut problems = self.failure();
+        problems.extend(self.warnings());
+        if self.rendering.has_failed() || self.case.expects_failure() {
+            return problems;
+        }
+        match &self.expected {
+            Some(Ok(expected)) => problems.extend(self.whole(expected)),
+            Some(Err(problem)) => problems.push(problem.clone()),
+            None => {}
+        }
+        problems.extend(self.case.expect.iter().flat_map(|expected| self.expectation(expected)));
+        if let Some(again) = self.again {
+            let differences = idempotent::differences(self.rendering, again);
+            problems.extend(differences.iter().map(|problem| format!("not idempotent: {}", told(problem))));
+        }
+        problems
+    }
+
+    fn failure(&self) -> Vec<String> {
+        let errors: Vec<&Diagnostic> =
+            self.rendering.diagnostics.iter().filter(|problem| problem.is_error()).collect();
+        match &self.case.fails {
+            None | Some(Findings::Nothing) => {
+                errors.iter().map(|problem| format!("the rendering fails: {}", told(problem))).collect()
+            }
+            Some(_) if errors.is_empty() => {
+                vec!["expected the rendering to fail, and it does not".to_owned()]
+            }
+            Some(Findings::Something) => Vec::new(),
+            Some(Findings::Each(findings)) => unmet(findings, &errors, "an error"),
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let warnings: Vec<&Diagnostic> =
+            self.rendering.diagnostics.iter().filter(|problem| !problem.is_error()).collect();
+        match &self.case.warns {
+            None => Vec::new(),
+            Some(Findings::Nothing) => {
+                warnings.iter().map(|problem| format!("expected no warning, got {}", told(problem))).collect()
+            }
+            Some(Findings::Something) if warnings.is_empty() => {
+                vec!["expected a warning, got none".to_owned()]
+            }
+            Some(Findings::Something) => Vec::new(),
+            Some(Findings::Each(findings)) => unmet(findings, &warnings, "a warning"),
+        }
+    }
+
+    /// Compares all manifests with those that are expected.
+    fn whole(&self, expected: &[Document]) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut left: HashMap<Name<'_>, VecDeque<&Manifest>> = HashMap::new();
+        for manifest in &self.rendering.manifests {
+            left.entry(Name::of(&manifest.object)).or_default().push_back(manifest);
+        }
+        for expected in expected {
+            let name = Name::of(&expected.value);
+            let Some(manifest) = left.get_mut(&name).and_then(VecDeque::pop_front) else {
+                // The first ones tell what is wrong; looking for what is near takes its time.
+                let near = (problems.len() < TOLD).then(|| self.nearest(&name.to_string()));
+                problems.push(format!("{name} is expected, and is not there{}", near.unwrap_or_default()));
+                continue;
+            };
+            if manifest.object != expected.value {
+                let title = format!("{name} is not as expected");
+                problems.push(differs(&title, &expected.value, &manifest.object));
+            }
+        }
+        for manifest in &self.rendering.manifests {
+            let name = Name::of(&manifest.object);
+            if left.get_mut(&name).and_then(VecDeque::pop_front).is_some() {
+                problems.push(format!("{name} is there, and is not expected"));
+            }
+        }
+        if self.case.is_ordered && problems.is_empty() {
+            problems.extend(self.order(expected));
+        }
+        let more = problems.len().saturating_sub(MOST);
+        if more > 0 {
+            problems.truncate(MOST);
+            problems.push(format!("… and {} more", plural(more, "difference")));
+        }
+        problems
+    }
+
+    fn order(&self, expected: &[Document]) -> Option<String> {
+        let expected: Vec<String> =
+            expected.iter().map(|document| Name::of(&document.value).to_string()).collect();
+        let actual = self.names();
+        (expected != actual).then(|| {
+            format!(
+                "the order is not as expected: expected {}; got {}",
+                expected.join(", "),
+                actual.join(", ")
+            )
+        })
+    }
+
+    fn expectation(&self, expected: &Expected) -> Vec<String> {
+        let found: Vec<&Manifest> =
+            self.rendering.manifests.iter().filter(|manifest| expected.is_about(&manifest.object)).collect();
+        match (expected.is_present, found.as_slice()) {
+            (false, []) => Vec::new(),
+            (false, found) => found
+                .iter()
+                .map(|manifest| format!("{} is there, expected none", Name::of(&manifest.object)))
+                .collect(),
+            (true, []) => {
+                let wanted = expected.to_string();
+                vec![format!("there is no {wanted}{}", self.nearest(&wanted))]
+            }
+            (true, [one]) => self.of_one(expected, one),
+            (true, several) => {
+                let names: Vec<String> =
+                    several.iter().take(TOLD).map(|one| Name::of(&one.object).to_string()).collect();
+                let more = if several.len() > TOLD { ", …" } else { "" };
+                let count = several.len();
+                vec![format!("`{expected}` is said of {count} manifests: {}{more}", names.join(", "))]
+            }
+        }
+    }
+
+    /// Compares one manifest with what is expected of it.
+    fn of_one(&self, expected: &Expected, manifest: &Manifest) -> Vec<String> {
+        let name = Name::of(&manifest.object);
+        let mut problems = Vec::new();
+        let plane = plane(manifest);
+        if let Some(wanted) = expected.plane.as_deref().filter(|wanted| *wanted != plane) {
+            problems.push(format!("{name}: expected it on the {wanted}, it goes to the {plane}"));
+        }
+        for (path, value) in &expected.fields {
+            problems.extend(field(path, value, &manifest.object).map(|why| format!("{name}: {why}")));
+        }
+        for path in &expected.absent {
+            problems.extend(unwanted(path, &manifest.object).map(|why| format!("{name}: {why}")));
+        }
+        for rule in &expected.rules {
+            let text = rule.trim();
+            match traits::holds(rule, &manifest.object, self.context) {
+                Ok(held) if held.holds => {}
+                Ok(held) if held.read.is_empty() => {
+                    problems.push(format!("{name}: the rule `{text}` does not hold"));
+                }
+                Ok(held) => {
+                    let read = held.read.join(", ");
+                    problems.push(format!("{name}: the rule `{text}` does not hold: {read}"));
+                }
+                Err(why) => problems.push(format!("{name}: the rule `{text}` cannot be decided: {why}")),
+            }
+        }
+        problems
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.rendering.manifests.iter().map(|manifest| Name::of(&manifest.object).to_string()).collect()
+    }
+
+    /// Returns which manifest may have been meant.
+    fn nearest(&self, wanted: &str) -> String {
+        let manifests = self.rendering.manifests.iter().map(|manifest| Name::of(&manifest.object));
+        let all: Vec<Name<'_>> = manifests.collect();
+        // Where no namespace is said, none is compared.
+        let has_namespace = wanted.contains('/');
+        let spelt = |name: &Name<'_>| match has_namespace {
+            true => name.to_string(),
+            false => format!("{} {}", name.kind, name.name),
+        };
+        let spellings: Vec<String> = all.iter().map(spelt).collect();
+        if let Some(near) = nearest(wanted, spellings.iter().map(String::as_str)) {
+            return format!("; did you mean {near}?");
+        }
+        let kind = wanted.split(' ').next().unwrap_or(wanted);
+        let is_kind = |name: &&Name<'_>| name.kind == kind;
+        let mut told: Vec<String> = all.iter().filter(is_kind).map(ToString::to_string).collect();
+        if told.is_empty() {
+            told = all.iter().map(ToString::to_string).collect();
+        }
+        if told.is_empty() {
+            return "; there are no manifests".to_owned();
+        }
+        let more = if told.len() > TOLD { ", …" } else { "" };
+        told.truncate(TOLD);
+        format!("; there is {}{more}", told.join(", "))
+    }
+}
+
+/// What makes a manifest the one that it is.
+#[derive(PartialEq, Eq, Hash)]
+struct Name<'m> {
+    api_version: &'m str,
+    kind: &'m str,
+    namespace: &'m str,
+    name: &'m str,
+}
+
+impl<'m> Name<'m> {
+    fn of(object: &'m Value) -> Self {
+        let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+        Self {
+            api_version: text(&["apiVersion"]),
+            kind: text(&["kind"]),
+            namespace: text(&["metadata", "namespace"]),
+            name: text(&["metadata", "name"]),
+        }
+    }
+}
+
+/// `Deployment shop/web`.
+impl std::fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.namespace {
+            "" => write!(f, "{} {}", self.kind, self.name),
+            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+        }
+    }
+}
+
+impl Expected {
+    fn is_about(&self, object: &Value) -> bool {
+        let name = Name::of(object);
+        let is =
+            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        // Names may end with a hash, and no name has a `*` of its own.
+        let is_named =
+            |wanted: &str| glob::matches(wanted, name.name, &mut Budget::default()).unwrap_or_default();
+        self.kind == name.kind
+            && self.name.as_deref().is_none_or(is_named)
+            && is(&self.namespace, name.namespace)
+            && is(&self.api_version, name.api_version)
+    }
+}
+
+/// `Deployment shop/web`, as far as it is said.
+impl std::fmt::Display for Expected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.kind)?;
+        match (&self.namespace, &self.name) {
+            (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}")?,
+            (None, Some(name)) => write!(f, " {name}")?,
+            (Some(namespace), None) => write!(f, " in {namespace}")?,
+            (None, None) => {}
+        }
+        match &self.api_version {
+            Some(version) => write!(f, " of {version}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns a diagnostic in one line: `KW-T030: what   where`.
+pub(super) fn told(problem: &Diagnostic) -> String {
+    format!("{}: {}   {}", problem.code.id, said(problem), problem.location)
+}
+
+/// Returns the message of a diagnostic, with what may have been meant.
+pub(super) fn said(problem: &Diagnostic) -> String {
+    match problem.help.starts_with("did you mean") {
+        true => format!("{}; {}", problem.message, problem.help),
+        false => problem.message.clone(),
+    }
+}
+
+/// Returns the findings that none of `problems` is.
+fn unmet(findings: &[Finding], problems: &[&Diagnostic], what: &str) -> Vec<String> {
+    let is_met = |finding: &&Finding| problems.iter().any(|problem| finding.is_met(problem));
+    let unmet = findings.iter().filter(|finding| !is_met(finding));
+    let got = match problems {
+        [] => "none".to_owned(),
+        [one] => told(one),
+        several => several.iter().map(|problem| format!("\n  {}", told(problem))).collect(),
+    };
+    unmet.map(|finding| format!("expected {what} {finding}, got {got}")).collect()
+}
+
+impl Finding {
+    fn is_met(&self, problem: &Diagnostic) -> bool {
+        self.code.as_deref().is_none_or(|code| code == problem.code.id)
+            && self.message.as_deref().is_none_or(|part| problem.message.contains(part))
+    }
+}
+
+/// ``KW-T030 with `part` in its message``.
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.code, &self.message) {
+            (Some(code), Some(part)) => write!(f, "{code} with `{part}` in it"),
+            (Some(code), None) => f.write_str(code),
+            (None, part) => write!(f, "with `{}` in it", part.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// Returns why what `path` means in `object` is not `expected`.
+fn field(path: &Path, expected: &Value, object: &Value) -> Option<String> {
+    let places = match places(path, object) {
+        Ok(places) => places,
+        Err(error) => {
+            let near = error.help.filter(|help| help.starts_with("did you mean"));
+            let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+            let why = error.message;
+            return Some(format!("expected {} at `{path}`, got nothing: {why}{near}", shown(expected)));
+        }
+    };
+    let wrong = places.iter().find(|place| object.follow(place) != Some(expected))?;
+    let found = object.follow(wrong).unwrap_or(&Value::Null);
+    let place = Pointer::from_steps(wrong).to_string();
+    let at = if path.selects() { format!("`{path}`, which is `{place}`") } else { format!("`{path}`") };
+    if found.as_object().is_some() || found.as_array().is_some() {
+        return Some(differs(&format!("what stands at {at} is not as expected"), expected, found));
+    }
+    Some(format!("expected {} at {at}, got {}", shown(expected), shown(found)))
+}
+
+/// Returns the places that `path` means in `object`, at least one.
+fn places(path: &Path, object: &Value) -> Result<Vec<Vec<Step>>, PatchError> {
+    let places = path.expand(object, Op::Replace, &mut Budget::default())?;
+    if places.is_empty() {
+        // Doing it says why nothing is chosen.
+        path.apply(Op::Replace, &Value::Null, &mut object.clone(), &mut Budget::default())?;
+    }
+    Ok(places)
+}
+
+/// Returns why there should be nothing where `path` leads.
+fn unwanted(path: &Path, object: &Value) -> Option<String> {
+    // What cannot be reached is not there.
+    let places = path.expand(object, Op::Remove, &mut Budget::default()).ok()?;
+    let found = object.follow(places.first()?)?;
+    Some(format!("expected nothing at `{path}`, got {}", shown(found)))
+}
+
+fn plane(manifest: &Manifest) -> &'static str {
+    match manifest.plane {
+        Plane::Data => "dataplane",
+        Plane::Observability => "observabilityplane",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    json::to_string(value)
+}
