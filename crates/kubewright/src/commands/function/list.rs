@@ -17,6 +17,8 @@ const VERSIONS: [&str; 3] =
     ["config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1"];
 /// Marks what is for tools and not for a cluster.
 pub(super) const LOCAL: &str = "config.kubernetes.io/local-config";
+/// Marks what says how another function is called.
+const FUNCTION: &str = "config.kubernetes.io/function";
 /// The group of what is written for this program.
 const OWN_GROUP: &str = "kubewright.dev";
 
@@ -144,7 +146,8 @@ fn role(item: &Document, config: &Document, number: usize, problems: &mut Vec<Di
     let name = ObjectName::of(&item.value);
     let is_local = item.value.at(&["metadata", "annotations", LOCAL]).and_then(Value::as_str) == Some("true");
     // Who calls may put the configuration among the items as well.
-    if name.group == OWN_GROUP || name == ObjectName::of(&config.value) {
+    let is_function = item.value.at(&["metadata", "annotations", FUNCTION]).is_some();
+    if is_function || name.group == OWN_GROUP || name == ObjectName::of(&config.value) {
         return Role::Other;
     }
     match (is_local, is_trait(item)) {

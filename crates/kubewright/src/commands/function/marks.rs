@@ -36,11 +36,22 @@ pub(super) fn without(item: &Value) -> Value {
 
 /// Gives `object` the marks of `item`, where they stood.
 pub(super) fn put_back(object: &mut Value, item: &Value) {
-    let annotations = annotations(item);
-    let marks = annotations.into_iter().flat_map(Map::iter).enumerate().filter(|(_, (key, _))| is_mark(key));
+    let all = annotations(item);
+    let marks = all.into_iter().flat_map(Map::iter).enumerate().filter(|(_, (key, _))| is_mark(key));
     let marks: Vec<(usize, &Text, &Value)> = marks.map(|(place, (key, mark))| (place, key, mark)).collect();
+    if marks.is_empty() {
+        return;
+    }
     let place = item.get("metadata").and_then(Value::as_object).and_then(|map| map.position("annotations"));
-    let Some(into) = (!marks.is_empty()).then(|| annotations_of(object, place)).flatten() else { return };
+    // Where there were marks alone, a trait has made its own annotations in another place.
+    if all.is_some_and(|all| all.len() == marks.len())
+        && let Some(metadata) = object.as_object_mut().and_then(|object| object.get_mut("metadata"))
+        && let Some(metadata) = metadata.as_object_mut()
+        && let Some(made) = metadata.remove("annotations")
+    {
+        metadata.insert_at(place.unwrap_or(metadata.len()), "annotations".into(), made);
+    }
+    let Some(into) = annotations_of(object, place) else { return };
     for (place, key, mark) in marks {
         into.insert_at(place, key.clone(), mark.clone());
     }

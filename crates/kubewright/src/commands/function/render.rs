@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use kubewright_dialects::traits::{self, Instance, Origin, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, ObjectName};
-use kubewright_value::Document;
+use kubewright_value::{Document, Value};
 
 use super::config::Wish;
 use super::list::{LOCAL, ResourceList};
 use crate::arguments::Function;
-use crate::codes::{NO_TRAIT, UNKNOWN_TRAIT};
+use crate::codes::{ASSUMED_NAMESPACE, NO_TRAIT, UNKNOWN_NAME, UNKNOWN_TRAIT};
 use crate::commands::render::context::Said;
 use crate::commands::render::library::{Library, is_trait};
 use crate::commands::render::{Job, instances};
@@ -50,6 +50,7 @@ pub(super) fn render(
         rendering = work.on(&list.base, &kept, &mut found)?;
     }
     *problems = found;
+    in_config(list, problems);
     Ok(rendering.filter(|_| !problems.iter().any(Diagnostic::is_error)))
 }
 
@@ -108,6 +109,27 @@ fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Dia
         problems.push(problem.help(help));
     }
     library
+}
+
+/// Says where names are said that options say elsewhere.
+fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
+    let is_stack = list.config.value.get("kind").and_then(Value::as_str) == Some("TraitStack");
+    for problem in problems {
+        let name = match problem.code.id {
+            id if id == UNKNOWN_NAME.id => "name",
+            id if id == ASSUMED_NAMESPACE.id => "namespace",
+            _ => continue,
+        };
+        if problem.location.source.text.is_empty() {
+            problem.location = list.config.locate(&[]);
+        }
+        problem.help = match is_stack {
+            true => format!("say it in `spec.metadata.{name}` of the TraitStack"),
+            false => format!(
+                "say it in the functionConfig: `{name}` of a ConfigMap, or `metadata.{name}` of its context"
+            ),
+        };
+    }
 }
 
 /// Says which of the items would be the trait that is missing.

@@ -19,7 +19,7 @@ pub(super) struct Note {
 impl Note {
     /// Says that a manifest is for another cluster.
     pub(super) fn other_plane(manifest: &Manifest) -> Self {
-        let message = "this is for the cluster of the observability plane; --plane chooses one".to_owned();
+        let message = "this is for the observability plane, which is another cluster".to_owned();
         Self { message, subject: ObjectName::of(&manifest.object) }
     }
 }

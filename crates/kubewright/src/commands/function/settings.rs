@@ -110,7 +110,7 @@ impl Setting<'_> {
         match reading.documents.into_iter().filter(is_full).collect::<Vec<_>>().as_slice() {
             [] => Ok(Document::made(Map::new().into(), source)),
             [one] if one.value.as_object().is_some() => Ok(one.clone()),
-            _ => Err(self.wrong("YAML of one map")),
+            _ => Err(self.wrong("the YAML of a map")),
         }
     }
 

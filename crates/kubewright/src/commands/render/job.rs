@@ -63,8 +63,7 @@ fn unnamed(workloads: usize) -> Diagnostic {
         some => plural(some, "workload"),
     };
     let message = format!("`metadata.name` is not known: the manifests hold {found}");
-    codes::about_path(&UNKNOWN_NAME, "--name", message)
-        .help("say it with --name, or in `spec.metadata` of a stack")
+    codes::about_path(&UNKNOWN_NAME, "--name", message).help("say it with --name")
 }
 
 /// Warns of the first manifest that is created in a namespace that nobody has named.
@@ -78,6 +77,6 @@ fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
     let location = rendering.writer(writer)?.location(writer.part).clone();
     let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
     let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
-    let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace, or in `spec.metadata` of a stack");
+    let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
     Some(Diagnostic { is_raised: is_strict, ..problem })
 }

@@ -3,7 +3,7 @@ use kubewright_value::{json, yaml};
 use super::*;
 
 fn read(text: &str) -> Value {
-    yaml::parse(text).expect("YAML")
+    yaml::parse(text).unwrap()
 }
 
 const MARKED: &str = "{kind: A, metadata: {annotations: {config.kubernetes.io/path: a.yaml, team: web, \
@@ -44,4 +44,15 @@ fn a_mark_that_a_trait_has_written_gives_way() {
     let mut object = read("{metadata: {annotations: {config.kubernetes.io/path: b.yaml}}}");
     put_back(&mut object, &read(MARKED));
     assert_eq!(file(&object), Some(("a.yaml", 1)));
+}
+
+#[test]
+fn annotations_that_a_trait_has_made_stand_where_the_marks_stood() {
+    let item = read("{metadata: {annotations: {config.kubernetes.io/path: a.yaml}, name: a}}");
+    let mut object = without(&item);
+    let metadata = object.as_object_mut().and_then(|object| object.get_mut("metadata")).unwrap();
+    metadata.as_object_mut().unwrap().insert("annotations".into(), read("{team: web}"));
+    put_back(&mut object, &item);
+    let want = "{metadata: {annotations: {config.kubernetes.io/path: a.yaml, team: web}, name: a}}";
+    assert_eq!(json::to_string(&object), json::to_string(&read(want)));
 }
