@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{check_with, folder, kubewright};
+use super::{check_with, folder, kubewright, kubewright_in};
 
 fn fixture(name: &str) -> String {
     fs::read_to_string(folder("fixtures").join("function").join(name)).expect("a fixture")
@@ -10,9 +10,12 @@ fn fixture(name: &str) -> String {
 
 /// Returns the list of items in `items` with the configuration `config`.
 fn list(items: &str, config: &str) -> String {
-    let config: Vec<String> =
-        fixture(&format!("config/{config}.yaml")).lines().map(|line| format!("  {line}\n")).collect();
-    format!("{}functionConfig:\n{}", fixture(&format!("{items}.yaml")), config.concat())
+    let config = indented(&fixture(&format!("config/{config}.yaml")));
+    format!("{}functionConfig:\n{config}", fixture(&format!("{items}.yaml")))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 #[track_caller]
@@ -147,6 +150,24 @@ fn input_that_is_no_list_is_refused() {
     check("items-no-list", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: {a: 1}\n");
     check("broken", "apiVersion: config.kubernetes.io/v1\nkind: [ResourceList\n");
     check_with("fn-misspelt-flag", "fn --stict", "");
+}
+
+/// Runs in the folder of the example for kustomize, with the list that kustomize makes of it.
+#[test]
+fn the_example_for_kustomize_works() {
+    let folder = folder("../../../examples/trait/kustomize");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("an example");
+    let base = read("base/storefront.yaml");
+    let items = base.split("---\n").map(|item| format!("-\n{}", indented(item)));
+    let config = indented(&read("transformer.yaml"));
+    let input = format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{}functionConfig:\n{config}",
+        items.collect::<String>()
+    );
+    let output = kubewright_in(&folder, "fn", &input);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("containerPort: 9102") && text.contains("\n- apiVersion: policy/v1\n"), "{text}");
 }
 
 #[test]

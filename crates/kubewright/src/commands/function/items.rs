@@ -52,7 +52,7 @@ pub(super) fn after(
         let base = list.base.get(number).map(|base| &base.value);
         match given.remove(&number) {
             Some(same) if base == Some(&same.object) && is_wanted(same.plane, plane) => {
-                items.push(value.clone())
+                items.push(value.clone());
             }
             Some(changed) => keep(changed, Some(value), &mut items),
             None => {

@@ -68,7 +68,7 @@ pub(super) fn read(problems: &mut Vec<Diagnostic>) -> Result<Option<ResourceList
     }
     let documents: Vec<Document> =
         documents.into_iter().filter(|document| !document.value.is_null()).collect();
-    Ok(of(documents, problems).map_err(|problem| problems.push(*problem)).ok())
+    Ok(of(&documents, problems).map_err(|problem| problems.push(*problem)).ok())
 }
 
 impl ResourceList {
@@ -94,12 +94,12 @@ impl ResourceList {
     }
 }
 
-fn of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Result<ResourceList, Box<Diagnostic>> {
+fn of(documents: &[Document], problems: &mut Vec<Diagnostic>) -> Result<ResourceList, Box<Diagnostic>> {
     let wrong = |message: &str, document: &Document| {
         let problem = Diagnostic::new(&NO_RESOURCE_LIST, message, document.locate(&[]));
         Box::new(problem.help("`kubewright render` takes plain manifests"))
     };
-    let document = match documents.as_slice() {
+    let document = match documents {
         [one] => one,
         [] => return Err(wrong("standard input is empty, expected a ResourceList", &nothing())),
         [_, second, ..] => return Err(wrong("a second document stands behind the ResourceList", second)),
