@@ -364,19 +364,25 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
         let [version, kind, _, name] = &identity;
         let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
         let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
-        if let (Some(field), Some((made, writer))) = (lacks, made) {
-            let message = format!("what {} makes has no `{field}`", made.described());
-            diagnostics.push(Diagnostic::new(
-                &code::NO_MANIFEST,
-                message,
-                made.location(writer.part).clone(),
-            ));
+        // What was given without a name, as with `generateName`, may stay so.
+        let spoiled = || {
+            let path: Vec<Step> = lacks?.split('.').map(Step::from).collect();
+            let writer = manifest.last_at(&path)?;
+            writers.get(writer.instance as usize).map(|by| (by, writer))
+        };
+        if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
+            let message = match made {
+                Some(_) => format!("what {} makes has no `{field}`", by.described()),
+                None => format!("{} leaves a manifest without `{field}`", by.described()),
+            };
+            diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
         } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
             && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
         {
             let message = format!("{} is there twice", manifest.label());
             diagnostics.push(
                 Diagnostic::new(&code::TWICE, message, made.location(writer.part).clone())
+                    .about(&manifest.object, "")
                     .help("the later one replaces the earlier in a cluster; give one another name"),
             );
         }
@@ -395,8 +401,8 @@ fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<D
             if !told.insert((lost.writer, writer)) {
                 continue;
             }
-            let place = Pointer::from_steps(&lost.place).to_string();
-            let place = if place.is_empty() { "the whole".to_owned() } else { format!("`{place}`") };
+            let path = Pointer::from_steps(&lost.place).to_string();
+            let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
             let verb = if op == Op::Remove { "removes" } else { "writes" };
             let message = format!(
                 "{} {verb} {place} of {}, which {} wrote at {}",
@@ -407,7 +413,8 @@ fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<D
             );
             let location = later.location(writer.part).clone();
             let help = "the later trait wins; let one of the two write it, or give one a condition";
-            diagnostics.push(Diagnostic::new(&code::OVERLAP, message, location).help(help));
+            let overlap = Diagnostic::new(&code::OVERLAP, message, location).about(&manifest.object, path);
+            diagnostics.push(overlap.help(help));
         }
     }
 }
