@@ -57,4 +57,6 @@ codes! {
     NEVER_MATCHES "KW-T087" Warning "a filter that nothing passes";
     GROWS "KW-T088" Warning "an operation that does more each time";
     NEVER_EQUAL "KW-T089" Warning "a parameter is compared with what it cannot be";
+    TRAIT_TWICE "KW-T090" Warning "two traits have one name";
+    UNKNOWN_TRAIT "KW-T091" Warning "a component names a trait that is not there";
 }

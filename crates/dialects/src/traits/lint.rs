@@ -16,6 +16,9 @@ mod programs;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod together;
+
+pub(super) use together::together;
 
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_value::{Document, Location, Step, Text, Value};

@@ -567,3 +567,57 @@ fn parameters_are_compared_with_what_they_can_be() {
     compared("parameters.tier == \"small\" && parameters.free == \"anything\"", &[]);
     compared("parameters.?tier.orValue(\"\") == \"\"", &[]);
 }
+
+/// Compares what is said of documents as a whole, each `Kind name` or `Component name of-trait`.
+#[track_caller]
+fn together(documents: &[&str], want: &[&str]) {
+    let text: Vec<String> = documents
+        .iter()
+        .enumerate()
+        .map(|(number, words)| {
+            let spec = match words.split(' ').collect::<Vec<_>>()[..] {
+                ["Component", _, of] => format!("{{traits: [{{name: {of}, instanceName: a}}]}}"),
+                _ => format!("{{schema: {{a{number}: string}}}}"),
+            };
+            let mut words = words.split(' ');
+            let (kind, name) = (words.next().unwrap(), words.next().unwrap());
+            format!("apiVersion: v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {spec}\n")
+        })
+        .collect();
+    let reading = yaml::read(&Source::new("t.yaml", text.join("---\n")));
+    let found = crate::traits::lint_together(&reading.documents);
+    let found: Vec<String> = found
+        .iter()
+        .map(|found| {
+            format!("{} {} {} = {}", found.code.id, found.location.position, found.message, found.help)
+        })
+        .collect();
+    assert_eq!(found, want, "{documents:?}");
+}
+
+#[test]
+fn traits_of_one_name_are_told() {
+    together(
+        &["Trait a", "Trait a"],
+        &[
+            "KW-T090 8:18 another Trait is called `a`, at t.yaml:1:1 = give one of the two another name; a component can mean only one",
+        ],
+    );
+    together(&["Trait a", "ClusterTrait a", "Trait b"], &[]);
+}
+
+#[test]
+fn a_name_is_doubted_where_another_trait_was_probably_meant() {
+    together(
+        &["Trait logging", "Component web loging"],
+        &["KW-T091 9:24 no Trait is called `loging` = did you mean `logging`?"],
+    );
+    together(
+        &["ClusterTrait logging", "Component web logging"],
+        &[
+            "KW-T091 9:24 no Trait is called `logging` = there is a ClusterTrait of that name: write `kind: ClusterTrait`",
+        ],
+    );
+    together(&["Trait logging", "Component web logging"], &[]);
+    together(&["Trait logging", "Component web autoscaler"], &[]);
+}
