@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use kubewright_value::{Location, Problem, ProblemKind};
+use kubewright_value::{Location, Problem, ProblemKind, Text, Value};
+
+use crate::ObjectName;
 
 /// A stable name for one sort of mistake, with its page.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,10 +60,23 @@ pub struct Diagnostic {
     pub help: String,
     /// Whether it is an error although its sort is a warning, because somebody wants it so.
     pub is_raised: bool,
+    /// The object that shows it, where that is another than what the place is in.
+    pub subject: Option<Box<Subject>>,
+}
+
+/// An object that something is wrong with because of what stands elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Its `apiVersion`.
+    pub api_version: Text,
+    /// What it is called.
+    pub name: ObjectName,
+    /// The field, as its rule writes paths; empty for the whole object.
+    pub path: String,
 }
 
 impl Diagnostic {
-    /// Returns a diagnostic without label and help.
+    /// Returns a diagnostic without label, help and subject.
     #[must_use]
     pub fn new(code: &'static Code, message: impl Into<String>, location: Location) -> Self {
         Self {
@@ -71,6 +86,7 @@ impl Diagnostic {
             label: String::new(),
             help: String::new(),
             is_raised: false,
+            subject: None,
         }
     }
 
@@ -85,6 +101,15 @@ impl Diagnostic {
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
+        self
+    }
+
+    /// Returns this diagnostic with `object` as its subject, in which it is about `path`.
+    #[must_use]
+    pub fn about(mut self, object: &Value, path: impl Into<String>) -> Self {
+        let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
+        let subject = Subject { api_version, name: ObjectName::of(object), path: path.into() };
+        self.subject = Some(Box::new(subject));
         self
     }
 

@@ -20,7 +20,7 @@ mod trace;
 mod world;
 
 pub use decide::{Engine, Settings};
-pub use diagnostic::{Code, Diagnostic, Severity, reading_codes};
+pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};

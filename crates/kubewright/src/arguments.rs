@@ -1,5 +1,6 @@
 //! What can be said on the command line. Nothing is done here.
 
+mod function;
 mod render;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
+pub(crate) use function::Function;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 
 const EXAMPLES: &str = "\
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Apply traits to manifests
     Render(Render),
+    /// Apply traits as a KRM function of kustomize or kpt
+    Fn(Function),
     /// Try an expression on an object
     Eval(Eval),
     /// Sign manifests, for rules that check signatures

@@ -35,6 +35,13 @@ codes! {
     NOT_IDEMPOTENT "KW-T067" Error "rendering again changes the result";
     UNKNOWN_NAME "KW-T068" Error "the component has no name";
     ASSUMED_NAMESPACE "KW-T069" Warning "nobody says in which namespace manifests are created";
+    NO_RESOURCE_LIST "KW-T070" Error "the input is not a ResourceList";
+    NO_FUNCTION_CONFIG "KW-T071" Error "a ResourceList has no functionConfig";
+    WRONG_FUNCTION_CONFIG "KW-T072" Error "a functionConfig says nothing of traits";
+    UNKNOWN_SETTING "KW-T073" Error "a functionConfig has a setting that means nothing";
+    WRONG_SETTING "KW-T074" Error "a setting of a functionConfig has a value that does not fit";
+    NO_TRAIT "KW-T075" Error "a function has no trait to apply";
+    NOT_A_MANIFEST "KW-T076" Warning "an item of a ResourceList is no manifest";
 }
 
 /// Returns every code there is, sorted by name.

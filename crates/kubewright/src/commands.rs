@@ -7,6 +7,7 @@ mod convert;
 mod demo;
 mod eval;
 mod explain;
+mod function;
 mod generate;
 mod lint;
 mod man;
@@ -38,6 +39,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Generate(arguments) => generate::run(&arguments, color),
         Command::Convert(arguments) => convert::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),
+        Command::Fn(arguments) => function::run(&arguments, color),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

@@ -9,6 +9,8 @@
 mod admission;
 #[path = "cli/convert.rs"]
 mod convert;
+#[path = "cli/function.rs"]
+mod function;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
 #[path = "cli/render.rs"]
@@ -23,9 +25,14 @@ use std::process::{Command, Output, Stdio};
 
 /// Runs `kubewright ARGUMENTS` in the folder of fixtures.
 fn kubewright(arguments: &str, input: &str) -> Output {
+    kubewright_in(&folder("fixtures"), arguments, input)
+}
+
+/// Runs `kubewright ARGUMENTS` in a folder.
+fn kubewright_in(path: &Path, arguments: &str, input: &str) -> Output {
     let mut process = Command::new(env!("CARGO_BIN_EXE_kubewright"))
         .args(words(arguments))
-        .current_dir(folder("fixtures"))
+        .current_dir(path)
         .env_remove("NO_COLOR")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

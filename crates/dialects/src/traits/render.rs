@@ -382,6 +382,7 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
             let message = format!("{} is there twice", manifest.label());
             diagnostics.push(
                 Diagnostic::new(&code::TWICE, message, made.location(writer.part).clone())
+                    .about(&manifest.object, "")
                     .help("the later one replaces the earlier in a cluster; give one another name"),
             );
         }
@@ -400,8 +401,8 @@ fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<D
             if !told.insert((lost.writer, writer)) {
                 continue;
             }
-            let place = Pointer::from_steps(&lost.place).to_string();
-            let place = if place.is_empty() { "the whole".to_owned() } else { format!("`{place}`") };
+            let path = Pointer::from_steps(&lost.place).to_string();
+            let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
             let verb = if op == Op::Remove { "removes" } else { "writes" };
             let message = format!(
                 "{} {verb} {place} of {}, which {} wrote at {}",
@@ -412,7 +413,8 @@ fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<D
             );
             let location = later.location(writer.part).clone();
             let help = "the later trait wins; let one of the two write it, or give one a condition";
-            diagnostics.push(Diagnostic::new(&code::OVERLAP, message, location).help(help));
+            let overlap = Diagnostic::new(&code::OVERLAP, message, location).about(&manifest.object, path);
+            diagnostics.push(overlap.help(help));
         }
     }
 }

@@ -6,29 +6,29 @@ mod base;
 pub(super) mod context;
 mod full;
 pub(super) mod idempotent;
-mod instances;
+pub(super) mod instances;
+mod job;
 pub(super) mod library;
-mod setting;
+pub(super) mod setting;
 pub(super) mod stack;
 mod trace;
 mod values;
 mod write;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use kubewright_dialects::traits::{self, Manifest, Origin, RenderOptions, Rendering};
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_dialects::traits::{self, Origin, RenderOptions, Rendering};
+use kubewright_engine::Diagnostic;
 use kubewright_value::Document;
 
 use crate::arguments::{Render, RenderFormat};
-use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
 use crate::session::{complain, no_objects};
 use crate::words::{grouped, plural};
-use crate::workers;
+pub(super) use job::{Job, given_manifests};
 use library::Library;
 use setting::One;
 pub(crate) use setting::RenderSetting;
@@ -74,7 +74,8 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         return Err(Failure::usage("there are no traits to apply")
             .help("name them with --trait, or in a stack file with --stack"));
     }
-    let library = Library::load(&found.inputs, &trait_paths, &said.more(), &mut problems);
+    let inline = stack.as_ref().map(|stack| stack.inline.as_slice()).unwrap_or_default();
+    let library = Library::load(&found.inputs, &trait_paths, inline, &said.more(), &mut problems);
     if base.documents.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         problems.push(no_objects(&base::paths(arguments)?));
     }
@@ -88,24 +89,10 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         return Ok(Exit::BadInput);
     }
     let options = RenderOptions { strict: arguments.strict, trace: arguments.trace };
-    let render = |manifests: Vec<Manifest>| -> Result<Rendering, Failure> {
-        let context = &given.context;
-        let done = workers::each(&[manifests], |manifests| {
-            traits::render(manifests.clone(), &instances, context, &options)
-        })?;
-        Ok(done.into_iter().next().unwrap_or_default())
-    };
-    let mut rendering = render(given_manifests(&base.documents))?;
-    problems.append(&mut rendering.diagnostics);
-    if let Some(workloads) = given.unnamed.filter(|_| problems.iter().any(Diagnostic::is_error)) {
-        problems.push(unnamed(workloads));
-    }
-    if given.is_namespace_assumed {
-        problems.extend(assumed(&rendering, arguments.strict));
-    }
-    if arguments.check_idempotent && !problems.iter().any(Diagnostic::is_error) {
-        problems.extend(idempotent::differences(&rendering, &render(idempotent::again(&rendering))?));
-    }
+    let checks_idempotence = arguments.check_idempotent;
+    let job =
+        Job { base: &base.documents, instances: &instances, given: &given, options, checks_idempotence };
+    let rendering = job.run(&mut problems)?;
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
@@ -158,10 +145,8 @@ fn settings(arguments: &Render) -> (Vec<One>, Vec<One>) {
 
 /// Returns where traits are looked for: those of the command line, and those of the stack file.
 fn trait_paths(arguments: &Render, stack: Option<&Stack>) -> Vec<String> {
-    let folder =
-        arguments.stack.as_deref().and_then(|path| Path::new(path).parent()).unwrap_or(Path::new(""));
-    let of_stack = stack.into_iter().flat_map(|stack| &stack.traits);
-    let of_stack = of_stack.map(|path| load::relative(folder, path));
+    let named = stack.zip(arguments.stack.as_deref());
+    let of_stack = named.into_iter().flat_map(|(stack, file)| stack.paths(file));
     arguments.traits.iter().cloned().chain(of_stack).collect()
 }
 
@@ -171,37 +156,6 @@ fn value_files(arguments: &Render) -> impl Iterator<Item = Input> {
         [&arguments.values.parameters, &arguments.values.environment_configs, &arguments.values.context];
     let paths = lists.into_iter().flatten().chain(&arguments.stack).filter(|path| *path != "-");
     paths.map(|path| Input::File(PathBuf::from(path)))
-}
-
-/// Returns the manifests that were given.
-pub(super) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
-    let manifests = base.iter().enumerate();
-    manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
-}
-
-/// Says why `metadata.name` is missing, where something failed.
-fn unnamed(workloads: usize) -> Diagnostic {
-    let found = match workloads {
-        0 => "no workload".to_owned(),
-        some => plural(some, "workload"),
-    };
-    let message = format!("`metadata.name` is not known: the manifests hold {found}");
-    codes::about_path(&UNKNOWN_NAME, "--name", message).help("say it with --name")
-}
-
-/// Warns of the first manifest that is created in a namespace that nobody has named.
-fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
-    let is_there = |manifest: &&Manifest| ObjectName::of(&manifest.object).namespace == context::ASSUMED;
-    let mut made = rendering.manifests.iter().filter(is_there);
-    let (manifest, writer) = made.find_map(|manifest| match manifest.origin {
-        Origin::Made(writer) => Some((manifest, writer)),
-        Origin::Given(_) => None,
-    })?;
-    let location = rendering.writer(writer)?.location(writer.part).clone();
-    let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
-    let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
-    let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
-    Some(Diagnostic { is_raised: is_strict, ..problem })
 }
 
 /// Says in a line what was done.

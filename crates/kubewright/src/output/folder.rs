@@ -35,6 +35,11 @@ impl Folder {
 }
 
 impl FileNames {
+    /// Keeps `name` from being given to anything else.
+    pub(crate) fn keep(&mut self, name: String) {
+        self.taken.insert(name);
+    }
+
     /// Returns `kind-namespace-name.EXTENSION`, numbered from the second of that name on.
     pub(crate) fn next(&mut self, kind: &str, namespace: &str, name: &str, extension: &str) -> String {
         let kind = kind.to_lowercase();

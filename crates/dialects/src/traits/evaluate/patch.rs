@@ -245,7 +245,8 @@ impl Evaluator<'_> {
             error.message
         );
         let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
-        Box::new(Diagnostic::new(code, message, location).help(error.help.clone().unwrap_or_default()))
+        let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());
+        Box::new(failure.help(error.help.clone().unwrap_or_default()))
     }
 
     /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.

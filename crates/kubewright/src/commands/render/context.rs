@@ -13,7 +13,7 @@ use crate::arguments::{Names, Render};
 use crate::codes::{self, BAD_VALUES};
 
 /// What values can be set in.
-pub(super) const NAMES: [&str; 10] = [
+pub(in crate::commands) const NAMES: [&str; 10] = [
     "parameters",
     "environmentConfigs",
     "metadata",
@@ -40,15 +40,15 @@ const WORKLOADS: [&str; 8] = [
 ];
 const DEEPEST: usize = 100;
 /// The namespace, where nobody says one.
-pub(super) const ASSUMED: &str = "default";
+pub(in crate::commands) const ASSUMED: &str = "default";
 
 /// What all instances see.
 pub(in crate::commands) struct Given {
     pub(in crate::commands) context: Context,
     /// How many workloads the component could be, where nobody says how it is called.
-    pub(super) unnamed: Option<usize>,
+    pub(in crate::commands) unnamed: Option<usize>,
     /// Whether nobody says which namespace it is.
-    pub(super) is_namespace_assumed: bool,
+    pub(in crate::commands) is_namespace_assumed: bool,
 }
 
 /// What was said about the context, before the manifests are looked at.
@@ -93,6 +93,11 @@ impl Said {
         Self { values, names: Names::default(), namespace: None, settings: Vec::new() }
     }
 
+    /// Returns this with `settings` laid over the rest.
+    pub(in crate::commands) fn with(self, settings: Vec<One>) -> Self {
+        Self { settings, ..self }
+    }
+
     /// Returns the names that only this context has.
     pub(in crate::commands) fn more(&self) -> Vec<Text> {
         let names = self.values.as_object().into_iter().flat_map(Map::keys);
@@ -100,7 +105,7 @@ impl Said {
     }
 
     /// Returns what all instances see that are applied to `base`.
-    pub(in crate::commands) fn given(self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
+    pub(in crate::commands) fn given(&self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
         let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
         let mut values = defaults();
         lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);

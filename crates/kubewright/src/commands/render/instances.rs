@@ -10,12 +10,49 @@ use super::stack::Stack;
 use super::values;
 use crate::arguments::Render;
 
-/// Returns the instances of `stack`; without one, each trait of `library` once.
+const PARAMETERS: &str = "parameters";
+const ENVIRONMENT_CONFIGS: &str = "environment configs";
+
+/// What instances are given besides what a stack says.
+#[derive(Default)]
+pub(in crate::commands) struct Values {
+    /// Maps of parameters; later ones are laid over earlier ones.
+    pub(in crate::commands) parameters: Vec<Document>,
+    /// The same of environment configs.
+    pub(in crate::commands) environment_configs: Vec<Document>,
+    /// What is laid over both.
+    pub(in crate::commands) settings: Vec<One>,
+}
+
+/// Returns the instances that `arguments` ask for.
 pub(super) fn of(
     arguments: &Render,
     stack: Option<&Stack>,
     library: &Library,
     settings: &[One],
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Instance> {
+    // A stack that cannot be read stands for nothing.
+    if arguments.stack.is_some() && stack.is_none() {
+        return Vec::new();
+    }
+    let values = Values {
+        parameters: values::files(&arguments.values.parameters, PARAMETERS, problems),
+        environment_configs: values::files(
+            &arguments.values.environment_configs,
+            ENVIRONMENT_CONFIGS,
+            problems,
+        ),
+        settings: settings.to_vec(),
+    };
+    with(&values, stack, library, problems)
+}
+
+/// Returns the instances of `stack`, and without one each trait of `library` once, with what `values` say.
+pub(in crate::commands) fn with(
+    values: &Values,
+    stack: Option<&Stack>,
+    library: &Library,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
     let mut wanted: Vec<Wanted<'_>> = match stack {
@@ -30,20 +67,17 @@ pub(super) fn of(
                 })
                 .collect()
         }
-        // A stack that cannot be read stands for nothing.
-        None if arguments.stack.is_some() => return Vec::new(),
         None => library.traits.iter().map(Wanted::plain).collect(),
     };
     let names: Vec<Text> = wanted.iter().map(|wanted| wanted.name.clone()).collect();
     let sections = [
-        ("parameters", "parameters", &arguments.values.parameters),
-        ("environmentConfigs", "environment configs", &arguments.values.environment_configs),
+        ("parameters", PARAMETERS, &values.parameters),
+        ("environmentConfigs", ENVIRONMENT_CONFIGS, &values.environment_configs),
     ];
-    for (place, (root, what, paths)) in sections.into_iter().enumerate() {
-        let files = values::files(paths, what, problems);
-        let settings: Vec<One> = settings.iter().filter(|one| one.root == root).cloned().collect();
+    for (place, (root, what, maps)) in sections.into_iter().enumerate() {
+        let settings: Vec<One> = values.settings.iter().filter(|one| one.root == root).cloned().collect();
         let none = format!("(no {what} given)");
-        let whole = match values::merged(&files, &settings, &none) {
+        let whole = match values::merged(maps, &settings, &none) {
             Ok(whole) => whole,
             Err(problem) => {
                 problems.push(problem);
@@ -84,8 +118,8 @@ impl<'l> Wanted<'l> {
         Instance {
             of: self.of.clone(),
             name: self.name,
-            parameters: merged(parameters, "parameters"),
-            environment_configs: merged(environment_configs, "environment configs"),
+            parameters: merged(parameters, PARAMETERS),
+            environment_configs: merged(environment_configs, ENVIRONMENT_CONFIGS),
         }
     }
 }

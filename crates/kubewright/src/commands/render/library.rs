@@ -1,4 +1,4 @@
-//! The traits that files hold.
+//! The traits that files and stacks hold.
 
 use kubewright_dialects::traits::{self, Trait};
 use kubewright_engine::{Diagnostic, nearest};
@@ -16,10 +16,12 @@ pub(in crate::commands) struct Library {
 }
 
 impl Library {
-    /// Compiles the traits in `files`, which `paths` name; `more` are the names of what expressions see besides the usual.
+    /// Compiles the traits in `files`, which `paths` name, and those that stand in `more_documents`; `more` are the names of
+    /// what expressions see besides the usual.
     pub(in crate::commands) fn load(
         files: &[Input],
         paths: &[String],
+        more_documents: &[Document],
         more: &[Text],
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
@@ -33,7 +35,7 @@ impl Library {
             wrong.push(problem.help("a trait has `apiVersion: openchoreo.dev/v1alpha1` and `kind: Trait`"));
         }
         let mut library = Self::default();
-        for document in &documents {
+        for document in documents.iter().chain(more_documents) {
             let (compiled, diagnostics) = Trait::compile(document, more);
             wrong.extend(diagnostics);
             library.add(compiled, &mut wrong);

@@ -22,11 +22,21 @@ pub(crate) struct RenderSetting(pub(super) Vec<One>);
 
 /// One value at one path, of which the first step is a name.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct One {
-    pub(super) root: Text,
-    pub(super) path: Vec<Step>,
+pub(in crate::commands) struct One {
+    pub(in crate::commands) root: Text,
+    pub(in crate::commands) path: Vec<Step>,
     /// Nothing takes away what is there.
-    pub(super) value: Value,
+    pub(in crate::commands) value: Value,
+}
+
+impl One {
+    /// Reads the setting of `path` to `value`.
+    ///
+    /// # Errors
+    /// When nothing can be set there, or the value cannot be read.
+    pub(in crate::commands) fn read(path: &str, value: &str) -> Result<Self, String> {
+        at(path, value, &typed)
+    }
 }
 
 impl FromStr for RenderSetting {
@@ -78,8 +88,12 @@ fn is_start(text: &str) -> bool {
 
 fn one(text: &str, read: &impl Fn(&str) -> Result<Value, String>) -> Result<One, String> {
     let (path, value) = text.split_once('=').ok_or_else(|| format!("expected PATH=VALUE, found `{text}`"))?;
-    let mut steps = steps(path.trim())?.into_iter();
-    let Some(Step::Key(root)) = steps.next() else { return Err(format!("`{text}` has no path")) };
+    at(path.trim(), value, read)
+}
+
+fn at(path: &str, value: &str, read: &impl Fn(&str) -> Result<Value, String>) -> Result<One, String> {
+    let mut steps = steps(path)?.into_iter();
+    let Some(Step::Key(root)) = steps.next() else { return Err(format!("`{path}` has no path")) };
     if !NAMES.contains(&root.as_str()) {
         return Err(match nearest(&root, NAMES) {
             Some(near) => format!("there is no `{root}` to set; did you mean `{near}`?"),

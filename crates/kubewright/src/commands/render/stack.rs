@@ -1,8 +1,12 @@
 //! A stack file: several trait instances in order, with their values.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Location, Map, Source, Step, Value};
 
+use super::library::is_trait;
 use crate::codes::{DUPLICATE_TRAIT, STACK_FIELD, STACK_KIND, STACK_MISSING, STACK_VALUE};
 use crate::fields::{FieldCodes, Reader};
 use crate::load;
@@ -12,9 +16,9 @@ const KIND: &str = "TraitStack";
 const CODES: FieldCodes = FieldCodes { unknown: &STACK_FIELD, missing: &STACK_MISSING, value: &STACK_VALUE };
 
 /// The fields of a stack file.
-pub(super) const FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
+pub(in crate::commands) const FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 /// The fields of its `spec`.
-pub(super) const SPEC_FIELDS: &[&str] = &["traits", "instances", "metadata", "context"];
+pub(in crate::commands) const SPEC_FIELDS: &[&str] = &["traits", "instances", "metadata", "context"];
 /// The fields of an instance.
 pub(in crate::commands) const INSTANCE_FIELDS: &[&str] =
     &["trait", "name", "kind", "instanceName", "parameters", "environmentConfigs"];
@@ -26,6 +30,8 @@ pub(in crate::commands) const KINDS: &[&str] = &["Trait", "ClusterTrait"];
 pub(in crate::commands) struct Stack {
     /// Where the traits are, as the file says it: relative to the file.
     pub(in crate::commands) traits: Vec<String>,
+    /// The traits that stand in it.
+    pub(in crate::commands) inline: Vec<Document>,
     /// In the order in which they are applied.
     pub(in crate::commands) instances: Vec<Use>,
     /// What expressions see as `metadata`.
@@ -47,6 +53,36 @@ pub(in crate::commands) struct Use {
     pub(in crate::commands) environment_configs: Document,
     /// Where it names its trait.
     pub(in crate::commands) location: Location,
+}
+
+impl Stack {
+    /// Returns a stack of one instance of the trait in `document`, which has the name of the trait if no other is said.
+    pub(in crate::commands) fn single(document: &Document, name: Option<&str>) -> Self {
+        let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
+        let of = text(&["metadata", "name"]);
+        let empty = || Document::made(Map::new().into(), Arc::clone(&document.source));
+        let one = Use {
+            of: of.to_owned(),
+            kind: Some(text(&["kind"]).to_owned()),
+            name: name.unwrap_or(of).to_owned(),
+            parameters: empty(),
+            environment_configs: empty(),
+            location: document.locate(&["metadata".into(), "name".into()]),
+        };
+        Self {
+            traits: Vec::new(),
+            inline: Vec::new(),
+            instances: vec![one],
+            metadata: empty(),
+            context: empty(),
+        }
+    }
+
+    /// Returns where the traits are, if the stack stands in `file`.
+    pub(in crate::commands) fn paths(&self, file: &str) -> impl Iterator<Item = String> {
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        self.traits.iter().map(move |path| load::relative(folder, path))
+    }
 }
 
 /// Reads the stack file at `path`.
@@ -76,7 +112,7 @@ pub(in crate::commands) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> O
 ///
 /// # Errors
 /// With everything that is wrong with it.
-pub(super) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
+pub(in crate::commands) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
     let text = |field: &str| document.value.get(field).and_then(Value::as_str);
     if text("apiVersion") != Some(API_VERSION) || text("kind") != Some(KIND) {
         let message =
@@ -93,8 +129,10 @@ pub(super) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
         if reader.value("instances").is_none() {
             reader.missing("instances", "a stack needs `instances`");
         }
+        let (traits, inline) = traits(reader, document);
         Stack {
-            traits: reader.texts("traits"),
+            traits,
+            inline,
             instances: reader.each("instances", |reader| instance(reader, document)),
             metadata: part(reader, document, "metadata"),
             context: part(reader, document, "context"),
@@ -107,6 +145,31 @@ pub(super) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
         wrong if wrong.is_empty() => Ok(stack),
         wrong => Err(wrong),
     }
+}
+
+/// Returns the paths under `traits`, and the traits that stand there themselves.
+fn traits(reader: &mut Reader<'_>, document: &Document) -> (Vec<String>, Vec<Document>) {
+    let Some(items) = reader.value("traits").and_then(Value::as_array) else {
+        return (reader.texts("traits"), Vec::new());
+    };
+    let (mut paths, mut inline) = (Vec::new(), Vec::new());
+    for (number, item) in items.iter().enumerate() {
+        let place: Vec<Step> =
+            reader.path().iter().cloned().chain(["traits".into(), number.into()]).collect();
+        match (item.as_str(), document.part(&place).filter(is_trait)) {
+            (Some(path), _) => paths.push(path.to_owned()),
+            (None, Some(found)) => inline.push(found),
+            (None, None) => reader.within(&["traits".into(), number.into()], |reader| {
+                let message = format!("`traits` holds paths and traits, this is of type {}", item.kind());
+                let message = match item.as_object() {
+                    Some(_) => "this is neither a Trait nor a ClusterTrait".to_owned(),
+                    None => message,
+                };
+                reader.wrong("kind", message);
+            }),
+        }
+    }
+    (paths, inline)
 }
 
 /// Reads an instance.

@@ -157,11 +157,9 @@ impl<'a> TraitBench<'a> {
         let (instances, wrong) = match (&case.subject, stack.as_ref()) {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
-                let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-                let folder = self.folder.join(folder);
-                let paths: Vec<String> =
-                    stack.traits.iter().map(|path| load::relative(&folder, path)).collect();
-                self.known.read(&paths, &self.more, &mut problems);
+                let file = load::relative(self.folder, path);
+                let paths: Vec<String> = stack.paths(&file).collect();
+                self.known.read(&paths, &stack.inline, &self.more, &mut problems);
                 self.known.instances(&stack.instances)?
             }
             (Subject::Stack(_) | Subject::Component(..), _) => (Vec::new(), Vec::new()),
@@ -208,12 +206,13 @@ impl Known {
         known
     }
 
-    /// Adds the traits in the files that `paths` name, where they are not known yet.
-    fn read(&mut self, paths: &[String], more: &[Text], problems: &mut Vec<Diagnostic>) {
+    /// Adds the traits in the files that `paths` name, and those of `inline`, where they are not known yet.
+    fn read(&mut self, paths: &[String], inline: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
         let found = load::find(paths);
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
         self.add(&load::objects_of(documents, &mut Vec::new()), more, &mut Vec::new());
+        self.add(inline, more, &mut Vec::new());
     }
 
     fn add(&mut self, documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {

@@ -1,0 +1,49 @@
+//! What can be said to `fn`.
+
+use clap::Args;
+
+use super::RenderPlane;
+
+/// Applies traits as a KRM function: reads a ResourceList from standard input and writes it to standard output.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What to do stands in the functionConfig of the list: a TraitStack, a Trait or ClusterTrait, or a ConfigMap with settings.
+When a trait cannot be applied, the items come out as they were given, and the results say why.
+
+Examples:
+  kustomize build --enable-alpha-plugins --enable-exec examples/trait/kustomize
+  kustomize fn run --enable-exec manifests/
+  kpt fn eval manifests/ --exec 'kubewright fn' --fn-config stack.yaml
+  kpt fn eval manifests/ --exec 'kubewright fn --strict' -- traits=traits/ parameters.level=debug
+
+A transformer of kustomize, to be named under `transformers:` in a kustomization.yaml:
+  apiVersion: kubewright.dev/v1alpha1
+  kind: TraitStack
+  metadata:
+    name: logging
+    annotations:
+      config.kubernetes.io/function: |
+        exec: {path: kubewright, args: [fn]}
+  spec:
+    traits: [traits/logging.yaml]
+    instances: [{trait: logging, parameters: {level: debug}}]
+
+Exit codes: 0 everything is applied, 1 something is wrong and stands in the results, 2 the input is no ResourceList with a
+functionConfig")]
+pub(crate) struct Function {
+    /// Take warnings for errors: a patch that hits nothing, a target that leaves out its group, …
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Render once more on the result, and report every field that changes again
+    #[arg(long)]
+    pub(crate) check_idempotent: bool,
+
+    /// Only the manifests of this plane
+    #[arg(long, value_enum, value_name = "PLANE")]
+    pub(crate) plane: Option<RenderPlane>,
+
+    /// Tell of no warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

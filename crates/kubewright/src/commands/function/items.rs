@@ -1,0 +1,141 @@
+//! The items of the list that comes out, in the order of the list that came in.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering};
+use kubewright_engine::ObjectName;
+use kubewright_value::Value;
+
+use super::list::{ResourceList, Role};
+use super::marks;
+use super::results::Note;
+use crate::arguments::RenderPlane;
+use crate::output::FileNames;
+
+/// Where the files of manifests of the observability plane go.
+const OBSERVABILITY_FOLDER: &str = "observabilityplane";
+
+/// Returns the items of `list` after `rendering`, those of `plane` if one is asked for, and what is to be told of them.
+/// What is created comes at the end, or in the place of what it replaces.
+pub(super) fn after(
+    list: &ResourceList,
+    rendering: Rendering,
+    plane: Option<RenderPlane>,
+) -> (Vec<Value>, Vec<Note>) {
+    let (mut given, mut made): (HashMap<usize, Manifest>, Vec<Option<Manifest>>) = Default::default();
+    for manifest in rendering.manifests {
+        match manifest.origin {
+            Origin::Given(number) => drop(given.insert(number, manifest)),
+            Origin::Made(_) => made.push(Some(manifest)),
+        }
+    }
+    let (mut items, mut notes) = (Vec::new(), Vec::new());
+    let mut keep = |mut manifest: Manifest, before: Option<&Value>, items: &mut Vec<Value>| {
+        if !is_wanted(manifest.plane, plane) {
+            return;
+        }
+        if let Some(before) = before {
+            marks::put_back(&mut manifest.object, before);
+        }
+        if manifest.plane == Plane::Observability && plane.is_none() {
+            notes.push(Note::other_plane(&manifest));
+        }
+        items.push(manifest.object);
+    };
+    for item in &list.items {
+        let value = &item.document.value;
+        let Role::Manifest(number) = item.role else {
+            items.push(value.clone());
+            continue;
+        };
+        let base = list.base.get(number).map(|base| &base.value);
+        match given.remove(&number) {
+            Some(same) if base == Some(&same.object) && is_wanted(same.plane, plane) => {
+                items.push(value.clone());
+            }
+            Some(changed) => keep(changed, Some(value), &mut items),
+            None => {
+                let name = ObjectName::of(value);
+                let is_same = |made: &Manifest| ObjectName::of(&made.object) == name;
+                let mut again = made.iter_mut().filter(|made| made.as_ref().is_some_and(is_same));
+                if let Some(manifest) = again.next().and_then(Option::take) {
+                    keep(manifest, Some(value), &mut items);
+                }
+            }
+        }
+    }
+    let mut files = Files::of(list);
+    for mut manifest in made.into_iter().flatten() {
+        files.name(&mut manifest);
+        keep(manifest, None, &mut items);
+    }
+    (items, notes)
+}
+
+fn is_wanted(plane: Plane, wanted: Option<RenderPlane>) -> bool {
+    match wanted {
+        None => true,
+        Some(RenderPlane::Dataplane) => plane == Plane::Data,
+        Some(RenderPlane::Observabilityplane) => plane == Plane::Observability,
+    }
+}
+
+/// The files in which items are kept.
+struct Files {
+    /// Which of the forms of a path are in use.
+    forms: [bool; 2],
+    /// The folder that all manifests are in.
+    folder: PathBuf,
+    names: HashMap<PathBuf, FileNames>,
+}
+
+impl Files {
+    fn of(list: &ResourceList) -> Self {
+        let is_used = |key: &str| list.items.iter().any(|item| marks::has(&item.document.value, key));
+        let forms = match marks::PATHS.map(is_used) {
+            // Where nobody says where items are kept, the newer form will do.
+            [false, false] => [true, false],
+            forms => forms,
+        };
+        let mut names: HashMap<PathBuf, FileNames> = HashMap::new();
+        let mut folder: Option<PathBuf> = None;
+        for item in &list.items {
+            let Some((path, _)) = marks::file(&item.document.value) else { continue };
+            let path = Path::new(path);
+            let own = path.parent().unwrap_or(Path::new(""));
+            if let Some(name) = path.file_name() {
+                names.entry(own.to_owned()).or_default().keep(name.to_string_lossy().into_owned());
+            }
+            if let Role::Manifest(_) = item.role {
+                folder = Some(folder.map_or_else(|| own.to_owned(), |folder| shared(&folder, own)));
+            }
+        }
+        Self { forms, folder: folder.unwrap_or_default(), names }
+    }
+
+    /// Gives a manifest that was created a file of its own.
+    fn name(&mut self, manifest: &mut Manifest) {
+        if marks::file(&manifest.object).is_some() {
+            return;
+        }
+        let folder = match manifest.plane {
+            Plane::Data => self.folder.clone(),
+            Plane::Observability => self.folder.join(OBSERVABILITY_FOLDER),
+        };
+        let ObjectName { kind, namespace, name, .. } = ObjectName::of(&manifest.object);
+        let file = self.names.entry(folder.clone()).or_default().next(&kind, &namespace, &name, "yaml");
+        let path = folder.join(file);
+        let forms = marks::PATHS.into_iter().zip(marks::INDICES).zip(self.forms);
+        for ((key, index), _) in forms.filter(|(_, is_used)| *is_used) {
+            marks::add(&mut manifest.object, index, "0");
+            marks::add(&mut manifest.object, key, &path.to_string_lossy());
+        }
+    }
+}
+
+/// Returns the folder that both are in.
+fn shared(one: &Path, other: &Path) -> PathBuf {
+    let parts = one.components().zip(other.components());
+    parts.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
+}

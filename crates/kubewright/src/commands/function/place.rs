@@ -1,0 +1,137 @@
+//! Places in a list as people look for them: the object and the field, not the line of a text that nobody has seen.
+
+use std::sync::Arc;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Location, Position, Step, Value};
+
+use super::list::ResourceList;
+
+/// A place in an item or in the configuration.
+pub(super) struct Inside<'l> {
+    pub(super) object: &'l Value,
+    /// `functionConfig` or `items[0]`.
+    part: String,
+    /// The field in it.
+    pub(super) path: String,
+}
+
+/// Returns what `location` is in, if it is in `list`.
+pub(super) fn of<'l>(location: &Location, list: &'l ResourceList) -> Option<Inside<'l>> {
+    let items = list.items.iter().enumerate();
+    let items = items.map(|(number, item)| (format!("items[{number}]"), &item.document));
+    let parts = items.chain([("functionConfig".to_owned(), &list.config)]);
+    let starts = parts.filter_map(|(name, part)| Some((start(part)?, name, part)));
+    let before = starts.filter(|(start, _, part)| {
+        Arc::ptr_eq(&part.source, &location.source) && *start <= location.position
+    });
+    let (_, part, document) = before.max_by_key(|(start, ..)| *start)?;
+    Some(Inside { object: &document.value, part, path: joined(&path_at(document, location)) })
+}
+
+/// Shows which field of `list` each of `problems` is about, where that is all that can be known.
+pub(super) fn label(problems: &mut [Diagnostic], list: &ResourceList) {
+    for problem in problems.iter_mut().filter(|problem| problem.label.is_empty()) {
+        if let Some(inside) = of(&problem.location, list) {
+            problem.label = written(&problem.location, Some(&inside));
+        }
+    }
+}
+
+/// Returns where `location` is: the file, line and column, or the field of the list.
+pub(super) fn written(location: &Location, inside: Option<&Inside<'_>>) -> String {
+    match inside {
+        Some(Inside { part, path, .. }) if path.is_empty() => part.clone(),
+        Some(Inside { part, path, .. }) => format!("{part}.{path}"),
+        None if location.source.text.is_empty() => location.source.name.clone(),
+        None => location.to_string(),
+    }
+}
+
+/// Returns a path of an operation, such as `/spec/ports[?(@.name=='http')]/0`, as people write fields:
+/// `spec.ports[?(@.name=='http')][0]`.
+pub(super) fn dotted(path: &str) -> String {
+    let mut text = String::new();
+    for segment in segments(path) {
+        let (key, filter) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
+        if key == "-" || (!key.is_empty() && key.chars().all(|letter| letter.is_ascii_digit())) {
+            text.push_str(&format!("[{key}]"));
+        } else if !key.is_empty() {
+            push_key(&mut text, &key.replace("~1", "/").replace("~0", "~"));
+        }
+        text.push_str(filter);
+    }
+    text
+}
+
+/// Returns the parts between slashes, but for slashes in brackets.
+fn segments(path: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    path.split(|letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == '/' && depth == 0
+    })
+    .collect()
+}
+
+fn joined(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) => push_key(&mut text, key),
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
+}
+
+/// Adds a key, in brackets if it has letters that part fields.
+fn push_key(text: &mut String, key: &str) {
+    let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    if !key.chars().all(is_plain) {
+        text.push_str(&format!("[{key}]"));
+        return;
+    }
+    if !text.is_empty() {
+        text.push('.');
+    }
+    text.push_str(key);
+}
+
+fn start(document: &Document) -> Option<Position> {
+    document.positions.0.first().copied()
+}
+
+/// Returns the way to the innermost thing of `document` that starts at or before `location`.
+fn path_at(document: &Document, location: &Location) -> Vec<Step> {
+    let mut path: Vec<Step> = Vec::new();
+    while let Some(value) = document.value.follow(&path) {
+        let steps: Vec<Step> = match value {
+            // A map starts where its first key does; what covers one letter there is the map.
+            Value::Object(_)
+                if location.length == 1 && document.locate(&path).position == location.position =>
+            {
+                break;
+            }
+            Value::Object(map) => map.keys().map(|key| Step::Key(key.clone())).collect(),
+            Value::Array(items) => (0..items.len()).map(Step::Index).collect(),
+            _ => break,
+        };
+        let starts = |step: &Step| {
+            let path: Vec<Step> = path.iter().cloned().chain([step.clone()]).collect();
+            document.locate_key(&path).position
+        };
+        let Some(step) = steps.into_iter().rev().find(|step| starts(step) <= location.position) else {
+            break;
+        };
+        path.push(step);
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests;

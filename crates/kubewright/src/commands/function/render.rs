@@ -1,0 +1,149 @@
+//! What the traits make of the manifests of a list.
+
+use std::collections::HashSet;
+
+use kubewright_dialects::traits::{self, Instance, Origin, RenderOptions, Rendering};
+use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_value::{Document, Value};
+
+use super::config::Wish;
+use super::list::{LOCAL, ResourceList};
+use crate::arguments::Function;
+use crate::codes::{ASSUMED_NAMESPACE, NO_TRAIT, UNKNOWN_NAME, UNKNOWN_TRAIT};
+use crate::commands::render::context::Said;
+use crate::commands::render::library::{Library, is_trait};
+use crate::commands::render::{Job, instances};
+use crate::failure::Failure;
+use crate::load;
+
+/// Returns what comes of the manifests of `list`, of which those are left out that are created anew; nothing where
+/// something is wrong.
+///
+/// # Errors
+/// When no thread can be started.
+pub(super) fn render(
+    arguments: &Function,
+    wish: &Wish,
+    list: &ResourceList,
+    problems: &mut Vec<Diagnostic>,
+) -> Result<Option<Rendering>, Failure> {
+    let said = Said::layered(wish.stack.as_ref(), &wish.context, problems).with(wish.shared.clone());
+    let library = library(wish, list, &said, problems);
+    let instances = instances::with(&wish.values, wish.stack.as_ref(), &library, problems);
+    hint(wish, list, problems);
+    let is_strict = arguments.strict || wish.is_strict;
+    if is_strict {
+        traits::raise(problems);
+    }
+    let work = Work {
+        said: &said,
+        instances: &instances,
+        options: RenderOptions { strict: is_strict, trace: false },
+        checks_idempotence: arguments.check_idempotent,
+    };
+    let all: Vec<usize> = (0..list.base.len()).collect();
+    let mut found = problems.clone();
+    let mut rendering = work.on(&list.base, &all, &mut found)?;
+    let kept = not_created(&list.base, rendering.as_ref());
+    if kept.len() < all.len() {
+        found.clone_from(problems);
+        rendering = work.on(&list.base, &kept, &mut found)?;
+    }
+    *problems = found;
+    in_config(list, problems);
+    Ok(rendering.filter(|_| !problems.iter().any(Diagnostic::is_error)))
+}
+
+/// What is the same for every run.
+struct Work<'w> {
+    said: &'w Said,
+    instances: &'w [Instance],
+    options: RenderOptions,
+    checks_idempotence: bool,
+}
+
+impl Work<'_> {
+    /// Renders those of `base` whose numbers are `kept`; nothing where something is wrong before that.
+    fn on(
+        &self,
+        base: &[Document],
+        kept: &[usize],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Rendering>, Failure> {
+        let base: Vec<Document> = kept.iter().filter_map(|number| base.get(*number)).cloned().collect();
+        let given = &self.said.given(&base, problems);
+        if problems.iter().any(Diagnostic::is_error) {
+            return Ok(None);
+        }
+        let Self { instances, options, checks_idempotence, .. } = *self;
+        let mut rendering =
+            Job { base: &base, instances, given, options, checks_idempotence }.run(problems)?;
+        for manifest in &mut rendering.manifests {
+            if let Origin::Given(place) = manifest.origin {
+                manifest.origin = Origin::Given(kept.get(place).copied().unwrap_or(place));
+            }
+        }
+        Ok(Some(rendering))
+    }
+}
+
+/// Returns the numbers of those of `base` that the traits do not create. What an earlier run has created and somebody has
+/// kept is not patched once more, and does not stand in the way.
+fn not_created(base: &[Document], rendering: Option<&Rendering>) -> Vec<usize> {
+    let made = rendering.into_iter().flat_map(|rendering| &rendering.manifests);
+    let made = made.filter(|manifest| matches!(manifest.origin, Origin::Made(_)));
+    let made: HashSet<ObjectName> = made.map(|manifest| ObjectName::of(&manifest.object)).collect();
+    let numbered = base.iter().enumerate();
+    let kept = numbered.filter(|(_, document)| !made.contains(&ObjectName::of(&document.value)));
+    kept.map(|(number, _)| number).collect()
+}
+
+fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Diagnostic>) -> Library {
+    let found = load::find(&wish.paths);
+    problems.extend(found.problems);
+    let library = Library::load(&found.inputs, &wish.paths, &wish.traits, &said.more(), problems);
+    if library.traits.is_empty() && wish.stack.is_none() && !problems.iter().any(Diagnostic::is_error) {
+        let problem = Diagnostic::new(&NO_TRAIT, "there is no trait to apply", list.config.locate(&[]));
+        let help =
+            format!("name files in `data.traits`, or mark traits among the items with `{LOCAL}: \"true\"`");
+        problems.push(problem.help(help));
+    }
+    library
+}
+
+/// Says where names are said that options say elsewhere.
+fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
+    let is_stack = list.config.value.get("kind").and_then(Value::as_str) == Some("TraitStack");
+    for problem in problems {
+        let name = match problem.code.id {
+            id if id == UNKNOWN_NAME.id => "name",
+            id if id == ASSUMED_NAMESPACE.id => "namespace",
+            _ => continue,
+        };
+        if problem.location.source.text.is_empty() {
+            problem.location = list.config.locate(&[]);
+        }
+        problem.help = match is_stack {
+            true => format!("say it in `spec.metadata.{name}` of the TraitStack"),
+            false => format!(
+                "say it in the functionConfig: `{name}` of a ConfigMap, or `metadata.{name}` of its context"
+            ),
+        };
+    }
+}
+
+/// Says which of the items would be the trait that is missing.
+fn hint(wish: &Wish, list: &ResourceList, problems: &mut [Diagnostic]) {
+    for problem in problems.iter_mut().filter(|problem| problem.code.id == UNKNOWN_TRAIT.id) {
+        let mut uses = wish.stack.iter().flat_map(|stack| &stack.instances);
+        let used = uses.find(|used| used.location.position == problem.location.position);
+        let is_meant = |item: &&Document| {
+            let name = ObjectName::of(&item.value).name;
+            is_trait(item) && used.is_some_and(|used| name == used.of.as_str())
+        };
+        if list.base.iter().any(|item| is_meant(&item)) {
+            problem.help =
+                format!("one stands among the items; mark it with the annotation `{LOCAL}: \"true\"`");
+        }
+    }
+}

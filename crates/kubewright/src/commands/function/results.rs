@@ -1,0 +1,101 @@
+//! What is wrong, as results of a function.
+
+use std::collections::HashMap;
+
+use kubewright_dialects::traits::Manifest;
+use kubewright_engine::{Diagnostic, ObjectName, Subject};
+use kubewright_value::{Map, Value};
+
+use super::list::ResourceList;
+use super::marks;
+use super::place;
+
+/// Something to know about an item that is not wrong.
+pub(super) struct Note {
+    message: String,
+    subject: ObjectName,
+}
+
+impl Note {
+    /// Says that a manifest is for another cluster.
+    pub(super) fn other_plane(manifest: &Manifest) -> Self {
+        let message = "this is for the observability plane, which is another cluster".to_owned();
+        Self { message, subject: ObjectName::of(&manifest.object) }
+    }
+}
+
+/// Returns a result for each of `problems` and `notes`, with what is known of the item it is about: one of those that come
+/// out, or of those that came in with `list`.
+pub(super) fn of(
+    problems: &[Diagnostic],
+    notes: Vec<Note>,
+    list: &ResourceList,
+    items: &[Value],
+) -> Vec<Value> {
+    if problems.is_empty() && notes.is_empty() {
+        return Vec::new();
+    }
+    let given = list.items.iter().map(|item| &item.document.value);
+    let known: HashMap<ObjectName, &Value> =
+        given.chain(items).map(|item| (ObjectName::of(item), item)).collect();
+    let mut results: Vec<Value> = problems.iter().map(|problem| result(problem, list, &known)).collect();
+    for note in notes {
+        let mut result = head(&note.message, "info");
+        if let Some(item) = known.get(&note.subject) {
+            about(&mut result, item, "");
+        }
+        results.push(result.into());
+    }
+    results
+}
+
+fn result(problem: &Diagnostic, list: &ResourceList, known: &HashMap<ObjectName, &Value>) -> Value {
+    let mut result = head(&problem.message, problem.severity().name());
+    let inside = place::of(&problem.location, list);
+    match (&problem.subject, &inside) {
+        (Some(subject), _) => match known.get(&subject.name) {
+            Some(item) => about(&mut result, item, &place::dotted(&subject.path)),
+            None => named(&mut result, subject),
+        },
+        (None, Some(inside)) => about(&mut result, inside.object, &inside.path),
+        (None, None) => {}
+    }
+    let mut tags = Map::from([("code", Value::from(problem.code.id))]);
+    if !problem.location.source.name.is_empty() {
+        tags.insert("place".into(), place::written(&problem.location, inside.as_ref()).into());
+    }
+    if !problem.help.is_empty() {
+        tags.insert("help".into(), problem.help.as_str().into());
+    }
+    result.insert("tags".into(), tags.into());
+    result.into()
+}
+
+fn head(message: &str, severity: &str) -> Map {
+    Map::from([("message", Value::from(message)), ("severity", severity.into())])
+}
+
+/// Says which item a result is about, and which field of it.
+fn about(result: &mut Map, item: &Value, path: &str) {
+    let api_version = item.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
+    let subject = Subject { api_version, name: ObjectName::of(item), path: String::new() };
+    named(result, &subject);
+    if !path.is_empty() {
+        result.insert("field".into(), Map::from([("path", Value::from(path))]).into());
+    }
+    if let Some((path, index)) = marks::file(item) {
+        let file = Map::from([("path", Value::from(path)), ("index", index.into())]);
+        result.insert("file".into(), file.into());
+    }
+}
+
+fn named(result: &mut Map, subject: &Subject) {
+    let Subject { api_version, name: ObjectName { kind, namespace, name, .. }, .. } = subject;
+    if kind.is_empty() {
+        return;
+    }
+    let fields = [("apiVersion", api_version), ("kind", kind), ("namespace", namespace), ("name", name)];
+    let fields = fields.into_iter().filter(|(_, text)| !text.is_empty());
+    let fields: Map = fields.map(|(key, text)| (key.into(), Value::String(text.clone()))).collect();
+    result.insert("resourceRef".into(), fields.into());
+}

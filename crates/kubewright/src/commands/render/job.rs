@@ -1,0 +1,82 @@
+//! Applying the traits: the same whatever the manifests come from and wherever they go.
+
+use kubewright_dialects::traits::{self, Instance, Manifest, Origin, RenderOptions, Rendering};
+use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_value::Document;
+
+use super::context::{self, Given};
+use super::idempotent;
+use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
+use crate::failure::Failure;
+use crate::words::plural;
+use crate::workers;
+
+/// Everything that rendering needs.
+pub(in crate::commands) struct Job<'j> {
+    pub(in crate::commands) base: &'j [Document],
+    pub(in crate::commands) instances: &'j [Instance],
+    pub(in crate::commands) given: &'j Given,
+    pub(in crate::commands) options: RenderOptions,
+    pub(in crate::commands) checks_idempotence: bool,
+}
+
+impl Job<'_> {
+    /// Renders, and adds what is wrong to `problems`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(in crate::commands) fn run(&self, problems: &mut Vec<Diagnostic>) -> Result<Rendering, Failure> {
+        let mut rendering = self.render(given_manifests(self.base))?;
+        problems.append(&mut rendering.diagnostics);
+        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(Diagnostic::is_error)) {
+            problems.push(unnamed(workloads));
+        }
+        if self.given.is_namespace_assumed {
+            problems.extend(assumed(&rendering, self.options.strict));
+        }
+        if self.checks_idempotence && !problems.iter().any(Diagnostic::is_error) {
+            let again = self.render(idempotent::again(&rendering))?;
+            problems.extend(idempotent::differences(&rendering, &again));
+        }
+        Ok(rendering)
+    }
+
+    /// Renders on a stack that is large enough for whatever the readers let through.
+    fn render(&self, manifests: Vec<Manifest>) -> Result<Rendering, Failure> {
+        let done = workers::each(&[manifests], |manifests| {
+            traits::render(manifests.clone(), self.instances, &self.given.context, &self.options)
+        })?;
+        Ok(done.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// Returns the manifests that were given.
+pub(in crate::commands) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
+    let manifests = base.iter().enumerate();
+    manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
+}
+
+/// Says why `metadata.name` is missing, where something failed.
+fn unnamed(workloads: usize) -> Diagnostic {
+    let found = match workloads {
+        0 => "no workload".to_owned(),
+        some => plural(some, "workload"),
+    };
+    let message = format!("`metadata.name` is not known: the manifests hold {found}");
+    codes::about_path(&UNKNOWN_NAME, "--name", message).help("say it with --name")
+}
+
+/// Warns of the first manifest that is created in a namespace that nobody has named.
+fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
+    let is_there = |manifest: &&Manifest| ObjectName::of(&manifest.object).namespace == context::ASSUMED;
+    let mut made = rendering.manifests.iter().filter(is_there);
+    let (manifest, writer) = made.find_map(|manifest| match manifest.origin {
+        Origin::Made(writer) => Some((manifest, writer)),
+        Origin::Given(_) => None,
+    })?;
+    let location = rendering.writer(writer)?.location(writer.part).clone();
+    let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
+    let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
+    let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
+    Some(Diagnostic { is_raised: is_strict, ..problem })
+}
