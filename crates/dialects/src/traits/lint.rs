@@ -37,6 +37,7 @@ pub(super) fn of_trait(
     linter.rules(program.before.iter().map(|rule| &rule.condition));
     linter.assertions(&program.after);
     linter.templates(&program.creates);
+    linter.incomplete(&program.creates, &program.patches);
     for patch in &program.patches {
         linter.patch(patch);
     }

@@ -596,6 +596,26 @@ fn together(documents: &[&str], want: &[&str]) {
 }
 
 #[test]
+fn a_template_that_makes_no_manifest_is_told() {
+    let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
+    check(
+        "creates: [{template: {kind: ConfigMap, metadata: {name: a}}}, {template: {apiVersion: v1, kind: Secret, metadata: {}}}]",
+        &[
+            &format!("KW-T009 5 the template has no `apiVersion` = {help}"),
+            &format!("KW-T009 5 the template has no `metadata.name` = {help}"),
+        ],
+    );
+    check(
+        "creates: [{template: {apiVersion: v1, kind: Secret, metadata: '${{\"name\": \"a\"}}'}}, {template: '${{}}'}]",
+        &[],
+    );
+    check(
+        "creates: [{template: {apiVersion: v1, kind: Secret, metadata: {}}}]\npatches: [{target: {group: '', version: v1, kind: Secret}, operations: [{op: add, path: /metadata/name, value: a}]}]",
+        &[],
+    );
+}
+
+#[test]
 fn traits_of_one_name_are_told() {
     together(
         &["Trait a", "Trait a"],
