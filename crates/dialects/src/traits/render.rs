@@ -110,7 +110,7 @@ pub struct Instance {
 /// How to render.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RenderOptions {
-    /// A patch that hits nothing is an error.
+    /// A patch that hits nothing is an error, and so is a value that nothing reads.
     pub strict: bool,
     /// Say what was looked at and done.
     pub trace: bool,
@@ -245,12 +245,18 @@ pub(crate) fn finish(
     Rendering { manifests, writers, diagnostics, trace: run.story.finish() }
 }
 
-/// Makes errors of the warnings that strict rendering does not put up with.
+/// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
+/// than it says.
 pub fn raise(diagnostics: &mut [Diagnostic]) {
+    let raised = [
+        &code::HITS_NOTHING,
+        &code::WIDE_TARGET,
+        &code::UNKNOWN_PARAMETER,
+        &code::NOTHING_DECLARED,
+        &code::UNKNOWN_INSTANCE,
+    ];
     for diagnostic in diagnostics {
-        if [code::HITS_NOTHING.id, code::WIDE_TARGET.id].contains(&diagnostic.code.id) {
-            diagnostic.is_raised = true;
-        }
+        diagnostic.is_raised |= raised.contains(&diagnostic.code);
     }
 }
 
@@ -315,14 +321,16 @@ pub(crate) fn section(
     what: &str,
     about: &str,
 ) -> (Value, Vec<Diagnostic>) {
-    section_at(schema, &given.value, &|path| given.locate(path), (what, about))
+    let place = |path: &[Step], is_key| if is_key { given.locate_key(path) } else { given.locate(path) };
+    section_at(schema, &given.value, &place, (what, about))
 }
 
-/// Returns the same for what stands at a `place` of its own; `what` of `about` is how messages call it.
+/// Returns the same for what stands at a `place` of its own, which is asked for a value or for its key; `what` of `about`
+/// is how messages call it.
 pub(crate) fn section_at(
     schema: Option<&Schema>,
     given: &Value,
-    place: &dyn Fn(&[Step]) -> Location,
+    place: &dyn Fn(&[Step], bool) -> Location,
     (what, about): (&str, &str),
 ) -> (Value, Vec<Diagnostic>) {
     let empty = Value::object(Map::new());
@@ -335,18 +343,18 @@ pub(crate) fn section_at(
     match checked {
         Ok((value, wrong)) => {
             let diagnostic = |wrong: super::schema::Wrong| {
-                let code = match wrong.severity {
-                    Severity::Error => &code::BAD_PARAMETER,
-                    Severity::Warning => &code::UNKNOWN_PARAMETER,
+                let (code, is_key) = match wrong.severity {
+                    Severity::Error => (&code::BAD_PARAMETER, false),
+                    Severity::Warning => (&code::UNKNOWN_PARAMETER, true),
                 };
                 let message = format!("{what} of {about}: {}", wrong.message);
-                Diagnostic::new(code, message, place(&wrong.path)).help(wrong.help)
+                Diagnostic::new(code, message, place(&wrong.path, is_key)).help(wrong.help)
             };
             (value, wrong.into_iter().map(diagnostic).collect())
         }
         Err(exhausted) => {
             let message = format!("{what} of {about}: {exhausted}");
-            (empty, vec![Diagnostic::new(&code::LIMIT, message, place(&[]))])
+            (empty, vec![Diagnostic::new(&code::LIMIT, message, place(&[], false))])
         }
     }
 }

@@ -37,8 +37,8 @@ pub(super) use write::differences;
 
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
-/// What is said of a parameter that does not fit, which is bad input.
-const BAD_PARAMETER: &str = "KW-T036";
+/// What is said of values that do not fit or that nothing reads, which are bad input.
+const BAD_VALUES: [&str; 4] = ["KW-T036", "KW-T039", "KW-T055", "KW-T056"];
 
 /// Runs the command.
 ///
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
 
 /// Returns how a rendering ended that failed: for a parameter that does not fit, or for the traits.
 fn exit_of(problems: &[Diagnostic]) -> Exit {
-    let is_bad = problems.iter().any(|problem| problem.is_error() && problem.code.id == BAD_PARAMETER);
+    let is_bad = problems.iter().any(|problem| problem.is_error() && BAD_VALUES.contains(&problem.code.id));
     if is_bad { Exit::BadInput } else { Exit::Violations }
 }
 

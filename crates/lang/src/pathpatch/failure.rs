@@ -99,9 +99,17 @@ pub(super) fn missing(path: &Path, number: usize, parent: &[Step], key: &Text, s
     let near = nearest(key, siblings.keys().take(LOOKED_AT).map(Text::as_str));
     error.help = Some(match near {
         Some(near) => format!("did you mean `{near}`?"),
+        None if leads_into_a_list(path, number) => {
+            format!("`replace` needs something that is there; `add` a whole `{key}`")
+        }
         None => "`replace` needs something that is there; `add` sets it in any case".to_owned(),
     });
     error
+}
+
+/// Returns whether an item of a list is chosen behind segment `number`, which `add` would not make.
+fn leads_into_a_list(path: &Path, number: usize) -> bool {
+    path.segments().skip(number.saturating_add(1)).any(|segment| !matches!(segment, Segment::Key(_)))
 }
 
 pub(super) fn not_an_object(

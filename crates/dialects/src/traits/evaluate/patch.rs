@@ -262,7 +262,7 @@ impl Evaluator<'_> {
             if !looks {
                 return;
             }
-            let reason = format!("`where` holds for none of them ({})", described(target));
+            let reason = format!("`where` holds for no {}", described(target));
             (reason, String::new(), &condition.path)
         };
         let location = self.document.locate_key(path);

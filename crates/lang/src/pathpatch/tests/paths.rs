@@ -229,6 +229,10 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "replace /spec/other <- 2",
         "other: `/spec` has no key `other` | `replace` needs something that is there; `add` sets it in any case",
     );
+    says(
+        "replace /spec/other/0/name <- 2",
+        "other: `/spec` has no key `other` | `replace` needs something that is there; `add` a whole `other`",
+    );
     says("replace /spex/replicas <- 2", "spex: the document has no key `spex` | did you mean `spec`?");
     says(
         "add /spec/containers[?(@.name=='apo')]/x <- 1",

@@ -58,7 +58,7 @@ fn a_condition_that_never_holds_is_told_if_it_looks_at_the_manifest() {
     says(
         &[SERVICE],
         &[&when("resource.metadata.name == \"t\"")],
-        &["KW-T034 one.yaml:6:53 the patch hits nothing: `where` holds for none of them (Service of v1)"],
+        &["KW-T034 one.yaml:6:53 the patch hits nothing: `where` holds for no Service of v1"],
     );
     // A condition about parameters is a switch, and may be off.
     says(&[SERVICE], &[&when("parameters.isOn")], &[]);
@@ -76,6 +76,16 @@ fn strict_rendering_fails_where_a_patch_hits_nothing() {
     for strict in [false, true] {
         let rendering = rendered(&[SERVICE], &[spec], RenderOptions { strict, trace: false });
         assert_eq!((said(&rendering).len(), rendering.has_failed()), (1, strict));
+    }
+}
+
+#[test]
+fn strict_rendering_fails_where_nothing_reads_a_parameter() {
+    let spec = "schema: {sizes: \"integer | default=1\"}";
+    for strict in [false, true] {
+        let rendering = rendered(&[SERVICE], &[spec], RenderOptions { strict, trace: false });
+        assert!(said(&rendering).iter().all(|said| said.starts_with("KW-T039")), "{:?}", said(&rendering));
+        assert_eq!(rendering.has_failed(), strict);
     }
 }
 
