@@ -10,7 +10,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .filter(|candidate| candidate.chars().count().abs_diff(length) <= allowed)
         .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, _)| *distance <= allowed && *distance < length)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -53,5 +53,6 @@ mod tests {
         ] {
             assert_eq!(nearest(word, known), want, "{word}");
         }
+        assert_eq!((nearest("x", ["a"]), nearest("A", ["a"])), (None, Some("a")));
     }
 }

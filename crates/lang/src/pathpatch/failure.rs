@@ -143,10 +143,15 @@ pub(super) fn not_a_list(
         _ if found.is_none() => near_missing(document, steps),
         _ => None,
     };
-    if let (None, Some(Segment::Number(key, _))) = (&error.help, segment(path, number)) {
-        error.help = Some(format!("to make an object with this key, write `['{key}']`"));
-    }
     error
+}
+
+/// Returns how `add` makes a key of segment `number`, if that could be an index.
+pub(super) fn or_a_key(path: &Path, number: usize) -> Option<String> {
+    match segment(path, number)? {
+        Segment::Number(key, _) => Some(format!("to make an object with this key, write `['{key}']`")),
+        _ => None,
+    }
 }
 
 /// Returns which key may have been meant by the first one of `steps` that is missing.
@@ -165,7 +170,7 @@ fn near_missing(document: &Value, steps: &[Step]) -> Option<String> {
     None
 }
 
-pub(super) fn out_of_range(path: &Path, number: usize, parent: &[Step], len: usize) -> PatchError {
+pub(super) fn out_of_range(path: &Path, number: usize, op: Op, parent: &[Step], len: usize) -> PatchError {
     let items = match len {
         0 => "no items".to_owned(),
         1 => "1 item".to_owned(),
@@ -173,8 +178,8 @@ pub(super) fn out_of_range(path: &Path, number: usize, parent: &[Step], len: usi
     };
     let message = format!("index `{}` is out of range: {} has {items}", written(path, number), place(parent));
     let mut error = error(path, number, PatchErrorKind::OutOfRange, message);
-    error.help =
-        Some("`-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order".to_owned());
+    let appends = if op == Op::Add { "`-` appends; " } else { "" };
+    error.help = Some(format!("{appends}a filter such as `[?(@.name=='app')]` does not depend on the order"));
     error
 }
 

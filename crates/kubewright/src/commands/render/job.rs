@@ -28,7 +28,7 @@ impl Job<'_> {
     pub(in crate::commands) fn run(&self, problems: &mut Vec<Diagnostic>) -> Result<Rendering, Failure> {
         let mut rendering = self.render(given_manifests(self.base))?;
         problems.append(&mut rendering.diagnostics);
-        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(Diagnostic::is_error)) {
+        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(wants_a_name)) {
             problems.push(unnamed(workloads));
         }
         if self.given.is_namespace_assumed {
@@ -56,7 +56,13 @@ pub(in crate::commands) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
     manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
 }
 
-/// Says why `metadata.name` is missing, where something failed.
+/// Returns whether an expression failed for want of the name, or of what is made of it.
+fn wants_a_name(problem: &Diagnostic) -> bool {
+    let wanted = ["no such key: name", "no such key: componentName"];
+    problem.is_error() && wanted.iter().any(|words| problem.message.contains(words))
+}
+
+/// Says why `metadata.name` is missing.
 fn unnamed(workloads: usize) -> Diagnostic {
     let found = match workloads {
         0 => "no workload".to_owned(),

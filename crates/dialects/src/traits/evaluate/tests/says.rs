@@ -224,7 +224,7 @@ fn an_operation_that_misses_says_what_may_have_been_meant() {
     cannot(
         CONTAINERS,
         "replace /s/containers/2 <- 1",
-        "9:28 `replace /s/containers/2` cannot be done to A `a`: index `2` is out of range: `/s/containers` has 2 items | `-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order",
+        "9:28 `replace /s/containers/2` cannot be done to A `a`: index `2` is out of range: `/s/containers` has 2 items | a filter such as `[?(@.name=='app')]` does not depend on the order",
     );
 }
 
