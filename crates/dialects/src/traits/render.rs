@@ -15,6 +15,7 @@ use super::manifest::{Manifest, Origin, Overlap, Plane, Writer, identity};
 use super::schema::{Schema, Sections};
 use super::source::{self, Resource};
 use super::variables::Context;
+use crate::fields::article;
 
 /// A compiled Trait or ClusterTrait. Cloning it is cheap.
 #[derive(Debug, Clone)]
@@ -379,10 +380,7 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
             writers.get(writer.instance as usize).map(|by| (by, writer))
         };
         if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
-            let message = match made {
-                Some(_) => format!("what {} makes has no `{field}`", by.described()),
-                None => format!("{} leaves a manifest without `{field}`", by.described()),
-            };
+            let message = lack(manifest, field, by, made.is_some());
             diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
         } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
             && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
@@ -394,6 +392,18 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
                     .help("the later one replaces the earlier in a cluster; give one another name"),
             );
         }
+    }
+}
+
+/// Says how `by` left `manifest` without a text in `field`.
+fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String {
+    let (by, keys) = (by.described(), field.split('.').collect::<Vec<_>>());
+    match manifest.object.at(&keys) {
+        Some(found) if !found.is_null() && found.as_str().is_none() => {
+            format!("{by} makes `{field}` {}, expected text", article(found.kind()))
+        }
+        _ if is_made => format!("what {by} makes has no `{field}`"),
+        _ => format!("{by} leaves a manifest without `{field}`"),
     }
 }
 

@@ -26,8 +26,10 @@ impl Linter<'_> {
             let Some(content @ Value::Object(_)) = self.written(&template.content.path) else { continue };
             for problem in admission::template_problems(item, content) {
                 let field = problem.inside.join("/");
-                if *problem.code != code::BAD_TEMPLATE || written.iter().any(|path| path.starts_with(&field))
-                {
+                // A value of another type is told as that.
+                let is_there = content.at(&problem.inside).is_some_and(|value| value.as_str().is_none());
+                let is_patched = written.iter().any(|path| path.starts_with(&field));
+                if *problem.code != code::BAD_TEMPLATE || is_there || is_patched {
                     continue;
                 }
                 let location = self.document.locate_key(&template.content.path);

@@ -596,6 +596,18 @@ fn together(documents: &[&str], want: &[&str]) {
 }
 
 #[test]
+fn the_name_of_a_manifest_is_text() {
+    check(
+        "schema: {id: integer}\ncreates: [{template: {apiVersion: v1, kind: A, metadata: {name: 1, namespace: no}}}, {template: {apiVersion: v1, kind: A, metadata: {name: '${parameters.id}'}}}]",
+        &[
+            "KW-T080 6 the name of the manifest would be a number, expected text = quote it: '1'",
+            "KW-T080 6 the namespace of the manifest would be a boolean, expected text = quote it: 'no'",
+            "KW-T080 6 the name of the manifest would be a number, expected text = write `${string(parameters.id)}`",
+        ],
+    );
+}
+
+#[test]
 fn a_template_that_makes_no_manifest_is_told() {
     let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
     check(

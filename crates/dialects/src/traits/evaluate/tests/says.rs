@@ -173,6 +173,10 @@ fn a_manifest_that_is_there_twice_is_told_where_a_trait_made_it() {
 fn what_is_no_manifest_is_an_error_at_its_template() {
     let spec = |template: &str| format!("creates:\n- template: {template}");
     let check = |template: &str, want: &str| says(&[], &[&spec(template)], &[want]);
+    check(
+        "{apiVersion: v1, kind: B, metadata: {name: 1}}",
+        "KW-T037 one.yaml:6:5 Trait `one` makes `metadata.name` a number, expected text",
+    );
     check("{apiVersion: v1, kind: B}", "KW-T037 one.yaml:6:5 what Trait `one` makes has no `metadata.name`");
     check("'${oc_omit()}'", "KW-T037 one.yaml:6:15 the template gives nothing, expected an object");
     check("'${parameters.size}'", "KW-T037 one.yaml:6:15 the template gives number, expected an object");
@@ -320,7 +324,7 @@ fn rules_after_rendering_look_at_the_outcome_of_all_traits() {
     says(
         &[&a("{}")],
         &[&rule("kind: B", "")],
-        &["KW-T033 one.yaml:6:6 too small: there is no B of v1 | did you mean `A`?"],
+        &["KW-T033 one.yaml:6:6 too small: there is no B of v1 | the manifests are of the kinds A"],
     );
     says(&[&a("{}")], &[&rule("kind: B, mustMatch: false", "")], &[]);
     says(&[&a("{}")], &[&rule("kind: B", ", when: '${parameters.isOn}'")], &[]);
