@@ -38,7 +38,7 @@ use kubewright_value::Text;
 pub(crate) use lex::{Unclosed, closing_brace};
 pub use library::Library;
 pub use parse::RESERVED;
-pub use reads::{ANY, Read};
+pub use reads::{ANY, Compared, Read};
 pub use rewrite::Change;
 pub use time::Timestamp;
 pub use val::{Entries, Kind, List, MapVal, Opaque, Val};

@@ -21,7 +21,7 @@ mod writers;
 
 use std::fmt;
 
-use kubewright_value::{Budget, Position, Step, Text, Value};
+use kubewright_value::{Budget, Exhausted, Position, Step, Text, Value};
 use thiserror::Error;
 
 pub use scan::Piece;
@@ -244,6 +244,14 @@ impl Path {
         edit::charge(self, op, value, places.len(), budget)?;
         Ok(edit::apply(op, value, places, is_insertion, document))
     }
+}
+
+/// Charges for `value` as if it were written, however much of it is shared.
+///
+/// # Errors
+/// When the budget is used up.
+pub fn charge(value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
+    crate::patch::charge::charge(0, value, budget)
 }
 
 impl fmt::Display for Path {

@@ -1,7 +1,9 @@
-//! Traits and their resources: any document is read and its expressions and paths are checked, the same way every time.
+//! Traits and their resources: any document is read, checked and rendered, the same way every time.
 
-use kubewright_dialects::traits;
-use kubewright_value::{Source, yaml};
+use kubewright_dialects::traits::{
+    self, Context, Instance, Library, Manifest, RenderOptions, Rendering, Trait,
+};
+use kubewright_value::{Document, Source, Value, yaml};
 
 use super::Target;
 
@@ -9,11 +11,15 @@ pub(crate) const TARGET: Target = Target {
     name: "traits",
     run,
     seeds: &[
+        "apiVersion: openchoreo.dev/v1alpha1\nkind: Component\nmetadata: {name: web}\nspec:\n  owner: {projectName: shop}\n  componentType: {name: service}\n  traits: [{name: one, instanceName: a, parameters: {size: 2}}]\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Workload\nmetadata: {name: web}\nspec:\n  owner: {projectName: shop, componentName: web}\n  container: {image: web, env: [{key: A, value: b}], files: [{key: c, mountPath: /d, value: e}]}\n  endpoints: {http: {type: HTTP, port: 80, schema: {type: REST, content: 'openapi: 3.0.0'}}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: ComponentType\nmetadata: {name: service}\nspec:\n  allowedTraits: [{name: one}]\n  resources:\n  - {id: deployment, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${metadata.name}'}, spec: {containers: [{name: main, image: '${workload.container.image}', envFrom: '${configurations.toContainerEnvFrom()}', ports: '${workload.toServicePorts()}'}]}}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Trait\nmetadata: {name: one}\nspec:\n  schema: {size: integer}\n  patches:\n  - target: {group: apps, version: v1, kind: Deployment}\n    operations: [{op: add, path: /spec/replicas, value: '${parameters.size}'}]\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Environment\nmetadata: {name: dev}\nspec: {dataPlaneRef: {name: here}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: DataPlane\nmetadata: {name: here}\nspec: {secretStoreRef: {name: vault}}\n",
         "apiVersion: v1alpha1\nkind: Trait\nmetadata: {name: t}\nspec:\n  schema: {tier: 'string | default=a', ports: '[]Port', $types: {Port: {number: integer}}}\n  validations: [{rule: '${parameters.tier == \"a\"}', message: m}]\n  creates: [{includeWhen: '${true}', template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${metadata.name}'}}}]\n  patches:\n  - target: {group: apps, version: v1, kind: Deployment, where: '${resource.spec.replicas > 1}'}\n    forEach: ${parameters.ports}\n    var: port\n    operations: [{op: add, path: \"/spec/containers[?(@.name=='${metadata.name}')]/ports/-\", value: {containerPort: '${port.number}'}}]\n  removes: [{target: {group: '', version: v1, kind: Service}}]\n",
         "apiVersion: openchoreo.dev/v1alpha1\nkind: ComponentType\nmetadata: {name: t}\nspec:\n  workloadType: deployment\n  allowedTraits: [{kind: ClusterTrait, name: a}]\n  traits: [{name: a, instanceName: b, parameters: {x: '${parameters.y}'}}]\n  parameters: {openAPIV3Schema: {type: object, properties: {y: {type: string}}}}\n  resources: [{id: deployment, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${metadata.name}'}}}]\n  postRenderValidations: [{target: {group: apps, version: v1, kind: Deployment, mustMatch: false}, rule: '${resource.kind != \"\"}', message: m}]\n",
         "apiVersion: openchoreo.dev/v1alpha1\nkind: Workload\nmetadata: {name: w}\nspec:\n  owner: {projectName: p, componentName: c}\n  container: {image: a, env: [{key: A, value: b}], files: [{key: f, mountPath: /a, valueFrom: {secretKeyRef: {name: s, key: k}}}]}\n  endpoints: {http: {type: HTTP, port: 80, visibility: [external]}}\n  dependencies: {endpoints: [{component: d, name: e, visibility: project, envBindings: {host: H}}]}\n",
     ],
     words: &[
+        "---\n",
+        "schema: {type: REST, content: \"openapi: 3.0.0\\npaths: {/a: {get: {}}}\"}",
+        "schema: {type: GRPC, content: \"package a; service B { rpc C(D) returns (E); }\"}",
         "${",
         "}",
         "parameters.",
@@ -53,8 +59,52 @@ fn run(input: &[u8]) {
         |document| -> Vec<String> { traits::check(document).iter().map(ToString::to_string).collect() };
     for document in &reading.documents {
         assert_eq!(told(document), told(document));
+        render(document);
     }
     if let [first, second, ..] = reading.documents.as_slice() {
         let _ = traits::check_traits(first, second);
     }
+    components(&reading.documents);
 }
+
+/// Renders a trait over a few manifests, twice with the same result; what fails leaves what was given.
+fn render(document: &Document) {
+    let (Some(of), _) = Trait::compile(document, &[]) else { return };
+    let nothing = || Document::made(Value::Null, Source::new("none", ""));
+    let instance = Instance { of, name: "one".into(), parameters: nothing(), environment_configs: nothing() };
+    let base = yaml::read(&Source::new("base", BASE)).documents;
+    let rendered = || {
+        let base =
+            base.iter().enumerate().map(|(number, document)| Manifest::given(number, document.value.clone()));
+        let metadata = yaml::parse("{name: a, namespace: b, labels: {}}").unwrap_or_default();
+        let context = Context::new().with("metadata", metadata);
+        let options = RenderOptions { trace: true, ..RenderOptions::default() };
+        traits::render(base.collect(), std::slice::from_ref(&instance), &context, &options)
+    };
+    let (first, second) = (rendered(), rendered());
+    let shown = |rendering: &Rendering| -> Vec<String> {
+        let manifests = rendering.manifests.iter().map(|manifest| manifest.object.to_string());
+        manifests.chain(rendering.diagnostics.iter().map(ToString::to_string)).collect()
+    };
+    assert_eq!(shown(&first), shown(&second));
+    for manifest in &first.manifests {
+        // Whoever wrote a place is one of those who took part.
+        for (_, writer) in manifest.writers().places() {
+            assert!(first.writer(*writer).is_some());
+        }
+    }
+}
+
+/// Renders all components that there are.
+fn components(documents: &[Document]) {
+    let (library, _) = Library::read(documents, &[]);
+    for release in library.releases() {
+        let _ = library.render(release, &Context::new(), &RenderOptions::default());
+    }
+}
+
+const BASE: &str = "
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: 2, containers: [{name: a, image: b, ports: [{containerPort: 1}]}, {name: c}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}
+";

@@ -17,6 +17,7 @@ use kubewright_value::{Document, Text, Value};
 
 use super::source::{self, Operation};
 use crate::fields::Placed;
+pub(crate) use check::moved;
 use check::{Checker, Wanted};
 use program::{
     Assertion, ComponentType, Each, Given, Operate, Patch, PathProgram, Removal, Rule, Target, Template,

@@ -34,7 +34,7 @@ codes! {
     HITS_NOTHING "KW-T034" Warning "a patch hits nothing";
     OVERLAP "KW-T035" Warning "two traits write one field";
     BAD_PARAMETER "KW-T036" Error "a parameter does not fit its schema";
-    NO_MANIFEST "KW-T037" Error "what a template makes is no manifest";
+    NO_MANIFEST "KW-T037" Error "what comes out is no manifest";
     TWICE "KW-T038" Warning "a manifest is there twice";
     UNKNOWN_PARAMETER "KW-T039" Warning "a parameter that the schema does not have";
     NOT_FOUND "KW-T050" Error "a resource that is named is not there";
@@ -56,4 +56,5 @@ codes! {
     HIDES "KW-T086" Warning "a loop variable hides something";
     NEVER_MATCHES "KW-T087" Warning "a filter that nothing passes";
     GROWS "KW-T088" Warning "an operation that does more each time";
+    NEVER_EQUAL "KW-T089" Warning "a parameter is compared with what it cannot be";
 }

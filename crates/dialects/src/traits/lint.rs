@@ -4,6 +4,7 @@
 //! Only what is certain from the trait alone is told; what depends on parameters or on the manifests is left to
 //! rendering.
 
+mod choices;
 mod conditions;
 mod created;
 mod hidden;
@@ -11,6 +12,7 @@ mod idempotence;
 mod lost;
 mod parameters;
 mod place;
+mod programs;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -40,10 +42,10 @@ pub(super) fn of_trait(
         linter.target(&removal.target);
         linter.each(removal.each.as_ref(), true);
     }
+    let programs = programs::of_trait(program);
+    linter.choices(sections, &programs);
     if !has_mistakes {
-        let mut reads = parameters::Reads::default();
-        reads.of_trait(program);
-        linter.unread(sections, &reads);
+        linter.unread(sections, &parameters::Reads::of(&programs));
     }
     linter.finish()
 }
@@ -59,10 +61,10 @@ pub(super) fn of_type(
     linter.rules(program.before.iter().map(|rule| &rule.condition));
     linter.assertions(&program.after);
     linter.templates(&program.resources);
+    let programs = programs::of_type(program);
+    linter.choices(sections, &programs);
     if !has_mistakes {
-        let mut reads = parameters::Reads::default();
-        reads.of_type(program);
-        linter.unread(sections, &reads);
+        linter.unread(sections, &parameters::Reads::of(&programs));
     }
     linter.finish()
 }
@@ -71,7 +73,7 @@ pub(super) fn of_type(
 pub(super) fn idempotence(program: &Trait, document: &Document) -> Vec<Diagnostic> {
     let mut linter = Linter { document, diagnostics: Vec::new() };
     for patch in &program.patches {
-        linter.grows(patch);
+        linter.grows(patch, &program.creates);
     }
     linter.finish()
 }

@@ -89,6 +89,12 @@ impl Manifest {
         self.replay(|_, _| {})
     }
 
+    /// Returns who wrote or removed last what stands at `path`, or something that it is a part of.
+    pub(crate) fn last_at(&self, path: &[Step]) -> Option<Writer> {
+        let holds = |done: &&Done| done.applied.places.iter().any(|place| path.starts_with(place));
+        self.history.iter().rev().find(holds).map(|done| done.writer)
+    }
+
     /// Returns what one instance wrote and another wrote over or removed.
     pub(crate) fn overlaps(&self) -> Vec<Overlap> {
         let mut found = Vec::new();

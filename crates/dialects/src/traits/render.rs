@@ -364,13 +364,18 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
         let [version, kind, _, name] = &identity;
         let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
         let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
-        if let (Some(field), Some((made, writer))) = (lacks, made) {
-            let message = format!("what {} makes has no `{field}`", made.described());
-            diagnostics.push(Diagnostic::new(
-                &code::NO_MANIFEST,
-                message,
-                made.location(writer.part).clone(),
-            ));
+        // What was given without a name, as with `generateName`, may stay so.
+        let spoiled = || {
+            let path: Vec<Step> = lacks?.split('.').map(Step::from).collect();
+            let writer = manifest.last_at(&path)?;
+            writers.get(writer.instance as usize).map(|by| (by, writer))
+        };
+        if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
+            let message = match made {
+                Some(_) => format!("what {} makes has no `{field}`", by.described()),
+                None => format!("{} leaves a manifest without `{field}`", by.described()),
+            };
+            diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
         } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
             && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
         {

@@ -5,9 +5,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
+use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_engine::{Engine, Operation};
-use kubewright_value::{Document, Source, yaml};
+use kubewright_value::{Document, Source, Value, yaml};
 
+use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
@@ -42,6 +44,10 @@ const MANIFESTS: [Example; 3] = [
     ("manifests/services.yaml", include_str!("../../../../examples/modrule/require-labels/objects.yaml")),
     ("manifests/web.yaml", include_str!("../../../../examples/modrule/graceful-shutdown/objects.yaml")),
 ];
+/// A trait and the manifests that it is rendered over.
+const TRAIT: Example =
+    ("shop/monitoring-sidecar.yaml", include_str!("../../../../examples/trait/monitoring-sidecar.yaml"));
+const BASE: Example = ("shop/base.yaml", include_str!("../../../../examples/trait/base.yaml"));
 /// The rule whose trace is shown.
 const TRACED: &str = "extend-grace-period";
 
@@ -92,8 +98,29 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         writer.object(&report, &[])?;
     }
     writer.finish()?;
-    say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
+    say(&format!("\n$ kubewright render -f {} --trait {} --diff\n", BASE.0, TRAIT.0), color)?;
+    render(color)?;
+    say("`kubewright demo --save demo` puts these files into a folder to play with", color)?;
     Ok(Exit::Clean)
+}
+
+/// Shows what a trait does to manifests.
+fn render(color: ColorChoice) -> Result<(), Failure> {
+    let base = documents(&[BASE]);
+    let nothing = || Document::made(Value::Null, Source::new("none", ""));
+    let compiled = documents(&[TRAIT]).into_iter().filter_map(|document| Trait::compile(&document, &[]).0);
+    let instances: Vec<Instance> = compiled
+        .map(|of| Instance {
+            name: of.name().clone(),
+            of,
+            parameters: nothing(),
+            environment_configs: nothing(),
+        })
+        .collect();
+    let given = base.iter().enumerate();
+    let given = given.map(|(number, document)| Manifest::given(number, document.value.clone()));
+    let rendering = traits::render(given.collect(), &instances, &Context::new(), &RenderOptions::default());
+    Ok(differences(&base, &rendering, color.paint_output())?)
 }
 
 fn documents(examples: &[Example]) -> Vec<Document> {
@@ -108,7 +135,7 @@ fn say(line: &str, color: ColorChoice) -> Result<(), Failure> {
 }
 
 fn save(folder: &Path) -> Result<Exit, Failure> {
-    for (name, text) in RULES.into_iter().chain(MANIFESTS) {
+    for (name, text) in RULES.into_iter().chain(MANIFESTS).chain([BASE, TRAIT]) {
         let path = folder.join(name);
         if fs::read(&path).is_ok_and(|known| known != text.as_bytes()) {
             return Err(Failure::usage(format!("`{}` exists and would be lost", path.display()))
@@ -122,6 +149,7 @@ fn save(folder: &Path) -> Result<Exit, Failure> {
     let shown = folder.display();
     let mut out = standard_output();
     writeln!(out, "saved; now try\n  kubewright apply {shown}/rules -r {shown}/manifests --diff")?;
+    writeln!(out, "  kubewright render -f {shown}/{} --trait {shown}/{} --diff", BASE.0, TRAIT.0)?;
     out.flush()?;
     Ok(Exit::Clean)
 }

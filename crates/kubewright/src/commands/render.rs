@@ -33,6 +33,7 @@ use library::Library;
 use setting::One;
 pub(crate) use setting::RenderSetting;
 use stack::Stack;
+pub(super) use write::differences;
 
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
@@ -96,13 +97,8 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         problems.retain(Diagnostic::is_error);
     }
     if arguments.trace {
-        match arguments.output {
-            RenderFormat::Yaml => {
-                let has_failed = problems.iter().any(Diagnostic::is_error);
-                trace::text(&rendering, &base.documents, has_failed, color.paint_output())?;
-            }
-            RenderFormat::Json => trace::document(&rendering, &base.documents, &problems)?,
-        }
+        let traced = trace::Traced { release: None, rendering: &rendering, base: &base.documents };
+        trace::write(&[traced], &problems, arguments.output, color.paint_output())?;
     }
     if complain(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));

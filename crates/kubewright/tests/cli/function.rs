@@ -64,6 +64,13 @@ fn what_is_created_replaces_what_an_earlier_run_has_created() {
 }
 
 #[test]
+fn what_is_created_only_because_of_an_item_does_not_replace_it() {
+    let output = output(&list("kustomize", "copies"), "", 0);
+    assert_eq!(output.matches("- apiVersion: apps/v1\n  kind: Deployment\n").count(), 2, "{output}");
+    assert!(output.contains("image: web:1.0") && output.contains("code: KW-T038"), "{output}");
+}
+
+#[test]
 fn manifests_of_another_plane_are_told_and_can_be_left_out() {
     check("planes", "package", "alert", "");
     let data = output(&list("package", "alert"), "--plane dataplane", 0);

@@ -65,3 +65,10 @@ fn cases_about_components_hold_or_tell_why_not() {
 fn mistakes_in_cases_about_traits_are_told_with_their_place() {
     check("trait-cases-bad", "test trait-cases/bad");
 }
+
+#[test]
+fn components_are_traced_with_their_type_and_traits() {
+    let trace = "trace render/traits render/platform -r render/platform";
+    check("traits-trace-components", trace);
+    check("traits-trace-components-json", &format!("{trace} --environment production -o json"));
+}

@@ -23,20 +23,47 @@ pub struct Read {
     pub positions: Vec<Position>,
 }
 
+/// A field of a variable that an expression compares with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// The field, which is written as a path and nothing else.
+    pub field: Read,
+    /// The text.
+    pub text: Text,
+    /// Where in the expression the text is.
+    pub position: Position,
+}
+
 impl Program {
+    /// Returns the fields that are compared with texts: of `object.kind == 'Pod' || object.kind in ['Job']`, both.
+    #[must_use]
+    pub fn compared(&self) -> Vec<Compared> {
+        let mut reader = Reader { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
+        reader.complete(&self.root);
+        let compared = reader.compared.into_iter().map(|(trail, text, at)| Compared {
+            field: self.located(trail),
+            text,
+            position: Position::of(&self.source, at as usize),
+        });
+        compared.collect()
+    }
+
     /// Returns what is read of the variables, also through the variables of macros: of
     /// `object.spec.containers.all(c, c.image != '')`, `object.spec.containers` and
     /// `object.spec.containers.*.image`.
     #[must_use]
     pub fn reads(&self) -> Vec<Read> {
-        let mut reader = Reader { locals: Vec::new(), found: Vec::new() };
+        let mut reader = Reader { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
-        let located = |trail: Trail| Read {
+        reader.found.into_iter().map(|trail| self.located(trail)).collect()
+    }
+
+    fn located(&self, trail: Trail) -> Read {
+        Read {
             variable: trail.variable,
             path: trail.path,
             positions: trail.at.iter().map(|at| Position::of(&self.source, *at as usize)).collect(),
-        };
-        reader.found.into_iter().map(located).collect()
+        }
     }
 }
 
@@ -51,6 +78,8 @@ struct Reader {
     /// The variables of macros, the innermost last, and what they stand for.
     locals: Vec<(Text, Vec<Trail>)>,
     found: Vec<Trail>,
+    /// A field, the text that it is compared with, and where that is.
+    compared: Vec<(Trail, Text, u32)>,
 }
 
 impl Reader {
@@ -87,8 +116,32 @@ impl Reader {
                 rest.iter().fold(first, |trails, (_, operand, _)| joined(trails, self.follow(operand)))
             }
             node => {
+                if let Node::Chain(first, rest) = node
+                    && let [(operator, second, _)] = rest.as_slice()
+                {
+                    self.compare(first, *operator, second);
+                }
                 node.children().for_each(|child| self.complete(child));
                 Vec::new()
+            }
+        }
+    }
+
+    /// Notes that a path is compared with a text, or looked for in a list of texts.
+    fn compare(&mut self, first: &Expr, operator: Operator, second: &Expr) {
+        let (field, texts): (&Expr, Vec<&Expr>) = match (operator, &first.node, &second.node) {
+            (Operator::Equal | Operator::NotEqual, Node::Literal(_), _) => (second, vec![first]),
+            (Operator::Equal | Operator::NotEqual, _, Node::Literal(_)) => (first, vec![second]),
+            (Operator::In, _, Node::List(items)) => (first, items.iter().map(|item| &item.expr).collect()),
+            _ => return,
+        };
+        if !is_path(field) {
+            return;
+        }
+        let Some(trail) = self.follow(field).into_iter().next() else { return };
+        for text in texts {
+            if let Node::Literal(Val::String(known)) = &text.node {
+                self.compared.push((trail.clone(), Text::new(known.as_str()), text.span.start));
             }
         }
     }
@@ -162,6 +215,18 @@ impl Reader {
         let found = self.follow(body);
         self.locals.truncate(before);
         found
+    }
+}
+
+/// Returns whether `expr` is a name with fields behind it, and nothing else.
+fn is_path(expr: &Expr) -> bool {
+    match &expr.node {
+        Node::Identifier { .. } => true,
+        Node::Select { operand, is_optional: false, .. } => is_path(operand),
+        Node::Index { operand, index, is_optional: false } => {
+            matches!(index.node, Node::Literal(Val::String(_))) && is_path(operand)
+        }
+        _ => false,
     }
 }
 

@@ -122,7 +122,7 @@ impl<'d> Checker<'d> {
 }
 
 /// Returns where `position` of an expression is in the text in which it starts at `start`.
-fn moved(start: Position, position: Position) -> Position {
+pub(crate) fn moved(start: Position, position: Position) -> Position {
     match position.line {
         1 => Position { column: start.column + position.column - 1, ..start },
         line => Position { line: start.line + line - 1, column: position.column },

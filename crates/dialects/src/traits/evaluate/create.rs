@@ -2,6 +2,7 @@
 
 use kubewright_engine::Verdict;
 use kubewright_lang::interpolate::Rendered;
+use kubewright_lang::pathpatch::charge;
 use kubewright_value::{Document, Value};
 
 use super::story::Said;
@@ -68,6 +69,11 @@ impl Evaluator<'_> {
                     return Err(self.wrong(&code::NO_MANIFEST, &template.content.path, message));
                 }
             };
+            // A short loop can make more than can be written.
+            if items.is_loop() {
+                let charged = charge(&object, &mut self.budget);
+                charged.map_err(|exhausted| self.exhausted(&template.content.path, exhausted))?;
+            }
             made.push(Manifest::made(object, template.plane, self.writer(template.part)));
         }
         Ok(made)

@@ -120,7 +120,7 @@ impl<'r> Evaluator<'r> {
         self.spend(work.max(1), path)
     }
 
-    fn exhausted(&self, path: &[Step], exhausted: Exhausted) -> Box<Diagnostic> {
+    pub(super) fn exhausted(&self, path: &[Step], exhausted: Exhausted) -> Box<Diagnostic> {
         self.wrong(&code::LIMIT, path, exhausted.to_string())
     }
 

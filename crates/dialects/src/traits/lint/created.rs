@@ -1,10 +1,10 @@
 //! Templates that make a manifest twice.
 
-use kubewright_value::{Step, Value};
+use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
 use crate::fields::child;
-use crate::traits::compile::program::Template;
+use crate::traits::compile::program::{Target, Template};
 use crate::traits::diagnostics as code;
 
 /// How many templates are compared with each other.
@@ -60,6 +60,21 @@ impl Linter<'_> {
         });
         let [one, other] = loops;
         is_together && one == other
+    }
+
+    /// Returns whether `target` can mean nothing but what `template` makes.
+    pub(super) fn is_made_by(&self, target: &Target, template: &Template) -> bool {
+        let (Some(kind), Some(group), Some(version), Some(name)) =
+            (&target.kind, &target.group, &target.version, &target.name)
+        else {
+            return false;
+        };
+        let version = match group.as_str() {
+            "" => version.to_string(),
+            group => format!("{group}/{version}"),
+        };
+        let wanted = [version.as_str(), kind.as_str(), self.text(&name.path).map_or("", Text::as_str)];
+        self.identity(template).is_some_and(|[version, kind, _, name]| [version, kind, name] == wanted)
     }
 
     /// Returns version, kind, namespace and name as they are written; nothing where there is no name.

@@ -8,15 +8,19 @@ use super::lost::shape;
 use super::place::{At, Subject, steps};
 use crate::fields::within;
 use crate::traits::compile::Expression;
-use crate::traits::compile::program::{Operate, Patch};
+use crate::traits::compile::program::{Operate, Patch, Template};
 use crate::traits::diagnostics as code;
 
 /// The variables of the loops in a condition that is proposed.
 const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];
 
 impl Linter<'_> {
-    /// Reports the operations of `patch` that make a list grow, unless its condition looks at the list.
-    pub(super) fn grows(&mut self, patch: &Patch) {
+    /// Reports the operations of `patch` that make a list grow, unless its condition looks at the list. What is made by
+    /// `creates` is made anew each time.
+    pub(super) fn grows(&mut self, patch: &Patch, creates: &[Template]) {
+        if creates.iter().any(|template| self.is_made_by(&patch.target, template)) {
+            return;
+        }
         for operate in &patch.operations {
             let Some(path) = shape(operate).filter(|_| operate.op == Op::Add) else { continue };
             let at = steps(path);

@@ -1,110 +1,45 @@
 //! Parameters that no expression reads.
 
+use std::collections::BTreeSet;
+
 use kubewright_lang::cel::{ANY, Program};
-use kubewright_lang::interpolate::TextTemplate;
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
+use super::programs::Placed;
 use crate::fields::child;
-use crate::traits::compile::Content;
-use crate::traits::compile::program::{
-    Assertion, ComponentType, Each, PathProgram, Rule, Target, Template, Trait,
-};
 use crate::traits::diagnostics as code;
 use crate::traits::schema::{Child, Field, Sections};
 
 /// How deep parameters are followed into their objects.
 const DEEPEST: usize = 16;
+/// How many parameters are looked at.
+const MOST: usize = 2_000;
 
 /// The sections, with the names that they have in expressions.
-const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
+pub(super) const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
 
 /// What the expressions of a document read.
 #[derive(Default)]
 pub(super) struct Reads {
     /// A section, and the names behind it.
-    paths: Vec<(Text, Vec<Text>)>,
+    paths: BTreeSet<(Text, Vec<Text>)>,
     /// Sections that are used as a whole.
-    wholes: Vec<&'static str>,
+    wholes: BTreeSet<&'static str>,
 }
 
 impl Reads {
-    pub(super) fn of_trait(&mut self, program: &Trait) {
-        self.rules(&program.before);
-        self.assertions(&program.after);
-        self.templates(&program.creates);
-        for patch in &program.patches {
-            self.each(patch.each.as_ref());
-            self.target(&patch.target);
-            for operate in &patch.operations {
-                match &operate.path.value {
-                    PathProgram::Pieces(template, _) | PathProgram::Whole(template) => self.text(template),
-                    PathProgram::Fixed(_) | PathProgram::Broken(_) => {}
-                }
-                operate.value.iter().for_each(|content| self.content(content));
-            }
-        }
-        for removal in &program.removes {
-            self.each(removal.each.as_ref());
-            self.target(&removal.target);
-        }
-    }
-
-    pub(super) fn of_type(&mut self, program: &ComponentType) {
-        self.rules(&program.before);
-        self.assertions(&program.after);
-        self.templates(&program.resources);
-        for given in &program.traits {
-            given
-                .parameters
-                .iter()
-                .chain(&given.environment_configs)
-                .for_each(|content| self.content(content));
-        }
-    }
-
-    fn rules(&mut self, rules: &[Rule]) {
-        rules.iter().for_each(|rule| self.text(&rule.condition.value));
-    }
-
-    fn assertions(&mut self, assertions: &[Assertion]) {
-        for assertion in assertions {
-            assertion.when.iter().for_each(|when| self.text(&when.value));
-            self.each(assertion.each.as_ref());
-            self.target(&assertion.target);
-            self.text(&assertion.rule.condition.value);
-        }
-    }
-
-    fn templates(&mut self, templates: &[Template]) {
-        for template in templates {
-            template.include_when.iter().for_each(|when| self.text(&when.value));
-            self.each(template.each.as_ref());
-            self.content(&template.content);
-        }
-    }
-
-    fn each(&mut self, each: Option<&Each>) {
-        each.iter().for_each(|each| self.text(&each.over.value));
-    }
-
-    fn target(&mut self, target: &Target) {
-        target.name.iter().chain(&target.condition).for_each(|part| self.text(&part.value));
-    }
-
-    fn text(&mut self, template: &TextTemplate) {
-        template.programs().for_each(|(program, _)| self.program(program));
-    }
-
-    fn content(&mut self, content: &Content) {
-        content.value.visit(|_, _, program, _| self.program(program));
+    pub(super) fn of(programs: &[Placed<'_>]) -> Self {
+        let mut reads = Self::default();
+        programs.iter().for_each(|placed| reads.program(placed.program));
+        reads
     }
 
     fn program(&mut self, program: &Program) {
         for section in SECTIONS.into_iter().filter(|section| program.names().any(|name| name == *section)) {
             let mut reads = program.reads().into_iter().filter(|read| read.variable == section).peekable();
             if reads.peek().is_none() || is_used_whole(program.source(), section) {
-                self.wholes.push(section);
+                self.wholes.insert(section);
             }
             self.paths.extend(reads.map(|read| (read.variable, read.path)));
         }
@@ -112,7 +47,7 @@ impl Reads {
 
     /// Returns whether the parameter at `path` of `section` is read: alone, with what it stands in, or a part of it.
     fn has(&self, section: &str, path: &[&str]) -> bool {
-        self.wholes.contains(&section)
+        self.wholes.contains(section)
             || self
                 .paths
                 .iter()
@@ -134,19 +69,30 @@ impl Linter<'_> {
         let schemas = [&sections.parameters, &sections.environment_configs];
         for (section, schema) in SECTIONS.into_iter().zip(schemas) {
             let Some(schema) = schema else { continue };
-            self.unread_in(section, schema.root(), &mut Vec::new(), reads);
+            let mut left = MOST;
+            self.unread_in(section, schema.root(), &mut Vec::new(), (reads, &mut left));
         }
     }
 
-    fn unread_in<'s>(&mut self, section: &str, field: Field<'s>, path: &mut Vec<&'s str>, reads: &Reads) {
+    fn unread_in<'s>(
+        &mut self,
+        section: &str,
+        field: Field<'s>,
+        path: &mut Vec<&'s str>,
+        (reads, left): (&Reads, &mut usize),
+    ) {
         for name in field.names() {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
             path.push(name);
             if !reads.has(section, path) {
                 self.report_unread(section, path);
             } else if let (Child::Known(inner), false, true) =
                 (field.child(name), reads.has_whole(section, path), path.len() < DEEPEST)
             {
-                self.unread_in(section, inner, path, reads);
+                self.unread_in(section, inner, path, (reads, left));
             }
             path.pop();
         }

@@ -521,3 +521,49 @@ fn a_condition_that_looks_at_the_list_keeps_it_from_growing() {
         ],
     );
 }
+
+#[test]
+fn what_the_trait_makes_itself_is_made_anew_and_does_not_grow() {
+    let check = |name: &str, want: &[&str]| {
+        let create = "creates: [{template: {apiVersion: net/v1, kind: Policy, metadata: {name: '${metadata.name}-a'}}}]";
+        let target = format!("target: {{group: net, version: v1, kind: Policy, name: '{name}'}}");
+        let operation = "{op: add, path: /spec/rules/-, value: {name: a}}";
+        document(
+            "Trait",
+            &format!("{create}\npatches: [{{{target}, operations: [{operation}]}}]"),
+            Depth::Idempotence,
+            want,
+        );
+    };
+    check("${metadata.name}-a", &[]);
+    check(
+        "${metadata.name}-b",
+        &[
+            "KW-T088 6 this appends one more item whenever it is rendered over its own output = write `where: ${!resource.spec.?rules.orValue([]).exists(item, item.name == 'a')}`",
+        ],
+    );
+}
+
+#[test]
+fn parameters_are_compared_with_what_they_can_be() {
+    let compared = |condition: &str, want: &[&str]| {
+        let schema =
+            "schema: {tier: \"string | enum=small,large default=small\", free: \"string | default=x\"}";
+        let rule = "validations: [{rule: '${parameters.free != \"\"}', message: m}]";
+        let target =
+            format!("removes: [{{target: {{group: '', version: v1, kind: A, where: '${{{condition}}}'}}}}]");
+        check(&format!("{schema}\n{rule}\n{target}"), want);
+    };
+    compared("parameters.tier == \"large\"", &[]);
+    compared("parameters.tier != \"\"", &[]);
+    compared(
+        "parameters.tier != \"lagre\"",
+        &["KW-T089 7 `parameters.tier` is never `lagre` = did you mean `large`?"],
+    );
+    compared(
+        "parameters.tier in [\"small\", \"enormous\"]",
+        &["KW-T089 7 `parameters.tier` is never `enormous` = its schema allows `small`, `large`"],
+    );
+    compared("parameters.tier == \"small\" && parameters.free == \"anything\"", &[]);
+    compared("parameters.?tier.orValue(\"\") == \"\"", &[]);
+}

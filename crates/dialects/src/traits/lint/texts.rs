@@ -51,21 +51,21 @@ impl Linter<'_> {
     fn parted_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
         let at = steps(path);
         let Some(texts) = subject.texts(&at).filter(|texts| at.len() > texts.depth + 1) else { return false };
-        if at.get(texts.depth).and_then(At::key).is_none() {
-            return false;
-        }
+        let Some(part) = at.get(texts.depth).and_then(At::key) else { return false };
         let (position, length) = path.position(texts.depth);
         let (last, last_length) = path.position(at.len() - 1);
         let length = (last.column + last_length).saturating_sub(position.column).max(length);
         let location = within(self.document, &operate.path.path, position, length);
-        let key: String = skipped(&operate.written, position).chars().take(length as usize).collect();
-        let (part, _) = key.split_once('/').unwrap_or((&key, ""));
         let (entry, article) = (texts.entry, if texts.entry == "label" { "a" } else { "an" });
         let message = format!("`{part}` is the whole key here, and {article} {entry} has no parts");
-        let is_known = at.iter().skip(texts.depth).all(|at| at.key().is_some()) && !key.contains("${");
-        let help = if is_known {
-            let before: String = operate.written.chars().take(position.column as usize - 1).collect();
-            format!("`/` in a key is written `~1`: `{before}{}`", key.replace('/', "~1"))
+        let key = skipped(&operate.written, position);
+        let is_known = at.iter().skip(texts.depth).all(|at| at.key().is_some());
+        let help = if is_known && !key.contains(['$', '\n']) && position.line == 1 {
+            let before = operate.written.strip_suffix(key).unwrap_or_default();
+            format!(
+                "`/` in a key is written `~1`: `{before}{}`",
+                key.trim_end_matches('/').replace('/', "~1")
+            )
         } else {
             "`/` in a key is written `~1`".to_owned()
         };

@@ -9,8 +9,9 @@ use kubewright_value::{Document, Value};
 
 use super::base::Base;
 use super::context::Said;
+use super::trace::Traced;
 use super::write::{self, Part};
-use super::{exit_of, setting};
+use super::{exit_of, setting, trace};
 use crate::arguments::Render;
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
@@ -62,15 +63,27 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
         complain(&problems, color.paint_errors());
         return Ok(Exit::BadInput);
     }
-    let options = RenderOptions { strict: arguments.strict, trace: false };
+    let options = RenderOptions { strict: arguments.strict, trace: arguments.trace };
     let mut rendered = render(&library, &releases, &given, options)?;
     problems.extend(rendered.iter_mut().flat_map(|rendering| std::mem::take(&mut rendering.diagnostics)));
     once(&mut problems);
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
+    if arguments.trace {
+        let all = releases.iter().zip(&rendered);
+        let traced = all.map(|(release, rendering)| Traced {
+            release: Some((release.component(), release.environment())),
+            rendering,
+            base: &[],
+        });
+        trace::write(&traced.collect::<Vec<_>>(), &problems, arguments.output, color.paint_output())?;
+    }
     if complain(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));
+    }
+    if arguments.trace {
+        return Ok(Exit::Clean);
     }
     write::manifests(arguments, &parts(&releases, &rendered), &found.kept)?;
     if !arguments.quiet {

@@ -5,9 +5,10 @@ use std::io::{self, Write as _};
 use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering, Writer};
 use kubewright_engine::{Diagnostic, ObjectName, TraceNode};
 use kubewright_lang::patch::Pointer;
-use kubewright_value::{Document, Map, Value, json};
+use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::write::subject;
+use crate::arguments::RenderFormat;
 use crate::commands::trace::json_node;
 use crate::output::{Paint, json_diagnostic, json_place, standard_output, tree, visible};
 use crate::words::plural;
@@ -15,17 +16,46 @@ use crate::words::plural;
 /// The widest path that the writers are lined up behind.
 const WIDEST: usize = 72;
 
-/// Writes what `rendering` did to `base`, as trees; and what came of it, unless it `has_failed`.
+/// One rendering that is shown.
+pub(super) struct Traced<'r> {
+    /// The component and its environment, where components are rendered.
+    pub(super) release: Option<(&'r str, &'r str)>,
+    pub(super) rendering: &'r Rendering,
+    /// What was given.
+    pub(super) base: &'r [Document],
+}
+
+/// Writes what was done as `format` has it; `problems` are all that is wrong.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn text(
-    rendering: &Rendering,
-    base: &[Document],
-    has_failed: bool,
+pub(super) fn write(
+    traced: &[Traced<'_>],
+    problems: &[Diagnostic],
+    format: RenderFormat,
     paint: Paint,
 ) -> io::Result<()> {
     let mut out = standard_output();
+    match format {
+        RenderFormat::Yaml => {
+            let has_failed = problems.iter().any(Diagnostic::is_error);
+            for (number, one) in traced.iter().enumerate() {
+                if let Some((component, environment)) = one.release.filter(|_| traced.len() > 1) {
+                    let line = if number > 0 { "\n" } else { "" };
+                    let title = format!("component {component}, environment {environment}");
+                    writeln!(out, "{line}{}\n", paint.bold(&format!("# {}", visible(&title))))?;
+                }
+                text(&mut out, one, has_failed, paint)?;
+            }
+        }
+        RenderFormat::Json => writeln!(out, "{}", json::to_pretty(&document(traced, problems)))?,
+    }
+    out.flush()
+}
+
+/// Writes what each trait did; and what came of it, unless it `has_failed`.
+fn text(out: &mut impl io::Write, traced: &Traced<'_>, has_failed: bool, paint: Paint) -> io::Result<()> {
+    let rendering = traced.rendering;
     for node in &rendering.trace {
         writeln!(out, "{}  {}", paint.bold(&visible(&node.what)), paint.cyan(&place(node)))?;
         if node.children.is_empty() {
@@ -35,7 +65,7 @@ pub(super) fn text(
         writeln!(out)?;
     }
     if has_failed {
-        return out.flush();
+        return Ok(());
     }
     let mut unchanged = 0;
     for manifest in &rendering.manifests {
@@ -57,43 +87,55 @@ pub(super) fn text(
             writeln!(out, "  {:width$}  {by}  {place}", visible(&field.path))?;
         }
     }
-    for document in removed(rendering, base) {
+    for document in removed(traced) {
         writeln!(out, "{}  removed", paint.bold(&visible(&subject(&document.value))))?;
     }
-    if unchanged > 0 && !rendering.trace.is_empty() {
+    if unchanged > 0 {
         let text = format!("{} stayed as given", plural(unchanged, "manifest"));
         writeln!(out, "{}", paint.dim(&text))?;
     }
-    out.flush()
+    Ok(())
 }
 
-/// Writes what `rendering` did to `base` and what is wrong with it, as one document.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn document(
-    rendering: &Rendering,
-    base: &[Document],
-    diagnostics: &[Diagnostic],
-) -> io::Result<()> {
+/// Returns all of it as one document: of components, each in a part of its own.
+fn document(traced: &[Traced<'_>], problems: &[Diagnostic]) -> Value {
+    let mut components = Vec::new();
+    let mut all = Map::new();
+    for one in traced {
+        let part = part(one);
+        match one.release {
+            Some((component, environment)) => {
+                let names = [("component", Value::from(component)), ("environment", environment.into())];
+                let names = names.into_iter().map(|(key, value)| (key.into(), value));
+                components.push(Value::from(names.chain(part).collect::<Map>()));
+            }
+            None => part.into_iter().for_each(|(key, value)| drop(all.insert(key, value))),
+        }
+    }
+    if !components.is_empty() {
+        all.insert("components".into(), components.into());
+    }
+    let problems: Vec<Value> = problems.iter().map(json_diagnostic).collect();
+    all.insert("diagnostics".into(), problems.into());
+    all.into()
+}
+
+fn part(traced: &Traced<'_>) -> Vec<(Text, Value)> {
+    let rendering = traced.rendering;
     let instances = rendering.trace.iter().map(json_node).collect();
-    let manifests = rendering.manifests.iter().map(|manifest| json_manifest(manifest, rendering, base));
-    let removed = removed(rendering, base).map(|document| {
+    let manifests = rendering.manifests.iter().map(|manifest| json_manifest(manifest, traced));
+    let removed = removed(traced).map(|document| {
         let mut item = head(&document.value);
         let (file, line, _) = json_place(Some(&document.locate(&[])));
         item.insert("file".into(), file);
         item.insert("line".into(), line);
         Value::from(item)
     });
-    let all = Map::from([
-        ("traits", Value::array(instances)),
-        ("manifests", manifests.collect::<Vec<_>>().into()),
-        ("removed", removed.collect::<Vec<_>>().into()),
-        ("diagnostics", diagnostics.iter().map(json_diagnostic).collect::<Vec<_>>().into()),
-    ]);
-    let mut out = standard_output();
-    writeln!(out, "{}", json::to_pretty(&all.into()))?;
-    out.flush()
+    vec![
+        ("traits".into(), Value::array(instances)),
+        ("manifests".into(), manifests.collect::<Vec<_>>().into()),
+        ("removed".into(), removed.collect::<Vec<_>>().into()),
+    ]
 }
 
 /// A part of a manifest that was written.
@@ -116,22 +158,24 @@ fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
     manifest.writers().places().into_iter().filter_map(field).collect()
 }
 
-/// Returns what was given and is there no more. Nothing where rendering did not come to an end.
-fn removed<'b>(rendering: &'b Rendering, base: &'b [Document]) -> impl Iterator<Item = &'b Document> {
-    let is_there =
-        |number: usize| rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number));
-    let all = base.iter().enumerate().filter(move |(number, _)| !is_there(*number));
+/// Returns what was given and is there no more.
+fn removed<'r>(traced: &'r Traced<'r>) -> impl Iterator<Item = &'r Document> {
+    let is_there = |number: usize| {
+        traced.rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number))
+    };
+    let all = traced.base.iter().enumerate().filter(move |(number, _)| !is_there(*number));
     all.map(|(_, document)| document)
 }
 
-fn json_manifest(manifest: &Manifest, rendering: &Rendering, base: &[Document]) -> Value {
+fn json_manifest(manifest: &Manifest, traced: &Traced<'_>) -> Value {
+    let rendering = traced.rendering;
     let mut item = head(&manifest.object);
     let plane = match manifest.plane {
         Plane::Data => "dataplane",
         Plane::Observability => "observabilityplane",
     };
     let (origin, location) = match manifest.origin {
-        Origin::Given(number) => ("given", base.get(number).map(|document| document.locate(&[]))),
+        Origin::Given(number) => ("given", traced.base.get(number).map(|document| document.locate(&[]))),
         Origin::Made(writer) => {
             ("created", rendering.writer(writer).map(|by| by.location(writer.part).clone()))
         }

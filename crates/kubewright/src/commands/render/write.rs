@@ -45,7 +45,7 @@ pub(super) fn write(
         manifests(arguments, &[part], kept)?;
     }
     if arguments.diff {
-        differences(base, rendering, &chosen(arguments, &rendering.manifests), color.paint_output())?;
+        show(base, rendering, &chosen(arguments, &rendering.manifests), color.paint_output())?;
     }
     Ok(())
 }
@@ -159,12 +159,18 @@ fn into_folder(
 }
 
 /// Shows what became of each manifest of `base`, and what is new.
-fn differences(
+///
+/// # Errors
+/// When it cannot be written.
+pub(in crate::commands) fn differences(
     base: &[Document],
     rendering: &Rendering,
-    manifests: &[&Manifest],
     paint: Paint,
 ) -> io::Result<()> {
+    show(base, rendering, &rendering.manifests.iter().collect::<Vec<_>>(), paint)
+}
+
+fn show(base: &[Document], rendering: &Rendering, manifests: &[&Manifest], paint: Paint) -> io::Result<()> {
     let mut out = standard_output();
     for manifest in manifests {
         let (head, before) = match manifest.origin {

@@ -43,6 +43,8 @@ pub(super) struct CaseResult {
     pub(super) place: String,
     /// What was about to happen to it.
     pub(super) operation: Option<Operation>,
+    /// A command that shows more, where it is no `trace` of a rule.
+    pub(super) hint: Option<String>,
 }
 
 /// A rule as results name it.
@@ -181,6 +183,7 @@ impl<'a> Bench<'a> {
             message: verdict.problems.join("\n"),
             place,
             operation: Some(request.operation),
+            hint: None,
         }
     }
 

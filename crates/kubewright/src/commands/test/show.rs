@@ -170,16 +170,20 @@ fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint:
     for line in result.message.lines() {
         writeln!(out, "      {}", visible(line))?;
     }
-    if let Some(rule) =
-        result.rule.as_ref().filter(|rule| !result.actual.is_empty() && !rule.traced.is_empty())
-    {
-        let mut hint = format!("try: kubewright trace {} --rule {}", file.trace, rule.traced);
-        if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {
-            hint.push_str(&format!(" --operation {operation}"));
-        }
-        writeln!(out, "      {}", paint.dim(&visible(&hint)))?;
+    if let Some(hint) = result.hint.clone().or_else(|| trace_hint(result, file)) {
+        writeln!(out, "      {}", paint.dim(&visible(&format!("try: {hint}"))))?;
     }
     Ok(())
+}
+
+/// Returns the command that traces the rule of a case.
+fn trace_hint(result: &CaseResult, file: &FileResult) -> Option<String> {
+    let rule = result.rule.as_ref().filter(|rule| !result.actual.is_empty() && !rule.traced.is_empty())?;
+    let mut hint = format!("kubewright trace {} --rule {}", file.trace, rule.traced);
+    if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {
+        hint.push_str(&format!(" --operation {operation}"));
+    }
+    Some(hint)
 }
 
 /// Writes the results as one JSON document.

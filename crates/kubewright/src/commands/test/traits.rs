@@ -5,6 +5,7 @@
 
 mod component;
 pub(super) mod file;
+mod hint;
 mod judge;
 
 use std::path::Path;
@@ -27,9 +28,8 @@ use judge::Judged;
 
 /// The traits and manifests of a test file.
 pub(super) struct TraitBench<'a> {
+    file: &'a TestFile,
     folder: &'a Path,
-    /// What expressions see in all cases.
-    context: &'a Document,
     /// The names besides the usual ones that expressions see in some case.
     more: Vec<Text>,
     /// The manifests of cases that name none.
@@ -64,8 +64,6 @@ struct Rendered {
     again: Option<Rendering>,
     /// What rules about manifests see.
     context: Context,
-    /// What was rendered, in a few words.
-    subject: String,
 }
 
 impl<'a> TraitBench<'a> {
@@ -87,8 +85,9 @@ impl<'a> TraitBench<'a> {
         if let Some(coverage) = &mut coverage {
             platform.count(&more, coverage);
         }
-        let (context, base) = (&file.context, bench.objects.clone());
-        Self { folder, context, more, base, known, platform, coverage }
+        let is_needed = file.trait_cases().next().is_some();
+        let base = if is_needed { bench.objects.clone() } else { Vec::new() };
+        Self { file, folder, more, base, known, platform, coverage }
     }
 
     /// Runs one case.
@@ -97,9 +96,9 @@ impl<'a> TraitBench<'a> {
             Subject::Component(name, environment) => self.component(case, name, environment.as_deref()),
             Subject::Instances(_) | Subject::Stack(_) => self.stacked(case),
         };
-        let Rendered { rendering, again, context, subject } = match done {
+        let Rendered { rendering, again, context } = match done {
             Ok(done) => done,
-            Err(message) => return CaseResult { message, ..result(case, &subject(case)) },
+            Err(message) => return CaseResult { message, ..result(case) },
         };
         let judged = Judged {
             case,
@@ -113,7 +112,8 @@ impl<'a> TraitBench<'a> {
             actual: if rendering.has_failed() { "fails" } else { "renders" }.to_owned(),
             is_ok: problems.is_empty(),
             message: problems.join("\n"),
-            ..result(case, &subject)
+            hint: hint::command(case, self.file, self.folder, self.known.file(&case.subject)),
+            ..result(case)
         }
     }
 
@@ -129,9 +129,7 @@ impl<'a> TraitBench<'a> {
             let again = idempotent::again(&rendering);
             traits::render(again, &set.instances, &set.context, &RenderOptions::default())
         });
-        let names: Vec<&str> = set.instances.iter().map(|one| one.of.name().as_str()).collect();
-        let subject = format!("trait {}", names.join(" + "));
-        Ok(Rendered { rendering, again, context: set.context, subject })
+        Ok(Rendered { rendering, again, context: set.context })
     }
 
     /// Adds the mistakes of traits that no case is about.
@@ -155,12 +153,12 @@ impl<'a> TraitBench<'a> {
             None => self.base.clone(),
         };
         let mut problems = Vec::new();
-        let said = said(self.context, case, stack.as_ref(), &mut problems);
+        let said = said(&self.file.context, case, stack.as_ref(), &mut problems);
         let (instances, wrong) = match (&case.subject, stack.as_ref()) {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
                 let file = load::relative(self.folder, path);
-                self.known.add(stack, &file, &said.more(), &mut problems);
+                self.known.read(stack, &file, &self.more, &mut problems);
                 self.known.instances(&stack.instances)?
             }
             (Subject::Stack(_) | Subject::Component(..), _) => (Vec::new(), Vec::new()),
@@ -200,34 +198,43 @@ impl<'a> TraitBench<'a> {
 }
 
 impl Known {
+    /// Compiles the traits among `documents`; two of one name are a mistake.
     fn compile(documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
         let mut known = Self::default();
-        for document in documents.iter().filter(|document| is_trait(document)) {
-            let (compiled, wrong) = Trait::compile(document, more);
-            let before = known.library.traits.len();
-            known.library.add(compiled, problems);
-            if known.library.traits.len() > before {
-                known.wrong.push(wrong);
-                known.is_used.push(false);
-            }
-        }
+        known.add(documents, more, problems);
         known
     }
 
     /// Adds the traits of `stack`, which stands in `file`, where they are not known yet.
-    fn add(&mut self, stack: &Stack, file: &str, more: &[Text], problems: &mut Vec<Diagnostic>) {
-        let paths: Vec<String> = stack.paths(file).collect();
-        let found = load::find(&paths);
+    fn read(&mut self, stack: &Stack, file: &str, more: &[Text], problems: &mut Vec<Diagnostic>) {
+        let found = load::find(&stack.paths(file).collect::<Vec<_>>());
         problems.extend(found.problems);
-        let library = Library::load(&found.inputs, &paths, &stack.inline, more, problems);
-        for one in library.traits {
-            let is_known = |known: &Trait| known.kind() == one.kind() && known.name() == one.name();
-            if !self.library.traits.iter().any(is_known) {
-                self.library.traits.push(one);
-                self.wrong.push(Vec::new());
+        let documents = load::documents(&found.inputs, problems);
+        let mut objects = load::objects_of(documents, &mut Vec::new());
+        objects.extend(stack.inline.iter().cloned());
+        self.add(&objects, more, &mut Vec::new());
+    }
+
+    fn add(&mut self, documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
+        for document in documents.iter().filter(|document| is_trait(document)) {
+            let (compiled, wrong) = Trait::compile(document, more);
+            let before = self.library.traits.len();
+            self.library.add(compiled, problems);
+            if self.library.traits.len() > before {
+                self.wrong.push(wrong);
                 self.is_used.push(false);
             }
         }
+    }
+
+    /// Returns the file of the only trait that a case is about, if no other trait stands in it.
+    fn file(&self, subject: &Subject) -> Option<&str> {
+        let Subject::Instances(uses) = subject else { return None };
+        let [used] = uses.as_slice() else { return None };
+        let source = |one: &Trait| one.document().source.name.clone();
+        let of = self.library.traits.iter().find(|one| one.name() == used.of.as_str())?;
+        let is_alone = self.library.traits.iter().filter(|one| source(one) == source(of)).count() == 1;
+        is_alone.then(|| of.document().source.name.as_str())
     }
 
     /// Returns the instances that `uses` describe, and what is wrong with their traits.
@@ -307,13 +314,14 @@ fn cover(coverage: Option<&mut Coverage>, of: &Trait, rendering: Option<&Renderi
 }
 
 /// Returns a result that says nothing yet.
-fn result(case: &TraitCase, subject: &str) -> CaseResult {
+fn result(case: &TraitCase) -> CaseResult {
     let expected = if case.expects_failure() { "fails" } else { "renders" };
-    let (sort, names) = subject.split_once(' ').unwrap_or(("trait", subject));
+    let (sort, names) = subject(case);
+    let rule_text = format!("{sort} {names}");
     CaseResult {
-        case: case.name.clone().unwrap_or_else(|| subject.to_owned()),
+        case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
         is_named: case.name.is_some(),
-        rule_text: subject.to_owned(),
+        rule_text,
         rule: Some(RuleName {
             dialect: "trait",
             policy: names.into(),
@@ -328,14 +336,14 @@ fn result(case: &TraitCase, subject: &str) -> CaseResult {
     }
 }
 
-/// Returns what a case is about as it says it.
-fn subject(case: &TraitCase) -> String {
+/// Returns what sort of thing a case is about, and its name.
+fn subject(case: &TraitCase) -> (&'static str, String) {
     match &case.subject {
-        Subject::Stack(path) => format!("stack {path}"),
-        Subject::Component(name, None) => format!("component {name}"),
-        Subject::Component(name, Some(environment)) => format!("component {name} in {environment}"),
+        Subject::Stack(path) => ("stack", path.clone()),
+        Subject::Component(name, None) => ("component", name.clone()),
+        Subject::Component(name, Some(environment)) => ("component", format!("{name} in {environment}")),
         Subject::Instances(uses) => {
-            format!("trait {}", uses.iter().map(|used| used.of.as_str()).collect::<Vec<_>>().join(" + "))
+            ("trait", uses.iter().map(|used| used.of.as_str()).collect::<Vec<_>>().join(" + "))
         }
     }
 }

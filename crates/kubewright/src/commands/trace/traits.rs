@@ -1,8 +1,7 @@
 //! Traits are traced as they are rendered.
 
 use kubewright_dialects::traits::is_known;
-use kubewright_engine::Diagnostic;
-use kubewright_value::Document;
+use kubewright_value::{Document, Value};
 
 use crate::arguments::{Render, RenderFormat, Trace, TraceFormat};
 use crate::failure::Failure;
@@ -10,13 +9,11 @@ use crate::load;
 
 /// Returns whether `paths` name traits, and nothing else that is a rule.
 pub(super) fn are_meant(paths: &[String]) -> bool {
-    // Standard input can be read only once, and what cannot be read is for others to tell.
+    // Standard input can be read only once.
     if paths.iter().any(|path| path == "-") {
         return false;
     }
-    let mut problems: Vec<Diagnostic> = Vec::new();
-    let documents = load::documents(&load::find(paths).inputs, &mut problems);
-    let documents = load::objects_of(documents, &mut Vec::new());
+    let documents = documents(paths);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_known);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
@@ -34,9 +31,17 @@ pub(super) fn rendering(arguments: &Trace) -> Result<Render, Failure> {
         let value = value.as_str().unwrap_or_default();
         format!("{path}={value}").parse().map_err(Failure::usage)
     });
+    // A folder with everything for a component is given as a whole, and may be named twice.
+    let has_component = |path: &String| {
+        let is_component = |document: &Document| {
+            is_known(document) && document.value.get("kind").and_then(Value::as_str) == Some("Component")
+        };
+        objects.resources.contains(path) && documents(std::slice::from_ref(path)).iter().any(is_component)
+    };
+    let traits = arguments.rules.rules.iter().filter(|path| !has_component(path));
     Ok(Render {
         files: objects.resources.clone(),
-        traits: arguments.rules.rules.clone(),
+        traits: traits.cloned().collect(),
         values: arguments.values.clone(),
         set: set.collect::<Result<_, _>>()?,
         names: arguments.names.clone(),
@@ -48,4 +53,10 @@ pub(super) fn rendering(arguments: &Trace) -> Result<Render, Failure> {
         trace: true,
         ..Render::default()
     })
+}
+
+/// Returns the documents that `paths` name; what cannot be read is for others to tell.
+fn documents(paths: &[String]) -> Vec<Document> {
+    let documents = load::documents(&load::find(paths).inputs, &mut Vec::new());
+    load::objects_of(documents, &mut Vec::new())
 }

@@ -63,3 +63,23 @@ fn a_value_from_many_places_is_followed_to_some_of_them() {
         Program::compile(&format!("cel.bind(x, object.b, {text})"), &environment).expect("compiles");
     assert!(program.reads().len() < 400);
 }
+
+/// Compares the fields that are compared with texts, each as `path text`.
+#[track_caller]
+fn compared(text: &str, want: &[&str]) {
+    let environment =
+        library::EXTENSIONS.iter().fold(Environment::standard(), |made, library| made.with(library));
+    let program = Program::compile(text, &environment.variable("object")).expect(text);
+    let found = program.compared().into_iter();
+    let found = found.map(|one| format!("{}.{} {}", one.field.variable, one.field.path.join("."), one.text));
+    assert_eq!(found.collect::<Vec<_>>(), want, "{text}");
+}
+
+#[test]
+fn comparisons_of_paths_with_texts_are_found() {
+    compared("object.a == 'x' && !('y' != object.b.c)", &["object.a x", "object.b.c y"]);
+    compared("object['a'] in ['x', 'y', object.b]", &["object.a x", "object.a y"]);
+    compared("object.list.exists(o, o.kind == 'x')", &["object.list.*.kind x"]);
+    compared("object.?a.orValue('x') == 'x' || object.a == 1 || object.a + 'x' == 'y'", &[]);
+    compared("object.a.lowerAscii() == 'x' || (object.a == 'x') == true", &["object.a x"]);
+}

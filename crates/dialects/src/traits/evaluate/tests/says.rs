@@ -168,6 +168,19 @@ fn what_is_no_manifest_is_an_error_at_its_template() {
     check("'${parameters.size}'", "KW-T037 one.yaml:6:15 the template gives number, expected an object");
 }
 
+#[test]
+fn a_trait_that_spoils_a_manifest_is_told() {
+    let spoils = |operation: &str, want: &[&str]| says(&[&a("{}")], &[&patch(&[operation])], want);
+    spoils("remove /kind", &["KW-T037 one.yaml:8:26 Trait `one` leaves a manifest without `kind`"]);
+    spoils(
+        "add /metadata <- {labels: {}}",
+        &["KW-T037 one.yaml:9:13 Trait `one` leaves a manifest without `metadata.name`"],
+    );
+    // What was given without a name may stay so.
+    let unnamed = "{apiVersion: v1, kind: A, metadata: {generateName: a-}}";
+    says(&[unnamed], &[&patch(&["add /metadata/labels/x <- z"])], &[]);
+}
+
 /// Checks what is said of one operation on `s`, and where in the path it is said.
 #[track_caller]
 fn cannot(body: &str, operation: &str, want: &str) {
@@ -301,4 +314,13 @@ fn rules_after_rendering_look_at_the_outcome_of_all_traits() {
     );
     says(&[&a("{}")], &[&rule("kind: B, mustMatch: false", "")], &[]);
     says(&[&a("{}")], &[&rule("kind: B", ", when: '${parameters.isOn}'")], &[]);
+}
+
+#[test]
+fn a_loop_that_makes_too_much_is_an_error() {
+    let text = "x".repeat(1 << 20);
+    let spec = format!(
+        "creates:\n- forEach: ${{lists.range(1000)}}\n  var: one\n  template: {{apiVersion: v1, kind: B, metadata: {{name: b}}, data: {text}}}"
+    );
+    says(&[], &[&spec], &["KW-T032 one.yaml:8:15 the budget of 268435456 bytes is used up"]);
 }

@@ -52,7 +52,7 @@ impl TraitBench<'_> {
     ) -> Result<Rendered, String> {
         self.platform.is_used = true;
         let mut problems = Vec::new();
-        let given = said(self.context, case, None, &mut problems).overrides(&mut problems);
+        let given = said(&self.file.context, case, None, &mut problems).overrides(&mut problems);
         refused(&problems)?;
         let own = match &case.base {
             Some(base) => Some(self.read(self.objects(base, "base")?)),
@@ -70,10 +70,9 @@ impl TraitBench<'_> {
         if case.is_strict {
             traits::raise(&mut wrong);
         }
-        let subject = super::subject(case);
         if wrong.iter().any(Diagnostic::is_error) {
             let rendering = Rendering { diagnostics: wrong, ..Rendering::default() };
-            return Ok(Rendered { rendering, again: None, context: given, subject });
+            return Ok(Rendered { rendering, again: None, context: given });
         }
         let release = release(library, name, environment)?;
         let options = RenderOptions { strict: case.is_strict, trace: self.coverage.is_some() };
@@ -87,7 +86,7 @@ impl TraitBench<'_> {
         for of in release.traits() {
             cover(self.coverage.as_mut(), of, Some(&rendering));
         }
-        Ok(Rendered { rendering, again: None, context, subject })
+        Ok(Rendered { rendering, again: None, context })
     }
 
     /// Reads what a component is rendered with.
