@@ -158,7 +158,8 @@ impl<'a> TraitBench<'a> {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
                 let file = load::relative(self.folder, path);
-                self.known.read(stack, &file, &self.more, &mut problems);
+                let paths: Vec<String> = stack.paths(&file).collect();
+                self.known.read(&paths, &stack.inline, &self.more, &mut problems);
                 self.known.instances(&stack.instances)?
             }
             (Subject::Stack(_) | Subject::Component(..), _) => (Vec::new(), Vec::new()),
@@ -205,14 +206,13 @@ impl Known {
         known
     }
 
-    /// Adds the traits of `stack`, which stands in `file`, where they are not known yet.
-    fn read(&mut self, stack: &Stack, file: &str, more: &[Text], problems: &mut Vec<Diagnostic>) {
-        let found = load::find(&stack.paths(file).collect::<Vec<_>>());
+    /// Adds the traits in the files that `paths` name, and those of `inline`, where they are not known yet.
+    fn read(&mut self, paths: &[String], inline: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
+        let found = load::find(paths);
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
-        let mut objects = load::objects_of(documents, &mut Vec::new());
-        objects.extend(stack.inline.iter().cloned());
-        self.add(&objects, more, &mut Vec::new());
+        self.add(&load::objects_of(documents, &mut Vec::new()), more, &mut Vec::new());
+        self.add(inline, more, &mut Vec::new());
     }
 
     fn add(&mut self, documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
