@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use kubewright_dialects::traits::{self, Instance, Origin, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, ObjectName};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Source, Value};
 
 use super::config::Wish;
 use super::list::{LOCAL, ResourceList};
+use super::place;
 use crate::arguments::Function;
 use crate::codes::{ASSUMED_NAMESPACE, NO_TRAIT, UNKNOWN_NAME, UNKNOWN_TRAIT};
 use crate::commands::render::context::Said;
@@ -130,10 +131,15 @@ fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Dia
     library
 }
 
-/// Says where names are said that options say elsewhere.
+/// Says where things are said that options say elsewhere.
 fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
     let is_stack = list.config.value.get("kind").and_then(Value::as_str) == Some("TraitStack");
     for problem in problems {
+        if problem.location.source.name.contains("--set") {
+            let Source { name, text, .. } = &*problem.location.source;
+            let name = name.replace("--set", &place::text_of_config(&["data".into()]));
+            problem.location.source = Source::new(name, text.as_str());
+        }
         let name = match problem.code.id {
             id if id == UNKNOWN_NAME.id => "name",
             id if id == ASSUMED_NAMESPACE.id => "namespace",
