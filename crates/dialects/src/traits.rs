@@ -28,6 +28,11 @@ use kubewright_value::{Document, Value};
 use crate::Options;
 use source::Resource;
 
+/// The `apiVersion` of traits; the guide leaves out the group, and both are read.
+pub const API_VERSION: &str = "openchoreo.dev/v1alpha1";
+/// What the `apiVersion` of every resource that may stand beside traits starts with.
+pub const GROUP: &str = "openchoreo.dev/";
+
 /// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
 #[must_use]
 pub fn is_known(document: &Document) -> bool {

@@ -10,7 +10,7 @@ use crate::commands::RenderSetting;
 #[derive(Debug, Args, Default)]
 #[command(after_help = "\
 The result is the base manifests after all traits, in the order in which the traits are given. When a trait cannot be
-applied, nothing is written to standard output. Where the files hold OpenChoreo's Components, their manifests are made
+applied, nothing is written to standard output. Where the files hold Components, their manifests are made
 from their types, and --component and --environment select.
 
 Examples:

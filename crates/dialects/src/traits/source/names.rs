@@ -2,6 +2,8 @@
 
 use kubewright_value::Value;
 
+use crate::traits::API_VERSION;
+
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -18,7 +20,7 @@ pub(super) enum Kind {
 /// Returns what `value` is. The guide leaves the group out of `apiVersion`, so both spellings are read.
 pub(super) fn of(value: &Value) -> Option<Kind> {
     let version = value.get("apiVersion").and_then(Value::as_str)?;
-    if !matches!(version, "v1alpha1" | "openchoreo.dev/v1alpha1") {
+    if !matches!(version, "v1alpha1" | API_VERSION) {
         return None;
     }
     Some(match value.get("kind").and_then(Value::as_str)? {

@@ -32,7 +32,8 @@ impl Library {
         if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
             let message = format!("no Trait or ClusterTrait found in {}", listed(paths));
             let problem = codes::about_path(&NOTHING_FOUND, &paths.join(" "), message);
-            wrong.push(problem.help("a trait has `apiVersion: openchoreo.dev/v1alpha1` and `kind: Trait`"));
+            let help = format!("a trait has `apiVersion: {}` and `kind: Trait`", traits::API_VERSION);
+            wrong.push(problem.help(help));
         }
         let mut library = Self::default();
         for document in documents.iter().chain(more_documents) {
