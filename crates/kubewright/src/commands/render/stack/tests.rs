@@ -27,6 +27,27 @@ fn a_stack_that_says_all_it_can_is_understood() {
 }
 
 #[test]
+fn traits_stand_beside_paths() {
+    let inline = "{apiVersion: v1alpha1, kind: Trait, metadata: {name: a}, spec: {}}";
+    let spec = |traits: &str| format!("  traits: [{traits}]\n  instances: []\n");
+    assert_eq!(problems(&spec(&format!("a.yaml, {inline}"))), Vec::<String>::new());
+    assert_eq!(
+        problems(&spec("{apiVersion: v1, kind: Service}, 3")),
+        [
+            "KW-T062 4:35 this is neither a Trait nor a ClusterTrait ",
+            "KW-T062 4:45 `traits` holds paths and traits, this is of type number "
+        ]
+    );
+    let text = format!(
+        "apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{}",
+        spec(&format!("b/, {inline}"))
+    );
+    let stack = of(&document(&text)).unwrap();
+    assert_eq!(stack.paths("stacks/shop.yaml").collect::<Vec<_>>(), ["stacks/b"]);
+    assert_eq!(stack.inline.len(), 1);
+}
+
+#[test]
 fn a_misspelt_field_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("  instance: []\n"),
