@@ -38,7 +38,7 @@ pub(super) use write::differences;
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
 /// What is said of a parameter that does not fit, which is bad input.
-const BAD_PARAMETER: &str = "KW-T036";
+const BAD_PARAMETER: &str = "KW-R036";
 
 /// Runs the command.
 ///

@@ -74,7 +74,7 @@ fn a_path_that_leads_away_is_no_folder_for_what_is_created() {
 fn what_is_created_only_because_of_an_item_does_not_replace_it() {
     let output = output(&list("kustomize", "copies"), "", 0);
     assert_eq!(output.matches("- apiVersion: apps/v1\n  kind: Deployment\n").count(), 2, "{output}");
-    assert!(output.contains("image: web:1.0") && output.contains("code: KW-T038"), "{output}");
+    assert!(output.contains("image: web:1.0") && output.contains("code: KW-R038"), "{output}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_trait_among_the_items_needs_its_annotation() {
 #[test]
 fn rendering_twice_shows_what_grows() {
     let grows = output(&list("kustomize", "stack"), "--check-idempotent", 1);
-    assert!(grows.contains("code: KW-T067"), "{grows}");
+    assert!(grows.contains("code: KW-R067"), "{grows}");
     output(&list("package", "settings"), "--check-idempotent", 0);
 }
 
