@@ -35,7 +35,7 @@ pub(crate) fn declared(
         let help = format!("declare a schema for `{what}`; without one the values are left out");
         return (empty, vec![Diagnostic::new(&code::NOTHING_DECLARED, message, place(&[])).help(help)]);
     }
-    section_at(schema, value, &place, said)
+    section_at(schema, value, &place, (said.0, &said.1))
 }
 
 impl Given<'_> {
