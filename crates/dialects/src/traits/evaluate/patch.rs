@@ -11,6 +11,7 @@ use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::story::Said;
 use super::target::{counted, described, why_none};
+use super::value::cut;
 use super::{Evaluator, Outcome};
 use crate::fields::within;
 use crate::traits::compile::program::{Operate, Patch, PathProgram};
@@ -20,6 +21,9 @@ use crate::traits::variables::Names;
 
 /// How many places are named in a trace.
 const TOLD: usize = 20;
+
+/// How many characters of a path, and of what is wrong there, are shown in a message.
+const SHOWN: usize = 1000;
 
 /// An operation whose expressions are rendered.
 struct Ready<'p> {
@@ -247,9 +251,9 @@ impl Evaluator<'_> {
         let message = format!(
             "`{} {}` cannot be done to {}: {}",
             operate.op.name(),
-            path.text(),
+            cut(path.text(), SHOWN),
             manifest.label(),
-            error.message
+            cut(&error.message, SHOWN)
         );
         let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());

@@ -324,3 +324,37 @@ fn a_loop_that_makes_too_much_is_an_error() {
     );
     says(&[], &[&spec], &["KW-R032 one.yaml:8:15 the budget of 268435456 bytes is used up"]);
 }
+
+#[test]
+fn nothing_more_is_tried_when_the_budget_is_used_up() {
+    let heavy = "${lists.range(100000).all(i, i >= 0)}";
+    let rule = format!("- {{rule: '{heavy}', message: heavy}}\n");
+    let spec = format!("preRenderValidations:\n{}", rule.repeat(60));
+    let rendering = rendered(&[], &[&spec], RenderOptions::default());
+    assert_eq!(rendering.diagnostics.len(), 1);
+    assert!(rendering.diagnostics[0].message.contains("the budget of 20000000 steps is used up"));
+    let when = format!("- {{op: add, path: /x, value: '{heavy}'}}\n").repeat(10);
+    let one = format!(
+        "- target: {{kind: A, group: '', version: v1}}\n  operations:\n{}",
+        when.replace("- {", "  - {")
+    );
+    let rendering =
+        rendered(&[&a("{}")], &[&format!("patches:\n{}", one.repeat(10))], RenderOptions::default());
+    assert_eq!(rendering.diagnostics.len(), 1);
+}
+
+#[test]
+fn failures_of_one_rule_come_to_an_end() {
+    let rule = "postRenderValidations:\n- {forEach: '${lists.range(100000)}', var: i, target: {group: '', version: v1, kind: A}, rule: '${false}', message: no}";
+    let rendering = rendered(&[&a("{}")], &[rule], RenderOptions::default());
+    let last = rendering.diagnostics.last().unwrap();
+    assert!(rendering.diagnostics.len() < 20_001, "{}", rendering.diagnostics.len());
+    assert_eq!((last.code.id, last.message.as_str()), ("KW-T032", "the budget of 20000000 steps is used up"));
+}
+
+#[test]
+fn a_long_path_is_cut_in_messages() {
+    let path = format!("add /s{} <- 1", "/a".repeat(5000));
+    let rendering = rendered(&[&a("{}")], &[&patch(&[&path])], RenderOptions::default());
+    assert!(rendering.diagnostics[0].message.len() < 2500, "{}", rendering.diagnostics[0].message);
+}
