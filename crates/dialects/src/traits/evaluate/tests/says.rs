@@ -349,7 +349,7 @@ fn failures_of_one_rule_come_to_an_end() {
     let rendering = rendered(&[&a("{}")], &[rule], RenderOptions::default());
     let last = rendering.diagnostics.last().unwrap();
     assert!(rendering.diagnostics.len() < 20_001, "{}", rendering.diagnostics.len());
-    assert_eq!((last.code.id, last.message.as_str()), ("KW-T032", "the budget of 20000000 steps is used up"));
+    assert_eq!((last.code.id, last.message.as_str()), ("KW-R032", "the budget of 20000000 steps is used up"));
 }
 
 #[test]
