@@ -47,6 +47,8 @@ pub(crate) struct Evaluator<'r> {
     /// Its number among the instances.
     instance: u32,
     budget: Budget,
+    /// Whether the budget is used up. Nothing more is tried then: an expression may do a lot before it is charged.
+    is_spent: bool,
     run: &'r mut Run,
 }
 
@@ -55,13 +57,16 @@ type Outcome<T> = Result<T, Box<Diagnostic>>;
 
 impl<'r> Evaluator<'r> {
     pub(crate) fn new(document: &'r Document, context: &'r Context, instance: u32, run: &'r mut Run) -> Self {
-        Self { document, context, instance, budget: Budget::new(LIMITS), run }
+        Self { document, context, instance, budget: Budget::new(LIMITS), is_spent: false, run }
     }
 
     /// Applies `program` to `manifests`.
     pub(crate) fn apply(&mut self, program: &Trait, manifests: &mut Vec<Manifest>) {
         self.creates(&program.creates, manifests);
         for (number, patch) in program.patches.iter().enumerate() {
+            if self.is_spent {
+                break;
+            }
             let done = self.patch(number, patch, manifests);
             self.keep(done);
         }

@@ -2,6 +2,7 @@
 
 mod outcome;
 
+use std::fmt;
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Severity, TraceNode, Verdict};
@@ -167,13 +168,21 @@ impl Applied {
         usize::try_from(part).ok().and_then(|part| self.parts.get(part)).unwrap_or(&self.start)
     }
 
-    /// Returns how it is called in messages: ``Trait `logging` `` with its instance, if that has another name.
+    /// Returns its [`Display`](fmt::Display) form: ``Trait `logging` `` with its instance, if that has another name.
     #[must_use]
     pub fn described(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// How it is called in messages.
+impl fmt::Display for Applied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind, self.of)?;
         match self.name.as_str() {
-            "" => format!("{} `{}`", self.kind, self.of),
-            name if name == self.of.as_str() => format!("{} `{name}`", self.kind),
-            name => format!("{} `{}` (instance `{name}`)", self.kind, self.of),
+            "" => Ok(()),
+            name if name == self.of.as_str() => Ok(()),
+            name => write!(f, " (instance `{name}`)"),
         }
     }
 }
@@ -292,7 +301,7 @@ pub(crate) fn apply(
 /// Returns what the expressions of `instance` see, and what is wrong with what it is given.
 fn bind(instance: &Instance, context: &Context) -> (Context, Vec<Diagnostic>) {
     let sections = instance.of.sections();
-    let about = Applied::of_trait(&instance.of, &instance.name).described();
+    let about = Applied::of_trait(&instance.of, &instance.name);
     let (parameters, mut wrong) =
         section(sections.parameters.as_ref(), &instance.parameters, "parameters", &about);
     let (configs, more) = section(
@@ -319,7 +328,7 @@ pub(crate) fn section(
     schema: Option<&Schema>,
     given: &Document,
     what: &str,
-    about: &str,
+    about: &dyn fmt::Display,
 ) -> (Value, Vec<Diagnostic>) {
     let place = |path: &[Step], is_key| if is_key { given.locate_key(path) } else { given.locate(path) };
     section_at(schema, &given.value, &place, (what, about))
@@ -331,7 +340,7 @@ pub(crate) fn section_at(
     schema: Option<&Schema>,
     given: &Value,
     place: &dyn Fn(&[Step], bool) -> Location,
-    (what, about): (&str, &str),
+    (what, about): (&str, &dyn fmt::Display),
 ) -> (Value, Vec<Diagnostic>) {
     let empty = Value::object(Map::new());
     let value = if given.is_null() { &empty } else { given };

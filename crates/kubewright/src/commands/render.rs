@@ -38,7 +38,7 @@ pub(super) use write::differences;
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
 /// What is said of values that do not fit or that nothing reads, which are bad input.
-const BAD_VALUES: [&str; 4] = ["KW-T036", "KW-T039", "KW-T055", "KW-T056"];
+const BAD_VALUES: [&str; 4] = ["KW-R036", "KW-R039", "KW-R055", "KW-R056"];
 
 /// Runs the command.
 ///

@@ -38,7 +38,7 @@ pub(crate) fn declared(
             vec![Diagnostic::new(&code::NOTHING_DECLARED, message, place(&[], false)).help(help)],
         );
     }
-    section_at(schema, value, &place, said)
+    section_at(schema, value, &place, (said.0, &said.1))
 }
 
 impl Given<'_> {

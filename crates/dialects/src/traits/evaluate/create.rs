@@ -16,6 +16,9 @@ impl Evaluator<'_> {
     /// Makes what `templates` make, behind what is there.
     pub(super) fn creates(&mut self, templates: &[Template], manifests: &mut Vec<Manifest>) {
         for (number, template) in templates.iter().enumerate() {
+            if self.is_spent {
+                break;
+            }
             self.run.story.open();
             let made = self.create(template);
             let document: &Document = self.document;
@@ -83,6 +86,9 @@ impl Evaluator<'_> {
     pub(super) fn removes(&mut self, removals: &[Removal], manifests: &mut Vec<Manifest>) {
         let mut dropped = vec![false; manifests.len()];
         for (number, removal) in removals.iter().enumerate() {
+            if self.is_spent {
+                break;
+            }
             self.run.story.open();
             let found = self.removal(removal, manifests);
             let document: &Document = self.document;

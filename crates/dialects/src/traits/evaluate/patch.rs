@@ -11,6 +11,7 @@ use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::story::Said;
 use super::target::{counted, described, why_none};
+use super::value::cut;
 use super::{Evaluator, Outcome};
 use crate::fields::within;
 use crate::traits::compile::program::{Operate, Patch, PathProgram};
@@ -20,6 +21,9 @@ use crate::traits::variables::Names;
 
 /// How many places are named in a trace.
 const TOLD: usize = 20;
+
+/// How many characters of a path, and of what is wrong there, are shown in a message.
+const SHOWN: usize = 1000;
 
 /// An operation whose expressions are rendered.
 struct Ready<'p> {
@@ -188,11 +192,18 @@ impl Evaluator<'_> {
                     wrong
                 })
             }
-            PathProgram::Pieces(template, shape) => {
+            PathProgram::Pieces(template, shape, form) => {
                 let mut cost = Cost::default();
                 let given = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
                 self.paid(&cost, place)?;
                 let given = given.map_err(|error| self.failed(place, &error))?;
+                let texts = given.iter().filter_map(|piece| match piece {
+                    Given::Given(text) => Some(text),
+                    Given::Literal(_) => None,
+                });
+                if let Some(path) = form.as_ref().and_then(|form| form.fill(texts)) {
+                    return Ok(Cow::Owned(path));
+                }
                 let piece = |given| match given {
                     &Given::Literal(text) => Piece::Literal(text),
                     Given::Given(text) => Piece::Text(text),
@@ -233,16 +244,16 @@ impl Evaluator<'_> {
     ) -> Box<Diagnostic> {
         let (position, length) = match &operate.path.value {
             PathProgram::Fixed(_) => (error.position, error.length),
-            PathProgram::Pieces(_, Some(shape)) => shape.position(error.segment),
+            PathProgram::Pieces(_, Some(shape), _) => shape.position(error.segment),
             _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
         };
         let location = within(self.document, &operate.path.path, position, length);
         let message = format!(
             "`{} {}` cannot be done to {}: {}",
             operate.op.name(),
-            path.text(),
+            cut(path.text(), SHOWN),
             manifest.label(),
-            error.message
+            cut(&error.message, SHOWN)
         );
         let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());

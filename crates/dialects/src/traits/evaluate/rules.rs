@@ -11,11 +11,17 @@ use crate::traits::diagnostics as code;
 use crate::traits::manifest::{Manifest, label};
 use crate::traits::variables::{Context, Names};
 
+/// How many steps it takes to tell of a failure: a loop over many manifests may have millions.
+const FAILURE: u64 = 1000;
+
 impl Evaluator<'_> {
     /// Returns whether all `rules` hold; every one that does not is told.
     pub(crate) fn rules(&mut self, rules: &[Rule]) -> bool {
         let mut all = true;
         for rule in rules {
+            if self.is_spent {
+                return false;
+            }
             let held = self.truth(&rule.condition, "the rule", &Names::of(self.context));
             let holds = self.held(rule, held, "");
             all &= self.keep(holds).is_some();
@@ -31,6 +37,9 @@ impl Evaluator<'_> {
         self.run.story.open();
         let before = self.run.diagnostics.len();
         for assertion in assertions {
+            if self.is_spent {
+                break;
+            }
             let done = self.assertion(assertion, manifests);
             self.keep(done);
         }
@@ -67,12 +76,15 @@ impl Evaluator<'_> {
                 let location = self.document.locate_key(&assertion.target.path);
                 let failure = Diagnostic::new(&code::VALIDATION_FAILS, message, location).help(help);
                 self.run.diagnostics.push(failure);
+                self.spend(FAILURE, &assertion.target.path)?;
             }
             for manifest in targets.kept.into_iter().filter_map(|at| manifests.get(at)) {
                 let names = Names { resource: Some(&manifest.object), ..names };
                 let held = self.truth(&assertion.rule.condition, "the rule", &names);
                 let holds = self.held(&assertion.rule, held, &label(&manifest.object));
-                self.keep(holds);
+                if self.keep(holds).is_none() {
+                    self.spend(FAILURE, &assertion.rule.condition.path)?;
+                }
             }
         }
         Ok(())

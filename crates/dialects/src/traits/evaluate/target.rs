@@ -134,9 +134,11 @@ fn fits(target: &Target, manifest: &Manifest) -> bool {
 
 /// Returns whether `object` is of the kind, group and version of `target`.
 fn is_sort(target: &Target, object: &Value) -> bool {
+    if !is_kind(target, object) {
+        return false;
+    }
     let (group, version) = group_and_version(object);
-    is_kind(target, object)
-        && target.group.as_deref().is_none_or(|wanted| wanted == group)
+    target.group.as_deref().is_none_or(|wanted| wanted == group)
         && target.version.as_deref().is_none_or(|wanted| wanted == version)
 }
 

@@ -1,5 +1,7 @@
 //! What the expressions of a trait give, and what is said when they do not.
 
+use std::borrow::Cow;
+
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_lang::cel::{Bindings, Cost, EvalErrorKind};
 use kubewright_lang::interpolate::{RenderError, Rendered, Template, TextTemplate};
@@ -111,7 +113,10 @@ impl<'r> Evaluator<'r> {
 
     /// Takes `steps`, for what stands at `path`.
     pub(super) fn spend(&mut self, steps: u64, path: &[Step]) -> Outcome<()> {
-        self.budget.step(steps).map_err(|exhausted| self.exhausted(path, exhausted))
+        self.budget.step(steps).map_err(|exhausted| {
+            self.is_spent = true;
+            self.exhausted(path, exhausted)
+        })
     }
 
     /// Takes as many steps as the expressions at `path` did work.
@@ -165,9 +170,14 @@ impl<'r> Evaluator<'r> {
 /// Returns an expression on one line, cut where it is long.
 fn shortened(expression: &str) -> String {
     let line = expression.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        None => line,
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+    cut(&line, SHOWN).into_owned()
+}
+
+/// Returns the first `most` characters of `text`, with a mark where there are more.
+pub(super) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
     }
 }
 

@@ -35,7 +35,7 @@ impl Linter<'_> {
     }
 
     pub(super) fn texts_of_operation(&mut self, target: &Target, operate: &Operate) {
-        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path))) = &operate.path.value else {
+        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
         };
         let subject = Subject::of_target(target);

@@ -1,6 +1,7 @@
 //! What is a path, what is not, and what is said about it.
 
 use super::{Path, Piece, Segment, Text, check, check_fails, check_says};
+use crate::pathpatch::Form;
 use crate::pathpatch::PatchErrorKind;
 
 /// Writes the segments of a path in an unmistakable form.
@@ -280,4 +281,45 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "remove /spec/containers/-",
         "-: `-` is the place after the last item, where there is nothing to remove | ",
     );
+}
+
+/// Compares a filled form with the same path read anew; `§` in `written` is where `texts` are put in.
+#[track_caller]
+fn fill(written: &str, texts: &[&str], is_quick: bool) {
+    let literals: Vec<&str> = written.split('§').collect();
+    let mix = |middle: &dyn Fn(usize) -> Piece<'static>| -> Vec<Piece<'static>> {
+        let literals = literals.iter().map(|text| Piece::Literal(String::leak((*text).to_owned())));
+        literals
+            .enumerate()
+            .flat_map(|(at, literal)| [(at > 0).then(|| middle(at - 1)), Some(literal)])
+            .flatten()
+            .collect()
+    };
+    let form = Form::new(&mix(&|_| Piece::Expression("e.x")));
+    let owned: Vec<Text> = texts.iter().map(Text::new).collect();
+    let filled = form.and_then(|form| form.fill(owned.iter()));
+    assert_eq!(filled.is_some(), is_quick, "{written}");
+    if let Some(filled) = filled {
+        let read = Path::from_pieces(&mix(&|at| Piece::Text(String::leak(texts[at].to_owned())))).unwrap();
+        assert_eq!(filled, read, "{written}");
+    }
+}
+
+#[test]
+fn a_form_gives_the_path_that_reading_it_gives() {
+    fill("/a/§/b", &["x"], true);
+    fill("/a/§/b/§", &["a long key/with ~1 in it", "7"], true);
+    fill("/a[?(@.name=='§')]/§/-", &["it's", "-"], true);
+    fill("/§[?(@.a.b==\"§\")][0]", &["list", "')]/x"], true);
+    fill("a/§", &["+1"], true);
+}
+
+#[test]
+fn what_is_put_into_a_part_of_a_segment_is_read_anew() {
+    fill("/a/x§", &["1"], false);
+    fill("/a/§§", &["1", "2"], false);
+    fill("/a[?(@.§=='b')]", &["c"], false);
+    fill("/a[?(@.b=='x§')]", &["c"], false);
+    fill("/a[§]", &["0"], false);
+    fill("/a/§", &[""], false);
 }
