@@ -9,6 +9,7 @@ pub(super) mod idempotent;
 pub(super) mod instances;
 mod job;
 pub(super) mod library;
+mod selection;
 pub(super) mod setting;
 pub(super) mod stack;
 mod trace;

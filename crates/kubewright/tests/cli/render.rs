@@ -142,6 +142,14 @@ fn components_among_the_files_are_rendered_for_each_environment() {
         &format!("{platform} --component default/web --set metadata.name=web --plane dataplane -q"),
     );
     check("render-full-component", &format!("{platform} --component wb"));
+    check("render-full-unknown-environment", &format!("{platform} --environment qa"));
+    // What is wrong with another component does not matter.
+    let broken = "-f render/doubtful/component.yaml";
+    check("render-full-other-is-wrong", &format!("{platform} {broken} --environment production"));
+    check(
+        "render-full-selected",
+        &format!("{platform} {broken} --component web --environment production --sort"),
+    );
     check("render-full-environment", &format!("{platform} --environment prodction"));
     check("render-full-without-trait", "render -f render/platform --trait render/traits/alert.yaml");
     check("render-full-params", &format!("{platform} --set parameters.replicas=3"));
