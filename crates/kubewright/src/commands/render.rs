@@ -94,6 +94,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let job =
         Job { base: &base.documents, instances: &instances, given: &given, options, checks_idempotence };
     let rendering = job.run(&mut problems)?;
+    problems.iter_mut().for_each(setting::remedy);
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }

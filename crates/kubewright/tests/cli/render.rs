@@ -161,7 +161,7 @@ fn bad_input_is_named_and_nothing_is_written() {
     base("render-missing-parameter", "--trait render/traits/logging.yaml");
     base(
         "render-wrong-parameter",
-        "--trait render/traits/logging.yaml --set parameters.level=trace --set parameters.lvl=1",
+        "--trait render/traits/logging.yaml --set parameters.level=trace --set parameters.lvl=1 --set parameters.image=2",
     );
     base("render-missing-trait", "--trait render/traits/loging.yaml");
     base("render-no-trait", "--trait render/base.yaml");
