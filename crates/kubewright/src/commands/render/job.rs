@@ -81,7 +81,8 @@ fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
         Origin::Given(_) => None,
     })?;
     let location = rendering.writer(writer)?.location(writer.part).clone();
-    let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
+    let message =
+        format!("{} is created in `{}`, because no namespace is named", manifest.label(), context::ASSUMED);
     let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
     let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
     Some(Diagnostic { is_raised: is_strict, ..problem })
