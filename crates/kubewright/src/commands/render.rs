@@ -47,16 +47,10 @@ const BAD_VALUES: [&str; 4] = ["KW-R036", "KW-R039", "KW-R055", "KW-R056"];
 /// When what was asked for makes no sense or output cannot be written.
 pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failure> {
     if arguments.schema {
-        let mut out = standard_output();
-        write!(out, "{SCHEMA}")?;
-        out.flush()?;
-        return Ok(Exit::Clean);
+        return print_schema();
     }
     read_once(arguments)?;
-    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
-        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
-            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
-    }
+    write_something(arguments)?;
     let mut problems = Vec::new();
     let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
     let (own, shared) = settings(arguments);
@@ -105,13 +99,19 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     if complain(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));
     }
-    if arguments.trace {
-        return Ok(Exit::Clean);
+    if !arguments.trace {
+        write::write(arguments, &base.documents, &rendering, &kept, color)?;
+        if !arguments.quiet {
+            summarise(instances.len(), &base.documents, &rendering);
+        }
     }
-    write::write(arguments, &base.documents, &rendering, &kept, color)?;
-    if !arguments.quiet {
-        summarise(instances.len(), &base.documents, &rendering);
-    }
+    Ok(Exit::Clean)
+}
+
+fn print_schema() -> Result<Exit, Failure> {
+    let mut out = standard_output();
+    write!(out, "{SCHEMA}")?;
+    out.flush()?;
     Ok(Exit::Clean)
 }
 
@@ -119,6 +119,15 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
 fn exit_of(problems: &[Diagnostic]) -> Exit {
     let is_bad = problems.iter().any(|problem| problem.is_error() && BAD_VALUES.contains(&problem.code.id));
     if is_bad { Exit::BadInput } else { Exit::Violations }
+}
+
+/// Refuses what leaves nothing to write.
+fn write_something(arguments: &Render) -> Result<(), Failure> {
+    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
+        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
+            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
+    }
+    Ok(())
 }
 
 /// Refuses to read standard input twice.
