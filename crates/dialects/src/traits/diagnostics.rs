@@ -60,3 +60,6 @@ codes! {
     TRAIT_TWICE "KW-R090" Warning "two traits have one name";
     UNKNOWN_TRAIT "KW-R091" Warning "a component names a trait that is not there";
 }
+
+#[cfg(test)]
+mod tests;
