@@ -130,6 +130,7 @@ fn nothing_is_written_where_a_trait_cannot_be_applied() {
 fn rendering_twice_shows_what_grows() {
     logging("render-idempotent", "--check-idempotent");
     base("render-is-idempotent", "--trait render/traits/alert.yaml --check-idempotent --diff");
+    base("render-is-idempotent-strict", "--trait render/guarded.yaml --check-idempotent --strict --diff");
 }
 
 #[test]

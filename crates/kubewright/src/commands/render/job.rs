@@ -26,7 +26,7 @@ impl Job<'_> {
     /// # Errors
     /// When no thread can be started.
     pub(in crate::commands) fn run(&self, problems: &mut Vec<Diagnostic>) -> Result<Rendering, Failure> {
-        let mut rendering = self.render(given_manifests(self.base))?;
+        let mut rendering = self.render(given_manifests(self.base), self.options)?;
         problems.append(&mut rendering.diagnostics);
         if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(wants_a_name)) {
             problems.push(unnamed(workloads));
@@ -35,16 +35,18 @@ impl Job<'_> {
             problems.extend(assumed(&rendering, self.options.strict));
         }
         if self.checks_idempotence && !problems.iter().any(Diagnostic::is_error) {
-            let again = self.render(idempotent::again(&rendering))?;
+            // A condition that keeps a list from growing hits nothing the second time, and should.
+            let options = RenderOptions { strict: false, ..self.options };
+            let again = self.render(idempotent::again(&rendering), options)?;
             problems.extend(idempotent::differences(&rendering, &again));
         }
         Ok(rendering)
     }
 
     /// Renders on a stack that is large enough for whatever the readers let through.
-    fn render(&self, manifests: Vec<Manifest>) -> Result<Rendering, Failure> {
+    fn render(&self, manifests: Vec<Manifest>, options: RenderOptions) -> Result<Rendering, Failure> {
         let done = workers::each(&[manifests], |manifests| {
-            traits::render(manifests.clone(), self.instances, &self.given.context, &self.options)
+            traits::render(manifests.clone(), self.instances, &self.given.context, &options)
         })?;
         Ok(done.into_iter().next().unwrap_or_default())
     }
