@@ -54,11 +54,17 @@ impl RenderSetting {
     }
 }
 
-/// Adds how `--set` is told that a value is text, where it was taken for something else.
+/// Adds which option helps: where a value is missing, or was text and taken for something else.
 pub(super) fn remedy(problem: &mut Diagnostic) {
-    if problem.location.source.name.contains("--set") && problem.help.starts_with("quote it") {
-        problem.help.push_str(", or say it with --set-string");
-    }
+    let option = match problem.location.source.name.as_str() {
+        "(no parameters given)" => "; --set and --params give parameters",
+        "(no environment configs given)" => "; --set and --env-configs give them",
+        name if name.contains("--set") && problem.help.starts_with("quote it") => {
+            ", or say it with --set-string"
+        }
+        _ => return,
+    };
+    problem.help.push_str(option);
 }
 
 /// Sets each of `settings` in `value`.
