@@ -90,9 +90,14 @@ mod tests {
 
     #[test]
     fn no_name_leads_out_of_the_folder() {
-        for (name, want) in
-            [("..", "__"), (".", "_"), ("...", "___"), ("../../x", ".._.._x"), ("a.b", "a.b"), ("/etc", "_etc")]
-        {
+        for (name, want) in [
+            ("..", "__"),
+            (".", "_"),
+            ("...", "___"),
+            ("../../x", ".._.._x"),
+            ("a.b", "a.b"),
+            ("/etc", "_etc"),
+        ] {
             assert_eq!(safe(name), want);
         }
     }
