@@ -1,5 +1,8 @@
 //! "Did you mean": the known word nearest to a misspelt one.
 
+/// How many words are compared: thousands of mistakes may meet thousands of words.
+const COMPARED: usize = 500;
+
 /// Returns the one of `known` that is nearest to `word`, if any is near enough to be what was meant.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -9,6 +12,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .filter(|candidate| candidate.chars().count().abs_diff(length) <= allowed)
+        .take(COMPARED)
         .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= allowed && *distance < length)
         .min_by_key(|(distance, _)| *distance)
@@ -40,6 +44,15 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_very_many_words_the_first_are_compared() {
+        let words: Vec<String> = (1000..9000).map(|number| format!("word{number}")).collect();
+        let known = || words.iter().map(String::as_str);
+        assert_eq!(nearest("wrod1002", known()), Some("word1002"));
+        assert_eq!(nearest("wrod8999", known().skip(7999)), Some("word8999"));
+        assert_ne!(nearest("wrod8999", known()), Some("word8999"));
+    }
 
     #[test]
     fn the_nearest_word_is_found_and_a_stranger_is_not() {

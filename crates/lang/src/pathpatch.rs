@@ -224,7 +224,8 @@ impl Path {
     /// Does `op` with `value`, which `Remove` ignores, at every place that the path means.
     ///
     /// # Errors
-    /// When it cannot be done at one of them, or when there is none; `document` is then as it was.
+    /// When it cannot be done at one of them, or when there is none (which `Merge` takes for nothing to do);
+    /// `document` is then as it was.
     pub fn apply(
         &self,
         op: Op,
@@ -240,7 +241,9 @@ impl Path {
             return Ok(applied);
         }
         let walk::Expansion { places, missed, is_insertion } = walk::expand(self, document, op, budget)?;
-        if let Some(missed) = missed {
+        if let Some(missed) = missed
+            && op != Op::Merge
+        {
             return Err(missed.into_error(self, document));
         }
         edit::charge(self, op, value, places.len(), budget)?;

@@ -18,9 +18,10 @@ pub(crate) struct Folder {
     names: FileNames,
 }
 
-/// The names of the files in one folder, none of them twice.
+/// The names of the files in one folder, none of them twice, not even where capital letters do not count.
 #[derive(Debug, Default)]
 pub(crate) struct FileNames {
+    // In lower case.
     taken: HashSet<String>,
     // The number to try next for a name that was taken.
     next: HashMap<String, usize>,
@@ -37,7 +38,7 @@ impl Folder {
 impl FileNames {
     /// Keeps `name` from being given to anything else.
     pub(crate) fn keep(&mut self, name: String) {
-        self.taken.insert(name);
+        self.take(&name);
     }
 
     /// Returns `kind-namespace-name.EXTENSION`, numbered from the second of that name on.
@@ -48,21 +49,25 @@ impl FileNames {
             parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
         let stem: String = parts.join("-").chars().take(LONGEST).collect();
         let mut name = format!("{stem}.{extension}");
-        if self.taken.insert(name.clone()) {
-            return name;
-        }
-        let number = self.next.entry(stem.clone()).or_insert(2);
-        while !self.taken.insert(name.clone()) {
+        while !self.take(&name) {
+            let number = self.next.entry(stem.to_lowercase()).or_insert(2);
             name = format!("{stem}-{number}.{extension}");
             *number += 1;
         }
         name
     }
+
+    /// Returns whether `name` was free.
+    fn take(&mut self, name: &str) -> bool {
+        self.taken.insert(name.to_lowercase())
+    }
 }
 
 /// Returns `part` with everything replaced that could lead out of the folder.
 pub(crate) fn safe(part: &str) -> String {
-    part.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    let is_dots = part.chars().all(|c| c == '.');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c) || (c == '.' && !is_dots);
+    part.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
 impl Show for Folder {
@@ -76,5 +81,31 @@ impl Show for Folder {
 
     fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        for (name, want) in [
+            ("..", "__"),
+            (".", "_"),
+            ("...", "___"),
+            ("../../x", ".._.._x"),
+            ("a.b", "a.b"),
+            ("/etc", "_etc"),
+        ] {
+            assert_eq!(safe(name), want);
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_capital_letters_are_numbered() {
+        let mut names = FileNames::default();
+        let next: Vec<String> = ["a", "A", "a", "b"].map(|name| names.next("Role", "", name, "yaml")).into();
+        assert_eq!(next, ["role-a.yaml", "role-A-2.yaml", "role-a-3.yaml", "role-b.yaml"]);
     }
 }

