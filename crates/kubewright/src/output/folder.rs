@@ -37,8 +37,8 @@ impl Folder {
 
 impl FileNames {
     /// Keeps `name` from being given to anything else.
-    pub(crate) fn keep(&mut self, name: String) {
-        self.take(&name);
+    pub(crate) fn keep(&mut self, name: &str) {
+        self.take(name);
     }
 
     /// Returns `kind-namespace-name.EXTENSION`, numbered from the second of that name on.

@@ -105,7 +105,7 @@ impl Files {
             let path = Path::new(path);
             let own = path.parent().unwrap_or(Path::new(""));
             if let Some(name) = path.file_name() {
-                names.entry(own.to_owned()).or_default().keep(name.to_string_lossy().into_owned());
+                names.entry(own.to_owned()).or_default().keep(&name.to_string_lossy());
             }
             if let Role::Manifest(_) = item.role {
                 folder = Some(folder.map_or_else(|| own.to_owned(), |folder| shared(&folder, own)));
