@@ -51,6 +51,12 @@ pub fn lint(document: &Document) -> Vec<Diagnostic> {
     examine(document, Depth::Doubts)
 }
 
+/// Returns what is doubtful about `documents` as a whole: traits of one name, names that no trait has.
+#[must_use]
+pub fn lint_together(documents: &[Document]) -> Vec<Diagnostic> {
+    lint::together(documents)
+}
+
 /// How much is said about a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Depth {

@@ -14,7 +14,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|candidate| candidate.chars().count().abs_diff(length) <= allowed)
         .take(COMPARED)
         .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, _)| *distance <= allowed && *distance < length)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -66,5 +66,6 @@ mod tests {
         ] {
             assert_eq!(nearest(word, known), want, "{word}");
         }
+        assert_eq!((nearest("x", ["a"]), nearest("A", ["a"])), (None, Some("a")));
     }
 }

@@ -21,27 +21,27 @@ codes! {
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
     NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
-    TEST_FIELD "KW-F010" Error "a test file has a field that means nothing";
-    TEST_MISSING "KW-F011" Error "a test file lacks a field that it needs";
-    TEST_VALUE "KW-F012" Error "a field of a test file has a value that does not fit";
-    TEST_KIND "KW-F013" Error "a file is not a test file";
-    STACK_FIELD "KW-T060" Error "a stack file has a field that means nothing";
-    STACK_MISSING "KW-T061" Error "a stack file lacks a field that it needs";
-    STACK_VALUE "KW-T062" Error "a field of a stack file has a value that does not fit";
-    STACK_KIND "KW-T063" Error "a file is not a stack file";
-    UNKNOWN_TRAIT "KW-T064" Error "a trait is named that no file holds";
-    DUPLICATE_TRAIT "KW-T065" Error "two traits or two instances have one name";
-    BAD_VALUES "KW-T066" Error "given values are no map of names";
-    NOT_IDEMPOTENT "KW-T067" Error "rendering again changes the result";
-    UNKNOWN_NAME "KW-T068" Error "the component has no name";
-    ASSUMED_NAMESPACE "KW-T069" Warning "nobody says in which namespace manifests are created";
-    NO_RESOURCE_LIST "KW-T070" Error "the input is not a ResourceList";
-    NO_FUNCTION_CONFIG "KW-T071" Error "a ResourceList has no functionConfig";
-    WRONG_FUNCTION_CONFIG "KW-T072" Error "a functionConfig says nothing of traits";
-    UNKNOWN_SETTING "KW-T073" Error "a functionConfig has a setting that means nothing";
-    WRONG_SETTING "KW-T074" Error "a setting of a functionConfig has a value that does not fit";
-    NO_TRAIT "KW-T075" Error "a function has no trait to apply";
-    NOT_A_MANIFEST "KW-T076" Warning "an item of a ResourceList is no manifest";
+    TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
+    TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
+    TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
+    TEST_KIND "KW-T004" Error "a file is not a test file";
+    STACK_FIELD "KW-R060" Error "a stack file has a field that means nothing";
+    STACK_MISSING "KW-R061" Error "a stack file lacks a field that it needs";
+    STACK_VALUE "KW-R062" Error "a field of a stack file has a value that does not fit";
+    STACK_KIND "KW-R063" Error "a file is not a stack file";
+    UNKNOWN_TRAIT "KW-R064" Error "a trait is named that no file holds";
+    DUPLICATE_TRAIT "KW-R065" Error "two traits or two instances have one name";
+    BAD_VALUES "KW-R066" Error "given values are no map of names";
+    NOT_IDEMPOTENT "KW-R067" Error "rendering again changes the result";
+    UNKNOWN_NAME "KW-R068" Error "the component has no name";
+    ASSUMED_NAMESPACE "KW-R069" Warning "nobody says in which namespace manifests are created";
+    NO_RESOURCE_LIST "KW-R070" Error "the input is not a ResourceList";
+    NO_FUNCTION_CONFIG "KW-R071" Error "a ResourceList has no functionConfig";
+    WRONG_FUNCTION_CONFIG "KW-R072" Error "a functionConfig says nothing of traits";
+    UNKNOWN_SETTING "KW-R073" Error "a functionConfig has a setting that means nothing";
+    WRONG_SETTING "KW-R074" Error "a setting of a functionConfig has a value that does not fit";
+    NO_TRAIT "KW-R075" Error "a function has no trait to apply";
+    NOT_A_MANIFEST "KW-R076" Warning "an item of a ResourceList is no manifest";
 }
 
 /// Returns every code there is, sorted by name.

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_dialects::Options;
+use kubewright_dialects::{Options, traits};
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
 use kubewright_value::Document;
 
@@ -46,6 +46,10 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let dialects = kubewright_dialects::all(&options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
+    if documents.iter().any(traits::is_known) {
+        let objects = load::objects_of(documents, &mut Vec::new());
+        diagnostics.extend(traits::lint_together(&objects));
+    }
     let ids = loaded.rules.iter().map(|rule| &*rule.id);
     diagnostics.extend(kubewright_dialects::check_exceptions(&options.exceptions, ids));
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);

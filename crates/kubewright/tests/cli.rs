@@ -205,8 +205,8 @@ fn explain_shows_pages() {
     let list = String::from_utf8(kubewright("explain", "").stdout).expect("text");
     assert!(
         list.contains("KW-Y001")
+            && list.contains("KW-R001")
             && list.contains("KW-T001")
-            && list.contains("KW-F010")
             && list.contains("KW-F001")
     );
 }

@@ -13,6 +13,7 @@
 mod edit;
 mod failure;
 mod filter;
+mod form;
 mod parse;
 mod scan;
 mod single;
@@ -24,6 +25,7 @@ use std::fmt;
 use kubewright_value::{Budget, Exhausted, Position, Step, Text, Value};
 use thiserror::Error;
 
+pub use form::Form;
 pub use scan::Piece;
 pub use writers::{Overwritten, Writers};
 

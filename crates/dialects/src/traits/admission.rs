@@ -11,7 +11,7 @@ use super::source::{self, Resource, TraitName};
 /// Kinds that run containers.
 const WORKLOADS: [&str; 5] = ["Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"];
 /// The workload type whose components run nothing.
-const PROXY: &str = "proxy";
+pub(crate) const PROXY: &str = "proxy";
 
 /// A mistake in a list of templates.
 #[derive(Debug, Clone)]

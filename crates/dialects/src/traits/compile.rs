@@ -12,7 +12,7 @@ mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_lang::interpolate::{Template as Structure, TextTemplate, Written, written};
-use kubewright_lang::pathpatch::Piece;
+use kubewright_lang::pathpatch::{Form, Piece};
 use kubewright_value::{Document, Text, Value};
 
 use super::source::{self, Operation};
@@ -127,7 +127,9 @@ impl Compiler<'_> {
         if template.is_whole() {
             return PathProgram::Whole(template);
         }
-        let Ok(parts) = written(&operation.path.value) else { return PathProgram::Pieces(template, None) };
+        let Ok(parts) = written(&operation.path.value) else {
+            return PathProgram::Pieces(template, None, None);
+        };
         let pieces = parts.iter().map(|part| match *part {
             Written::Literal(text) => Piece::Literal(text),
             Written::Expression(text) => Piece::Expression(text),
@@ -137,7 +139,7 @@ impl Compiler<'_> {
         match (template.plain(), path) {
             (Some(_), Ok(path)) => PathProgram::Fixed(path),
             (Some(_), Err(error)) => PathProgram::Broken(error),
-            (None, path) => PathProgram::Pieces(template, path.ok()),
+            (None, path) => PathProgram::Pieces(template, path.ok(), Form::new(&pieces).map(Box::new)),
         }
     }
 

@@ -16,6 +16,9 @@ mod programs;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod together;
+
+pub(super) use together::together;
 
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_value::{Document, Location, Step, Text, Value};
@@ -34,6 +37,7 @@ pub(super) fn of_trait(
     linter.rules(program.before.iter().map(|rule| &rule.condition));
     linter.assertions(&program.after);
     linter.templates(&program.creates);
+    linter.incomplete(&program.creates, &program.patches);
     for patch in &program.patches {
         linter.patch(patch);
     }

@@ -20,6 +20,7 @@ mod tests;
 pub use component_type::ComponentType;
 pub use release::Release;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, nearest};
@@ -75,10 +76,14 @@ impl Library {
             let place = Arc::new(Place::bare(environment, self.bare_plane.as_ref()));
             found.extend(self.unbound.iter().map(|member| Release::new(member, &place, None)));
         } else if self.places.iter().all(|place| place.name() != environment) {
-            let known = self.places.iter().map(|place| place.name());
-            let help = match nearest(environment, known) {
+            let known: BTreeSet<&str> = self.places.iter().map(|place| place.name()).collect();
+            let help = match nearest(environment, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "add the Environment to the files that are read".to_owned(),
+                None if known.is_empty() => "add the Environment to the files that are read".to_owned(),
+                None => {
+                    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                    format!("the files hold {}", known.join(", "))
+                }
             };
             let source = Source::new("environment", environment);
             let location = Document::made(environment.into(), source).locate(&[]);

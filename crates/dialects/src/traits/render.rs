@@ -1,20 +1,21 @@
 //! Traits over manifests that somebody else made: a folder, a Helm chart, a pipe.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod outcome;
+
+use std::fmt;
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Severity, TraceNode, Verdict};
-use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::Op;
 use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
 use super::diagnostics as code;
 use super::evaluate::{Evaluator, Run, Said};
-use super::manifest::{Manifest, Origin, Overlap, Plane, Writer, identity};
+use super::manifest::{Manifest, Writer};
 use super::schema::{Schema, Sections};
 use super::source::{self, Resource};
 use super::variables::Context;
+pub(crate) use outcome::check;
 
 /// A compiled Trait or ClusterTrait. Cloning it is cheap.
 #[derive(Debug, Clone)]
@@ -110,7 +111,7 @@ pub struct Instance {
 /// How to render.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RenderOptions {
-    /// A patch that hits nothing is an error.
+    /// A patch that hits nothing is an error, and so is a value that nothing reads.
     pub strict: bool,
     /// Say what was looked at and done.
     pub trace: bool,
@@ -167,13 +168,21 @@ impl Applied {
         usize::try_from(part).ok().and_then(|part| self.parts.get(part)).unwrap_or(&self.start)
     }
 
-    /// Returns how it is called in messages: ``Trait `logging` `` with its instance, if that has another name.
+    /// Returns its [`Display`](fmt::Display) form: ``Trait `logging` `` with its instance, if that has another name.
     #[must_use]
     pub fn described(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// How it is called in messages.
+impl fmt::Display for Applied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind, self.of)?;
         match self.name.as_str() {
-            "" => format!("{} `{}`", self.kind, self.of),
-            name if name == self.of.as_str() => format!("{} `{name}`", self.kind),
-            name => format!("{} `{}` (instance `{name}`)", self.kind, self.of),
+            "" => Ok(()),
+            name if name == self.of.as_str() => Ok(()),
+            name => write!(f, " (instance `{name}`)"),
         }
     }
 }
@@ -238,19 +247,25 @@ pub(crate) fn finish(
     options: &RenderOptions,
 ) -> Rendering {
     let mut diagnostics = run.diagnostics;
-    overlaps(&manifests, &writers, &mut diagnostics);
+    outcome::overlaps(&manifests, &writers, &mut diagnostics);
     if options.strict {
         raise(&mut diagnostics);
     }
     Rendering { manifests, writers, diagnostics, trace: run.story.finish() }
 }
 
-/// Makes errors of the warnings that strict rendering does not put up with.
+/// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
+/// than it says.
 pub fn raise(diagnostics: &mut [Diagnostic]) {
+    let raised = [
+        &code::HITS_NOTHING,
+        &code::WIDE_TARGET,
+        &code::UNKNOWN_PARAMETER,
+        &code::NOTHING_DECLARED,
+        &code::UNKNOWN_INSTANCE,
+    ];
     for diagnostic in diagnostics {
-        if [code::HITS_NOTHING.id, code::WIDE_TARGET.id].contains(&diagnostic.code.id) {
-            diagnostic.is_raised = true;
-        }
+        diagnostic.is_raised |= raised.contains(&diagnostic.code);
     }
 }
 
@@ -286,7 +301,7 @@ pub(crate) fn apply(
 /// Returns what the expressions of `instance` see, and what is wrong with what it is given.
 fn bind(instance: &Instance, context: &Context) -> (Context, Vec<Diagnostic>) {
     let sections = instance.of.sections();
-    let about = Applied::of_trait(&instance.of, &instance.name).described();
+    let about = Applied::of_trait(&instance.of, &instance.name);
     let (parameters, mut wrong) =
         section(sections.parameters.as_ref(), &instance.parameters, "parameters", &about);
     let (configs, more) = section(
@@ -313,17 +328,19 @@ pub(crate) fn section(
     schema: Option<&Schema>,
     given: &Document,
     what: &str,
-    about: &str,
+    about: &dyn fmt::Display,
 ) -> (Value, Vec<Diagnostic>) {
-    section_at(schema, &given.value, &|path| given.locate(path), (what, about))
+    let place = |path: &[Step], is_key| if is_key { given.locate_key(path) } else { given.locate(path) };
+    section_at(schema, &given.value, &place, (what, about))
 }
 
-/// Returns the same for what stands at a `place` of its own; `what` of `about` is how messages call it.
+/// Returns the same for what stands at a `place` of its own, which is asked for a value or for its key; `what` of `about`
+/// is how messages call it.
 pub(crate) fn section_at(
     schema: Option<&Schema>,
     given: &Value,
-    place: &dyn Fn(&[Step]) -> Location,
-    (what, about): (&str, &str),
+    place: &dyn Fn(&[Step], bool) -> Location,
+    (what, about): (&str, &dyn fmt::Display),
 ) -> (Value, Vec<Diagnostic>) {
     let empty = Value::object(Map::new());
     let value = if given.is_null() { &empty } else { given };
@@ -335,93 +352,18 @@ pub(crate) fn section_at(
     match checked {
         Ok((value, wrong)) => {
             let diagnostic = |wrong: super::schema::Wrong| {
-                let code = match wrong.severity {
-                    Severity::Error => &code::BAD_PARAMETER,
-                    Severity::Warning => &code::UNKNOWN_PARAMETER,
+                let (code, is_key) = match wrong.severity {
+                    Severity::Error => (&code::BAD_PARAMETER, false),
+                    Severity::Warning => (&code::UNKNOWN_PARAMETER, true),
                 };
                 let message = format!("{what} of {about}: {}", wrong.message);
-                Diagnostic::new(code, message, place(&wrong.path)).help(wrong.help)
+                Diagnostic::new(code, message, place(&wrong.path, is_key)).help(wrong.help)
             };
             (value, wrong.into_iter().map(diagnostic).collect())
         }
         Err(exhausted) => {
             let message = format!("{what} of {about}: {exhausted}");
-            (empty, vec![Diagnostic::new(&code::LIMIT, message, place(&[]))])
+            (empty, vec![Diagnostic::new(&code::LIMIT, message, place(&[], false))])
         }
-    }
-}
-
-/// Says what is no manifest, and what is there twice.
-pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
-    // Each plane is another cluster.
-    let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
-    for manifest in manifests {
-        let made = match manifest.origin {
-            Origin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
-            Origin::Given(_) => None,
-        };
-        let identity = identity(&manifest.object);
-        let [version, kind, _, name] = &identity;
-        let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
-        let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
-        // What was given without a name, as with `generateName`, may stay so.
-        let spoiled = || {
-            let path: Vec<Step> = lacks?.split('.').map(Step::from).collect();
-            let writer = manifest.last_at(&path)?;
-            writers.get(writer.instance as usize).map(|by| (by, writer))
-        };
-        if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
-            let message = match made {
-                Some(_) => format!("what {} makes has no `{field}`", by.described()),
-                None => format!("{} leaves a manifest without `{field}`", by.described()),
-            };
-            diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
-        } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
-            && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
-        {
-            let message = format!("{} is there twice", manifest.label());
-            diagnostics.push(
-                Diagnostic::new(&code::TWICE, message, made.location(writer.part).clone())
-                    .about(&manifest.object, "")
-                    .help("the later one replaces the earlier in a cluster; give one another name"),
-            );
-        }
-    }
-}
-
-/// Says what one instance wrote and another wrote over, once for each two operations.
-fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
-    let mut told = BTreeSet::new();
-    for manifest in manifests {
-        for Overlap { lost, op, writer } in manifest.overlaps() {
-            let at = |writer: Writer| writers.get(writer.instance as usize);
-            // To change what a component type made is what traits are for.
-            let earlier = at(lost.writer).filter(|earlier| earlier.is_trait());
-            let (Some(earlier), Some(later)) = (earlier, at(writer)) else { continue };
-            if !told.insert((lost.writer, writer)) {
-                continue;
-            }
-            let path = Pointer::from_steps(&lost.place).to_string();
-            let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
-            let verb = if op == Op::Remove { "removes" } else { "writes" };
-            let message = format!(
-                "{} {verb} {place} of {}, which {} wrote at {}",
-                later.described(),
-                manifest.label(),
-                earlier.described(),
-                earlier.location(lost.writer.part)
-            );
-            let location = later.location(writer.part).clone();
-            let help = "the later trait wins; let one of the two write it, or give one a condition";
-            let overlap = Diagnostic::new(&code::OVERLAP, message, location).about(&manifest.object, path);
-            diagnostics.push(overlap.help(help));
-        }
-    }
-}
-
-fn maker<'w>(manifest: &Manifest, writers: &'w [Applied]) -> Option<(&'w Applied, Writer)> {
-    match manifest.origin {
-        Origin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
-        Origin::Given(_) => None,
     }
 }

@@ -31,7 +31,7 @@ A transformer of kustomize, to be named under `transformers:` in a kustomization
 Exit codes: 0 everything is applied, 1 something is wrong and stands in the results, 2 the input is no ResourceList with a
 functionConfig")]
 pub(crate) struct Function {
-    /// Take warnings for errors: a patch that hits nothing, a target that leaves out its group, …
+    /// Take warnings for errors: a patch that hits nothing, a parameter that nothing reads, a target without its group, …
     #[arg(long)]
     pub(crate) strict: bool,
 

@@ -37,7 +37,7 @@ pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) values: TraitValues,
 
-    /// Set one value, as YAML; may be repeated. The path starts with parameters, environmentConfigs, metadata, …
+    /// Set one value: a number, true, false, a list, a map or text; may be repeated. The path starts with parameters, environmentConfigs, metadata, …
     #[arg(short, long, value_name = "PATH=VALUE[,…]")]
     pub(crate) set: Vec<RenderSetting>,
 
@@ -76,7 +76,7 @@ pub(crate) struct Render {
     #[arg(long, value_enum, value_name = "PLANE")]
     pub(crate) plane: Option<RenderPlane>,
 
-    /// Take warnings for errors: a patch that hits nothing, a target that leaves out its group, …
+    /// Take warnings for errors: a patch that hits nothing, a parameter that nothing reads, a target without its group, …
     #[arg(long)]
     pub(crate) strict: bool,
 

@@ -9,6 +9,7 @@ pub(super) mod idempotent;
 pub(super) mod instances;
 mod job;
 pub(super) mod library;
+mod selection;
 pub(super) mod setting;
 pub(super) mod stack;
 mod trace;
@@ -37,8 +38,8 @@ pub(super) use write::differences;
 
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
-/// What is said of a parameter that does not fit, which is bad input.
-const BAD_PARAMETER: &str = "KW-T036";
+/// What is said of values that do not fit or that nothing reads, which are bad input.
+const BAD_VALUES: [&str; 4] = ["KW-R036", "KW-R039", "KW-R055", "KW-R056"];
 
 /// Runs the command.
 ///
@@ -46,16 +47,10 @@ const BAD_PARAMETER: &str = "KW-T036";
 /// When what was asked for makes no sense or output cannot be written.
 pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failure> {
     if arguments.schema {
-        let mut out = standard_output();
-        write!(out, "{SCHEMA}")?;
-        out.flush()?;
-        return Ok(Exit::Clean);
+        return print_schema();
     }
     read_once(arguments)?;
-    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
-        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
-            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
-    }
+    write_something(arguments)?;
     let mut problems = Vec::new();
     let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
     let (own, shared) = settings(arguments);
@@ -93,6 +88,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let job =
         Job { base: &base.documents, instances: &instances, given: &given, options, checks_idempotence };
     let rendering = job.run(&mut problems)?;
+    problems.iter_mut().for_each(setting::remedy);
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
@@ -103,20 +99,35 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     if complain(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));
     }
-    if arguments.trace {
-        return Ok(Exit::Clean);
+    if !arguments.trace {
+        write::write(arguments, &base.documents, &rendering, &kept, color)?;
+        if !arguments.quiet {
+            summarise(instances.len(), &base.documents, &rendering);
+        }
     }
-    write::write(arguments, &base.documents, &rendering, &kept, color)?;
-    if !arguments.quiet {
-        summarise(instances.len(), &base.documents, &rendering);
-    }
+    Ok(Exit::Clean)
+}
+
+fn print_schema() -> Result<Exit, Failure> {
+    let mut out = standard_output();
+    write!(out, "{SCHEMA}")?;
+    out.flush()?;
     Ok(Exit::Clean)
 }
 
 /// Returns how a rendering ended that failed: for a parameter that does not fit, or for the traits.
 fn exit_of(problems: &[Diagnostic]) -> Exit {
-    let is_bad = problems.iter().any(|problem| problem.is_error() && problem.code.id == BAD_PARAMETER);
+    let is_bad = problems.iter().any(|problem| problem.is_error() && BAD_VALUES.contains(&problem.code.id));
     if is_bad { Exit::BadInput } else { Exit::Violations }
+}
+
+/// Refuses what leaves nothing to write.
+fn write_something(arguments: &Render) -> Result<(), Failure> {
+    if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
+        return Err(Failure::usage("--diff shows lines of YAML, so there is nothing for `-o json` to write")
+            .help("leave out one of them, or write the manifests into a folder with --output-dir"));
+    }
+    Ok(())
 }
 
 /// Refuses to read standard input twice.

@@ -64,6 +64,20 @@ fn what_is_created_replaces_what_an_earlier_run_has_created() {
 }
 
 #[test]
+fn a_path_that_leads_away_is_no_folder_for_what_is_created() {
+    let input = list("package", "settings").replace("path: app/net/", "path: ../net/");
+    let output = output(&input, "", 0);
+    assert!(output.contains("path: app/main/poddisruptionbudget-shop-web.yaml"), "{output}");
+}
+
+#[test]
+fn what_is_created_only_because_of_an_item_does_not_replace_it() {
+    let output = output(&list("kustomize", "copies"), "", 0);
+    assert_eq!(output.matches("- apiVersion: apps/v1\n  kind: Deployment\n").count(), 2, "{output}");
+    assert!(output.contains("image: web:1.0") && output.contains("code: KW-R038"), "{output}");
+}
+
+#[test]
 fn manifests_of_another_plane_are_told_and_can_be_left_out() {
     check("planes", "package", "alert", "");
     let data = output(&list("package", "alert"), "--plane dataplane", 0);
@@ -102,6 +116,8 @@ fn where_something_is_wrong_the_items_stay_as_they_were_given() {
 fn what_is_wrong_with_the_configuration_is_said_with_its_field() {
     check("wrong-parameter", "package", "wrong-parameter", "");
     check("wrong-settings", "package", "wrong-settings", "");
+    check("wrong-values", "package", "wrong-values", "");
+    check("wrong-values-set", "package", "wrong-values-set", "");
     check("wrong-trait", "kustomize", "wrong-trait", "");
     check("wrong-kind", "kustomize", "secret", "");
     check("no-trait", "kustomize", "settings", "");
@@ -116,7 +132,7 @@ fn a_trait_among_the_items_needs_its_annotation() {
 #[test]
 fn rendering_twice_shows_what_grows() {
     let grows = output(&list("kustomize", "stack"), "--check-idempotent", 1);
-    assert!(grows.contains("code: KW-T067"), "{grows}");
+    assert!(grows.contains("code: KW-R067"), "{grows}");
     output(&list("package", "settings"), "--check-idempotent", 0);
 }
 

@@ -130,6 +130,7 @@ fn nothing_is_written_where_a_trait_cannot_be_applied() {
 fn rendering_twice_shows_what_grows() {
     logging("render-idempotent", "--check-idempotent");
     base("render-is-idempotent", "--trait render/traits/alert.yaml --check-idempotent --diff");
+    base("render-is-idempotent-strict", "--trait render/guarded.yaml --check-idempotent --strict --diff");
 }
 
 #[test]
@@ -156,6 +157,14 @@ fn components_among_the_files_are_rendered_for_each_environment() {
         &format!("{platform} --component default/web --set metadata.name=web --plane dataplane -q"),
     );
     check("render-full-component", &format!("{platform} --component wb"));
+    check("render-full-unknown-environment", &format!("{platform} --environment qa"));
+    // What is wrong with another component does not matter.
+    let broken = "-f render/doubtful/component.yaml";
+    check("render-full-other-is-wrong", &format!("{platform} {broken} --environment production"));
+    check(
+        "render-full-selected",
+        &format!("{platform} {broken} --component web --environment production --sort"),
+    );
     check("render-full-environment", &format!("{platform} --environment prodction"));
     check("render-full-without-trait", "render -f render/platform --trait render/traits/alert.yaml");
     check("render-full-params", &format!("{platform} --set parameters.replicas=3"));
@@ -167,7 +176,7 @@ fn bad_input_is_named_and_nothing_is_written() {
     base("render-missing-parameter", "--trait render/traits/logging.yaml");
     base(
         "render-wrong-parameter",
-        "--trait render/traits/logging.yaml --set parameters.level=trace --set parameters.lvl=1",
+        "--trait render/traits/logging.yaml --set parameters.level=trace --set parameters.lvl=1 --set parameters.image=2",
     );
     base("render-missing-trait", "--trait render/traits/loging.yaml");
     base("render-no-trait", "--trait render/base.yaml");

@@ -99,9 +99,17 @@ pub(super) fn missing(path: &Path, number: usize, parent: &[Step], key: &Text, s
     let near = nearest(key, siblings.keys().take(LOOKED_AT).map(Text::as_str));
     error.help = Some(match near {
         Some(near) => format!("did you mean `{near}`?"),
+        None if leads_into_a_list(path, number) => {
+            format!("`replace` needs something that is there; `add` a whole `{key}`")
+        }
         None => "`replace` needs something that is there; `add` sets it in any case".to_owned(),
     });
     error
+}
+
+/// Returns whether an item of a list is chosen behind segment `number`, which `add` would not make.
+fn leads_into_a_list(path: &Path, number: usize) -> bool {
+    path.segments().skip(number.saturating_add(1)).any(|segment| !matches!(segment, Segment::Key(_)))
 }
 
 pub(super) fn not_an_object(
@@ -135,10 +143,15 @@ pub(super) fn not_a_list(
         _ if found.is_none() => near_missing(document, steps),
         _ => None,
     };
-    if let (None, Some(Segment::Number(key, _))) = (&error.help, segment(path, number)) {
-        error.help = Some(format!("to make an object with this key, write `['{key}']`"));
-    }
     error
+}
+
+/// Returns how `add` makes a key of segment `number`, if that could be an index.
+pub(super) fn or_a_key(path: &Path, number: usize) -> Option<String> {
+    match segment(path, number)? {
+        Segment::Number(key, _) => Some(format!("to make an object with this key, write `['{key}']`")),
+        _ => None,
+    }
 }
 
 /// Returns which key may have been meant by the first one of `steps` that is missing.
@@ -157,7 +170,7 @@ fn near_missing(document: &Value, steps: &[Step]) -> Option<String> {
     None
 }
 
-pub(super) fn out_of_range(path: &Path, number: usize, parent: &[Step], len: usize) -> PatchError {
+pub(super) fn out_of_range(path: &Path, number: usize, op: Op, parent: &[Step], len: usize) -> PatchError {
     let items = match len {
         0 => "no items".to_owned(),
         1 => "1 item".to_owned(),
@@ -165,8 +178,8 @@ pub(super) fn out_of_range(path: &Path, number: usize, parent: &[Step], len: usi
     };
     let message = format!("index `{}` is out of range: {} has {items}", written(path, number), place(parent));
     let mut error = error(path, number, PatchErrorKind::OutOfRange, message);
-    error.help =
-        Some("`-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order".to_owned());
+    let appends = if op == Op::Add { "`-` appends; " } else { "" };
+    error.help = Some(format!("{appends}a filter such as `[?(@.name=='app')]` does not depend on the order"));
     error
 }
 

@@ -1,4 +1,4 @@
-//! The common case: a path without selection, whose place is there or can be made.
+//! The common case: a path that means one place, which is there or can be made.
 //!
 //! One walk instead of two. Whatever is not as plain as that is left to the walk that finds all places first and can
 //! say what is wrong; nothing has been changed by then.
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
 use super::edit::charge;
-use super::{Applied, Op, PatchError, Path, Segment, Written, failure};
+use super::{Applied, Op, PatchError, Path, Segment, Written, failure, filter};
 use crate::patch::charge::shifting;
 
 /// Does `op` at the one place that `path` means; nothing where the general way has to be gone.
@@ -20,7 +20,7 @@ pub(super) fn apply(
     budget: &mut Budget,
 ) -> Result<Option<Applied>, PatchError> {
     let Some((last, way)) = path.segments.split_last() else { return Ok(None) };
-    if op == Op::Merge || path.selects() {
+    if op == Op::Merge || path.segments().any(|segment| matches!(segment, Segment::Every)) {
         return Ok(None);
     }
     charge(path, op, value, 1, budget)?;
@@ -43,17 +43,28 @@ pub(super) fn apply(
                 let Some(item) = Arc::make_mut(items).get_mut(*index) else { return Ok(None) };
                 here = item;
             }
+            (Segment::Filter { field, value }, Value::Array(items)) => {
+                let Some(index) = only(path, number, field, value, items, budget)? else { return Ok(None) };
+                place.push(Step::Index(index));
+                let Some(item) = Arc::make_mut(items).get_mut(index) else { return Ok(None) };
+                here = item;
+            }
             _ => return Ok(None),
         }
     }
     step(path, way.len(), here, budget)?;
-    Ok(finish(op, value, last, here, place))
+    // A filter at the end is the index of the item that it chooses.
+    if let (Segment::Filter { field, value: text }, Value::Array(items)) = (&last.segment, &*here) {
+        let Some(index) = only(path, way.len(), field, text, items, budget)? else { return Ok(None) };
+        return Ok(finish(op, value, &Segment::Index(index), here, place));
+    }
+    Ok(finish(op, value, &last.segment, here, place))
 }
 
 /// Does `op` at the last segment.
-fn finish(op: Op, value: &Value, last: &Written, here: &mut Value, mut place: Vec<Step>) -> Option<Applied> {
+fn finish(op: Op, value: &Value, last: &Segment, here: &mut Value, mut place: Vec<Step>) -> Option<Applied> {
     let mut is_insertion = false;
-    let was = match (&last.segment, here) {
+    let was = match (last, here) {
         (Segment::Key(key) | Segment::Number(key, _), Value::Object(map)) => {
             let map = Arc::make_mut(map);
             place.push(Step::Key(key.clone()));
@@ -128,6 +139,26 @@ fn beyond(
     place.extend(keys.into_iter().map(Step::Key));
     place.push(step);
     Some(Applied { places: vec![place], was: vec![None], is_insertion })
+}
+
+/// Returns the index of the item whose field has the text, if it is the only one.
+fn only(
+    path: &Path,
+    number: usize,
+    field: &[Text],
+    text: &Text,
+    items: &[Value],
+    budget: &mut Budget,
+) -> Result<Option<usize>, PatchError> {
+    let cost = items.len().saturating_mul(field.len());
+    budget.step(cost as u64).map_err(|exhausted| failure::limit(path, number, exhausted))?;
+    let is_meant =
+        |item: &Value| filter::field_of(item, field).is_some_and(|found| filter::is_text(found, text));
+    let mut meant = items.iter().enumerate().filter(|(_, item)| is_meant(item));
+    Ok(match (meant.next(), meant.next()) {
+        (Some((index, _)), None) => Some(index),
+        _ => None,
+    })
 }
 
 /// Charges for one step, and for the copy of what is here, in case that it is shared.

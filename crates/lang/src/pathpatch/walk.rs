@@ -117,7 +117,7 @@ impl Walk<'_> {
         };
         match index.and_then(|index| Some((index, items.get(index)?))) {
             Some((index, item)) => Ok((Step::Index(index), Some(item))),
-            None => Err(failure::out_of_range(self.path, number, &self.steps, items.len())),
+            None => Err(failure::out_of_range(self.path, number, self.op, &self.steps, items.len())),
         }
     }
 
@@ -200,7 +200,11 @@ impl Walk<'_> {
     }
 
     fn not_a_list(&self, number: usize, here: Option<&Value>) -> PatchError {
-        failure::not_a_list(self.path, number, self.document, &self.steps, here)
+        let mut error = failure::not_a_list(self.path, number, self.document, &self.steps, here);
+        if self.op == Op::Add && error.help.is_none() {
+            error.help = failure::or_a_key(self.path, number);
+        }
+        error
     }
 
     fn exhausted(&self, number: usize, exhausted: Exhausted) -> PatchError {

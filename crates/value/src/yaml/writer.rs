@@ -123,8 +123,7 @@ fn is_plain(text: &str) -> bool {
     };
     starts_well
         && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
+        && !text.bytes().zip(text.bytes().skip(1)).any(|pair| matches!(pair, (b':', b' ') | (b' ', b'#')))
         && !text.starts_with("---")
         && !text.starts_with("...")
 }

@@ -11,7 +11,7 @@ use crate::suites::{list, text};
 /// What the original hashes as Go prints it, so that no other program has the same.
 const HASH: &str = "openchoreo.dev/dp-resource-hash";
 /// The code of an environment without its data plane.
-const NO_DATA_PLANE: &str = "KW-T059";
+const NO_DATA_PLANE: &str = "KW-R059";
 /// What all resources of a case are called that have no name.
 const NAME: &str = "case";
 

@@ -71,7 +71,7 @@ fn apply(input: &Value, spec: Map, metadata: Value) -> Result<Value, String> {
     }
     // What the reader of traits refuses is never run; here only what was lost by it.
     let lost =
-        diagnostics.iter().filter(|found| ["KW-T004"].contains(&found.code.id)).cloned().collect::<Vec<_>>();
+        diagnostics.iter().filter(|found| ["KW-R004"].contains(&found.code.id)).cloned().collect::<Vec<_>>();
     if let Some(message) = first(&lost) {
         return Err(message);
     }

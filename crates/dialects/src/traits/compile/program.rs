@@ -1,7 +1,7 @@
 //! What a trait or component type does, ready to run.
 
 use kubewright_lang::interpolate::TextTemplate;
-use kubewright_lang::pathpatch::{Op, Path, PathError};
+use kubewright_lang::pathpatch::{Form, Op, Path, PathError};
 use kubewright_value::{Step, Text};
 
 use super::{Content, Expression};
@@ -84,8 +84,8 @@ pub(crate) struct Operate {
 pub(crate) enum PathProgram {
     /// Without expressions.
     Fixed(Path),
-    /// With expressions in it, whose text is data; and its segments as they are written.
-    Pieces(TextTemplate, Option<Path>),
+    /// With expressions in it, whose text is data; its segments as they are written; the quick way to it, if there is one.
+    Pieces(TextTemplate, Option<Path>, Option<Box<Form>>),
     /// One expression that gives a path.
     Whole(TextTemplate),
     /// No path.

@@ -34,13 +34,13 @@ fn patch(head: &str, path: &str, value: &str, want: &[&str]) {
 
 #[test]
 fn expressions_that_cannot_be_read_have_their_place() {
-    patch("", "/a", "x ${parameters.name +}", &["KW-T014 11:35 expected an expression, found the end"]);
-    patch("", "/a", "{b: ['${nonsense}']}", &["KW-T014 11:22 unknown name `nonsense`"]);
+    patch("", "/a", "x ${parameters.name +}", &["KW-R014 11:35 expected an expression, found the end"]);
+    patch("", "/a", "{b: ['${nonsense}']}", &["KW-R014 11:22 unknown name `nonsense`"]);
 }
 
 #[test]
 fn the_resource_is_known_in_conditions_alone() {
-    patch("", "/a", "${resource.kind}", &["KW-T014 11:16 unknown name `resource`"]);
+    patch("", "/a", "${resource.kind}", &["KW-R014 11:16 unknown name `resource`"]);
     check("removes: [{target: {group: '', version: v1, kind: A, where: '${resource.kind == \"A\"}'}}]", &[]);
 }
 
@@ -50,19 +50,19 @@ fn conditions_give_booleans_and_loops_go_over_lists_or_maps() {
         &format!(
             "{SCHEMA}\nvalidations: [{{rule: '${{parameters.size}}', message: m}}, {{rule: '${{parameters.size > 1}}', message: m}}]"
         ),
-        &["KW-T015 6:27 the expression gives int, expected a boolean"],
+        &["KW-R015 6:27 the expression gives int, expected a boolean"],
     );
     patch(
         "  forEach: ${parameters.name}\n  var: one\n",
         "/a",
         "b",
-        &["KW-T015 8:16 the expression gives string, expected a list or a map"],
+        &["KW-R015 8:16 the expression gives string, expected a list or a map"],
     );
 }
 
 #[test]
 fn a_path_is_text() {
-    patch("", "${parameters.size}", "b", &["KW-T015 10:15 the expression gives int, expected text"]);
+    patch("", "${parameters.size}", "b", &["KW-R015 10:15 the expression gives int, expected text"]);
     patch("", "/a/${parameters.size}", "b", &[]);
 }
 
@@ -72,14 +72,14 @@ fn parameters_that_nobody_declares_are_warned_of() {
         "",
         "/a",
         "${parameters.nam}",
-        &["KW-T029 11:27 `nam` is not declared in the schema of `parameters`"],
+        &["KW-R029 11:27 `nam` is not declared in the schema of `parameters`"],
     );
     patch("", "/a", "${parameters.labels.any}", &[]);
     patch(
         "",
         "/a",
         "${parameters.ports.map(p, p.numbr)}",
-        &["KW-T029 11:42 `numbr` is not declared in the schema of `parameters`"],
+        &["KW-R029 11:42 `numbr` is not declared in the schema of `parameters`"],
     );
 }
 
@@ -87,12 +87,12 @@ fn parameters_that_nobody_declares_are_warned_of() {
 fn the_variable_of_a_loop_is_known_by_what_is_looped_over() {
     let head = "  forEach: ${parameters.ports}\n  var: port\n";
     patch(head, "/a", "${port.number + 1}", &[]);
-    patch(head, "/a", "${port.nmber}", &["KW-T029 13:21 `nmber` is not declared in the schema of `port`"]);
+    patch(head, "/a", "${port.nmber}", &["KW-R029 13:21 `nmber` is not declared in the schema of `port`"]);
 }
 
 #[test]
 fn types_of_parameters_reach_into_operators() {
-    patch("", "/a", "${parameters.name + 1}", &["KW-T014 11:32 no operator `+` for `string` and `int`"]);
+    patch("", "/a", "${parameters.name + 1}", &["KW-R014 11:32 no operator `+` for `string` and `int`"]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn paths_are_checked_around_their_expressions() {
         "",
         "/a[?(@.b)]/${parameters.name}",
         "b",
-        &["KW-T016 10:15 the filter asks only whether a field is there, which is not supported"],
+        &["KW-R016 10:15 the filter asks only whether a field is there, which is not supported"],
     );
-    patch("", "/a/[0", "b", &["KW-T016 10:16 `[` is not closed"]);
+    patch("", "/a/[0", "b", &["KW-R016 10:16 `[` is not closed"]);
 }

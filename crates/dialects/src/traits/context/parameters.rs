@@ -27,20 +27,23 @@ pub(crate) fn declared(
 ) -> (Value, Vec<Diagnostic>) {
     let empty = Value::object(Map::new());
     let given = given.filter(|given| !given.value.is_null());
-    let place = |path: &[Step]| given.map_or(otherwise.clone(), |given| given.place(path));
+    let place = |path: &[Step], is_key| given.map_or(otherwise.clone(), |given| given.place(path, is_key));
     let value = given.map_or(&empty, |given| given.value);
     if schema.is_none() && *value != empty {
         let (what, about) = said;
         let message = format!("{what} of {about}: nothing is declared");
         let help = format!("declare a schema for `{what}`; without one the values are left out");
-        return (empty, vec![Diagnostic::new(&code::NOTHING_DECLARED, message, place(&[])).help(help)]);
+        return (
+            empty,
+            vec![Diagnostic::new(&code::NOTHING_DECLARED, message, place(&[], false)).help(help)],
+        );
     }
-    section_at(schema, value, &place, said)
+    section_at(schema, value, &place, (said.0, &said.1))
 }
 
 impl Given<'_> {
-    fn place(&self, inside: &[Step]) -> Location {
+    fn place(&self, inside: &[Step], is_key: bool) -> Location {
         let path: Vec<Step> = self.path.iter().chain(inside).cloned().collect();
-        self.document.locate(&path)
+        if is_key { self.document.locate_key(&path) } else { self.document.locate(&path) }
     }
 }

@@ -204,18 +204,18 @@ mod sections {
 
     #[test]
     fn what_does_not_fit_is_an_error() {
-        assert_eq!(given(SCHEMA, "{size: x}"), (value("{size: x}"), vec!["KW-T036"]));
-        assert_eq!(given(SCHEMA, "[]").1, ["KW-T036"]);
+        assert_eq!(given(SCHEMA, "{size: x}"), (value("{size: x}"), vec!["KW-R036"]));
+        assert_eq!(given(SCHEMA, "[]").1, ["KW-R036"]);
     }
 
     #[test]
     fn what_is_not_declared_is_kept_with_a_warning() {
-        assert_eq!(given(SCHEMA, "{sise: 2}"), (value("{sise: 2, size: 1}"), vec!["KW-T039"]));
+        assert_eq!(given(SCHEMA, "{sise: 2}"), (value("{sise: 2, size: 1}"), vec!["KW-R039"]));
     }
 
     #[test]
     fn without_a_schema_values_are_left_out_with_a_warning() {
-        assert_eq!(given("{}", "{size: 2}"), (value("{}"), vec!["KW-T055"]));
+        assert_eq!(given("{}", "{size: 2}"), (value("{}"), vec!["KW-R055"]));
         assert_eq!(given("{}", "{}"), (value("{}"), vec![]));
     }
 }

@@ -192,11 +192,18 @@ impl Evaluator<'_> {
                     wrong
                 })
             }
-            PathProgram::Pieces(template, shape) => {
+            PathProgram::Pieces(template, shape, form) => {
                 let mut cost = Cost::default();
                 let given = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
                 self.paid(&cost, place)?;
                 let given = given.map_err(|error| self.failed(place, &error))?;
+                let texts = given.iter().filter_map(|piece| match piece {
+                    Given::Given(text) => Some(text),
+                    Given::Literal(_) => None,
+                });
+                if let Some(path) = form.as_ref().and_then(|form| form.fill(texts)) {
+                    return Ok(Cow::Owned(path));
+                }
                 let piece = |given| match given {
                     &Given::Literal(text) => Piece::Literal(text),
                     Given::Given(text) => Piece::Text(text),
@@ -237,7 +244,7 @@ impl Evaluator<'_> {
     ) -> Box<Diagnostic> {
         let (position, length) = match &operate.path.value {
             PathProgram::Fixed(_) => (error.position, error.length),
-            PathProgram::Pieces(_, Some(shape)) => shape.position(error.segment),
+            PathProgram::Pieces(_, Some(shape), _) => shape.position(error.segment),
             _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
         };
         let location = within(self.document, &operate.path.path, position, length);
@@ -266,7 +273,7 @@ impl Evaluator<'_> {
             if !looks {
                 return;
             }
-            let reason = format!("`where` holds for none of them ({})", described(target));
+            let reason = format!("`where` holds for no {}", described(target));
             (reason, String::new(), &condition.path)
         };
         let location = self.document.locate_key(path);

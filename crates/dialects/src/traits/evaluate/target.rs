@@ -5,6 +5,7 @@ use kubewright_value::{Document, Text, Value};
 
 use super::story::Said;
 use super::{Evaluator, Outcome};
+use crate::traits::compile::Expression;
 use crate::traits::compile::program::Target;
 use crate::traits::manifest::{Manifest, group_and_version, label};
 use crate::traits::variables::Names;
@@ -46,17 +47,7 @@ impl Evaluator<'_> {
                     Some(wanted) => wanted,
                     None => self.text(name, "`name`", names)?,
                 };
-                let is_it = name_of(&manifest.object) == Some(wanted.as_str());
-                let document: &Document = self.document;
-                if is_it {
-                    self.run.story.say(|| Said {
-                        what: label(&manifest.object),
-                        found: "has the name".to_owned(),
-                        wanted: String::new(),
-                        verdict: Verdict::Yes,
-                        location: Some(document.locate(&name.path)),
-                    });
-                }
+                let is_it = self.is_called(&wanted, name, manifest);
                 targets.name = Some(wanted);
                 if !is_it {
                     namesakes += 1;
@@ -64,28 +55,11 @@ impl Evaluator<'_> {
                 }
             }
             targets.candidates += 1;
-            let Some(condition) = &target.condition else {
-                targets.kept.push(at);
-                continue;
+            let is_kept = match &target.condition {
+                Some(condition) => self.is_where(condition, names, manifest)?,
+                None => true,
             };
-            let names = Names { resource: Some(&manifest.object), ..*names };
-            let holds = self.truth(condition, "`where`", &names);
-            let document: &Document = self.document;
-            self.run.story.say(|| Said {
-                what: label(&manifest.object),
-                found: match &holds {
-                    Ok(holds) => format!("`where` is {holds}"),
-                    Err(failure) => failure.message.clone(),
-                },
-                wanted: String::new(),
-                verdict: match holds {
-                    Ok(true) => Verdict::Yes,
-                    Ok(false) => Verdict::No,
-                    Err(_) => Verdict::Error,
-                },
-                location: Some(document.locate(&condition.path)),
-            });
-            if holds? {
+            if is_kept {
                 targets.kept.push(at);
             }
         }
@@ -96,6 +70,42 @@ impl Evaluator<'_> {
             self.passed_over(what);
         }
         Ok(targets)
+    }
+
+    fn is_called(&mut self, wanted: &str, name: &Expression, manifest: &Manifest) -> bool {
+        let is_it = name_of(&manifest.object) == Some(wanted);
+        if is_it {
+            let document: &Document = self.document;
+            self.run.story.say(|| Said {
+                what: label(&manifest.object),
+                found: "has the name".to_owned(),
+                wanted: String::new(),
+                verdict: Verdict::Yes,
+                location: Some(document.locate(&name.path)),
+            });
+        }
+        is_it
+    }
+
+    fn is_where(&mut self, condition: &Expression, names: &Names<'_>, manifest: &Manifest) -> Outcome<bool> {
+        let names = Names { resource: Some(&manifest.object), ..*names };
+        let holds = self.truth(condition, "`where`", &names);
+        let document: &Document = self.document;
+        self.run.story.say(|| Said {
+            what: label(&manifest.object),
+            found: match &holds {
+                Ok(holds) => format!("`where` is {holds}"),
+                Err(failure) => failure.message.clone(),
+            },
+            wanted: String::new(),
+            verdict: match holds {
+                Ok(true) => Verdict::Yes,
+                Ok(false) => Verdict::No,
+                Err(_) => Verdict::Error,
+            },
+            location: Some(document.locate(&condition.path)),
+        });
+        holds
     }
 
     /// Says how many manifests a target cannot mean.
@@ -124,9 +134,11 @@ fn fits(target: &Target, manifest: &Manifest) -> bool {
 
 /// Returns whether `object` is of the kind, group and version of `target`.
 fn is_sort(target: &Target, object: &Value) -> bool {
+    if !is_kind(target, object) {
+        return false;
+    }
     let (group, version) = group_and_version(object);
-    is_kind(target, object)
-        && target.group.as_deref().is_none_or(|wanted| wanted == group)
+    target.group.as_deref().is_none_or(|wanted| wanted == group)
         && target.version.as_deref().is_none_or(|wanted| wanted == version)
 }
 

@@ -45,7 +45,7 @@ impl Linter<'_> {
 
     /// Reports filters for names that nothing has.
     pub(super) fn filters(&mut self, operate: &Operate) {
-        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path))) = &operate.path.value else {
+        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
         };
         for (number, segment) in path.segments().enumerate() {

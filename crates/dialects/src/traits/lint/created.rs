@@ -1,10 +1,11 @@
-//! Templates that make a manifest twice.
+//! Templates that make a manifest twice, and templates that make none.
 
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
 use crate::fields::child;
-use crate::traits::compile::program::{Target, Template};
+use crate::traits::admission;
+use crate::traits::compile::program::{Patch, Target, Template};
 use crate::traits::diagnostics as code;
 
 /// How many templates are compared with each other.
@@ -14,6 +15,30 @@ const IDENTITY: [&[&str]; 4] =
     [&["apiVersion"], &["kind"], &["metadata", "namespace"], &["metadata", "name"]];
 
 impl Linter<'_> {
+    /// Tells of templates without `apiVersion`, `kind` or name. A patch may still write what a template leaves out.
+    pub(super) fn incomplete(&mut self, templates: &[Template], patches: &[Patch]) {
+        let written: Vec<&str> = patches
+            .iter()
+            .flat_map(|patch| &patch.operations)
+            .map(|operate| operate.written.trim().trim_start_matches('/'))
+            .collect();
+        for (item, template) in templates.iter().enumerate() {
+            let Some(content @ Value::Object(_)) = self.written(&template.content.path) else { continue };
+            for problem in admission::template_problems(item, content) {
+                let field = problem.inside.join("/");
+                // A value of another type is told as that.
+                let is_there = content.at(&problem.inside).is_some_and(|value| value.as_str().is_none());
+                let is_patched = written.iter().any(|path| path.starts_with(&field));
+                if *problem.code != code::BAD_TEMPLATE || is_there || is_patched {
+                    continue;
+                }
+                let location = self.document.locate_key(&template.content.path);
+                let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
+                self.report(problem.code, location, problem.message, help);
+            }
+        }
+    }
+
     pub(super) fn created_twice(&mut self, templates: &[Template]) {
         for (number, template) in templates.iter().enumerate().take(MOST) {
             self.created_by_every_item(template);

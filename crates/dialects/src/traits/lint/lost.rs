@@ -155,14 +155,14 @@ fn may_be_left_out(content: &Content) -> bool {
 /// Returns the segments of a path, as far as they are written.
 pub(super) fn shape(operate: &Operate) -> Option<&Path> {
     match &operate.path.value {
-        PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path)) => Some(path),
+        PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _) => Some(path),
         _ => None,
     }
 }
 
 fn path_names(operate: &Operate) -> Vec<&str> {
     match &operate.path.value {
-        PathProgram::Pieces(template, _) | PathProgram::Whole(template) => {
+        PathProgram::Pieces(template, ..) | PathProgram::Whole(template) => {
             template.programs().flat_map(|(program, _)| program.names()).collect()
         }
         _ => Vec::new(),

@@ -71,13 +71,18 @@ impl<'s> Subject<'s> {
     }
 }
 
-/// Returns what stands at `path` if that is a text by itself: a part of a container.
-pub(super) fn text_of_container(path: &[At]) -> Option<&'static str> {
+/// Returns what stands at `path` if that is a text by itself: the name of a manifest, or a part of a container.
+pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
     let is_of_container = |before: &[At]| {
         let [.., At::Key(spec), At::Key(list), At::Item] = before else { return false };
         spec == "spec" && ["containers", "initContainers", "ephemeralContainers"].contains(&list.as_str())
     };
     match path {
+        [At::Key(metadata), At::Key(name)] if metadata == "metadata" => match name.as_str() {
+            "name" => Some("the name of the manifest"),
+            "namespace" => Some("the namespace of the manifest"),
+            _ => None,
+        },
         [before @ .., At::Key(env), At::Item, At::Key(value)] if env == "env" && value == "value" => {
             is_of_container(before).then_some("the value of an environment variable")
         }

@@ -27,7 +27,7 @@ pub(super) fn of_trait(program: &Trait) -> Vec<Placed<'_>> {
         found.each(patch.each.as_ref());
         found.target(&patch.target);
         for operate in &patch.operations {
-            if let PathProgram::Pieces(template, _) | PathProgram::Whole(template) = &operate.path.value {
+            if let PathProgram::Pieces(template, ..) | PathProgram::Whole(template) = &operate.path.value {
                 found.add(template.programs(), &operate.path.path);
             }
             operate.value.iter().for_each(|content| found.content(content));

@@ -92,39 +92,39 @@ fn labels_and_annotations_are_text() {
     add(
         "/metadata/labels/x",
         "true",
-        &["KW-T080 12 the label `x` would be a boolean, expected text = quote it: 'true'"],
+        &["KW-R080 12 the label `x` would be a boolean, expected text = quote it: 'true'"],
     );
     add("/metadata/labels/x", "'true'", &[]);
     add("/metadata/labels/x", "null", &[]);
     add(
         "/metadata/annotations/example.com~1port",
         "8080",
-        &["KW-T080 12 the annotation `example.com/port` would be a number, expected text = quote it: '8080'"],
+        &["KW-R080 12 the annotation `example.com/port` would be a number, expected text = quote it: '8080'"],
     );
     add(
         "/metadata/annotations/x",
         "{a: b}",
-        &["KW-T080 12 the annotation `x` would be an object, expected text"],
+        &["KW-R080 12 the annotation `x` would be an object, expected text"],
     );
     add(
         "/spec/template/metadata/annotations/x",
         "[a]",
-        &["KW-T080 12 the annotation `x` would be an array, expected text"],
+        &["KW-R080 12 the annotation `x` would be an array, expected text"],
     );
     add(
         "/metadata/labels",
         "{a: b, c: 1}",
-        &["KW-T080 12 the label `c` would be a number, expected text = quote it: '1'"],
+        &["KW-R080 12 the label `c` would be a number, expected text = quote it: '1'"],
     );
     add(
         "/metadata",
         "{labels: {a: 1.50}}",
-        &["KW-T080 12 the label `a` would be a number, expected text = quote it: '1.50'"],
+        &["KW-R080 12 the label `a` would be a number, expected text = quote it: '1.50'"],
     );
     add(
         "/spec/selector/matchLabels/app",
         "1",
-        &["KW-T080 12 the label `app` would be a number, expected text = quote it: '1'"],
+        &["KW-R080 12 the label `app` would be a number, expected text = quote it: '1'"],
     );
 }
 
@@ -141,12 +141,12 @@ fn the_type_of_an_expression_is_known_from_its_parameters() {
     add(
         "/metadata/labels/x",
         "${parameters.size}",
-        &["KW-T080 12 the label `x` would be a number, expected text = write `${string(parameters.size)}`"],
+        &["KW-R080 12 the label `x` would be a number, expected text = write `${string(parameters.size)}`"],
     );
     add(
         "/metadata/labels",
         "{x: '${parameters.ok}', y: '${parameters.name}'}",
-        &["KW-T080 12 the label `x` would be a boolean, expected text = write `${string(parameters.ok)}`"],
+        &["KW-R080 12 the label `x` would be a boolean, expected text = write `${string(parameters.ok)}`"],
     );
     add("/metadata/labels/x", "n-${parameters.size}", &[]);
     add("/metadata/labels/x", "${metadata.labels.x}", &[]);
@@ -154,14 +154,14 @@ fn the_type_of_an_expression_is_known_from_its_parameters() {
         "/metadata/labels/${parameters.name}",
         "${1 + 2}",
         &[
-            "KW-T080 12 the label `${parameters.name}` would be a number, expected text = write `${string(1 + 2)}`",
+            "KW-R080 12 the label `${parameters.name}` would be a number, expected text = write `${string(1 + 2)}`",
         ],
     );
     add(
         "/metadata/labels",
         "${parameters.labels}",
         &[
-            "KW-T080 12 every label would be a number, expected text = write `${parameters.labels.transformMap(key, value, string(value))}`",
+            "KW-R080 12 every label would be a number, expected text = write `${parameters.labels.transformMap(key, value, string(value))}`",
         ],
     );
     add("/metadata/labels", "${parameters.texts}", &[]);
@@ -171,19 +171,19 @@ fn the_type_of_an_expression_is_known_from_its_parameters() {
 #[test]
 fn the_parts_of_a_container_are_text() {
     let wrong =
-        "KW-T080 12 the value of an environment variable would be a number, expected text = quote it: '80'";
+        "KW-R080 12 the value of an environment variable would be a number, expected text = quote it: '80'";
     add("/spec/containers/0/env/-", "{name: PORT, value: 80}", &[wrong]);
     add(
         "/spec/template/spec/initContainers[?(@.name=='a')]/args/-",
         "80",
-        &["KW-T080 12 an argument of a container would be a number, expected text = quote it: '80'"],
+        &["KW-R080 12 an argument of a container would be a number, expected text = quote it: '80'"],
     );
     add(
         "/spec/containers/-",
         "{name: a, env: [{name: A, value: yes}], args: ['1', 2]}",
         &[
-            "KW-T080 12 the value of an environment variable would be a boolean, expected text = quote it: 'yes'",
-            "KW-T080 12 an argument of a container would be a number, expected text = quote it: '2'",
+            "KW-R080 12 the value of an environment variable would be a boolean, expected text = quote it: 'yes'",
+            "KW-R080 12 an argument of a container would be a number, expected text = quote it: '2'",
         ],
     );
     add("/spec/containers/0/ports/-", "{containerPort: 80}", &[]);
@@ -191,24 +191,24 @@ fn the_parts_of_a_container_are_text() {
 
 #[test]
 fn templates_are_looked_at_like_operations() {
-    let wrong = "KW-T080 10 the entry `a` would be a number, expected text = quote it: '1'";
+    let wrong = "KW-R080 10 the entry `a` would be a number, expected text = quote it: '1'";
     template("v1\n    kind: ConfigMap", "data: {a: 1, b: ''}", &[wrong]);
     template(
         "v1\n    kind: Secret",
         "stringData: {a: '${1 < 2}'}",
-        &["KW-T080 10 the entry `a` would be a boolean, expected text = write `${string(1 < 2)}`"],
+        &["KW-R080 10 the entry `a` would be a boolean, expected text = write `${string(1 < 2)}`"],
     );
     template("example.com/v1\n    kind: ConfigMap", "data: {a: 1}", &[]);
     template(
         "v1\n    kind: Service",
         "spec: {selector: {app: 1}, ports: [{port: 80}]}",
-        &["KW-T080 10 the label `app` would be a number, expected text = quote it: '1'"],
+        &["KW-R080 10 the label `app` would be a number, expected text = quote it: '1'"],
     );
     document(
         "ComponentType",
         "workloadType: deployment\nresources:\n- id: deployment\n  template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {nodeSelector: {gpu: true}}}}}",
         Depth::Doubts,
-        &["KW-T080 8 the label `gpu` would be a boolean, expected text = quote it: 'true'"],
+        &["KW-R080 8 the label `gpu` would be a boolean, expected text = quote it: 'true'"],
     );
 }
 
@@ -216,7 +216,7 @@ fn templates_are_looked_at_like_operations() {
 fn a_slash_in_a_key_is_escaped() {
     let help = "`/` in a key is written `~1`: `/metadata/annotations/example.com~1version`";
     let told =
-        format!("KW-T081 8 `example.com` is the whole key here, and an annotation has no parts = {help}");
+        format!("KW-R081 8 `example.com` is the whole key here, and an annotation has no parts = {help}");
     operation("Pod", "op: add, path: /metadata/annotations/example.com/version, value: v1", &[&told]);
     operation("Pod", "op: remove, path: /metadata/annotations/example.com/version", &[&told]);
     operation("Pod", "op: add, path: /metadata/annotations/example.com~1version, value: v1", &[]);
@@ -224,14 +224,14 @@ fn a_slash_in_a_key_is_escaped() {
         "Pod",
         "op: add, path: '/metadata/labels/${metadata.name}/a', value: v1",
         &[
-            "KW-T081 8 `${metadata.name}` is the whole key here, and a label has no parts = `/` in a key is written `~1`",
+            "KW-R081 8 `${metadata.name}` is the whole key here, and a label has no parts = `/` in a key is written `~1`",
         ],
     );
     operation(
         "ConfigMap",
         "op: add, path: /data/a/b, value: v1",
         &[
-            "KW-T081 8 `a` is the whole key here, and an entry has no parts = `/` in a key is written `~1`: `/data/a~1b`",
+            "KW-R081 8 `a` is the whole key here, and an entry has no parts = `/` in a key is written `~1`: `/data/a~1b`",
         ],
     );
     operation("Pod", "op: add, path: /data/a/b, value: v1", &[]);
@@ -244,7 +244,7 @@ fn parameters_that_nothing_reads_are_told_where_they_are_declared() {
     };
     let told = |name: &str| {
         format!(
-            "KW-T082 5 `{name}` is read by no expression = use it, or leave it out: what is set there does nothing"
+            "KW-R082 5 `{name}` is read by no expression = use it, or leave it out: what is set there does nothing"
         )
     };
     let schema = "schema: {a: integer, b: integer}";
@@ -279,7 +279,7 @@ fn fields_of_shared_types_are_not_told() {
 fn a_trait_with_mistakes_is_not_judged_by_what_it_leaves_out() {
     check(
         "schema: {a: integer}\nremoves: [{target: {group: '', version: v1, kind: A, where: '${parameters.a >}'}}]",
-        &["KW-T014 6 expected an expression, found the end"],
+        &["KW-R014 6 expected an expression, found the end"],
     );
 }
 
@@ -289,22 +289,22 @@ fn conditions_that_look_at_nothing_are_told() {
         format!("removes: [{{target: {{group: '', version: v1, kind: A, where: '${{{condition}}}'}}}}]")
     };
     let leave = "leave it out, or ask about a parameter or the resource";
-    check(&target("true"), &[&format!("KW-T083 5 `where` is always true = {leave}")]);
+    check(&target("true"), &[&format!("KW-R083 5 `where` is always true = {leave}")]);
     check(
         &target("1 > 2"),
         &[
-            "KW-T083 5 `where` is always false = what it stands beside is never done; leave it out, or ask about a parameter",
+            "KW-R083 5 `where` is always false = what it stands beside is never done; leave it out, or ask about a parameter",
         ],
     );
     check(&target("resource.kind == \"A\""), &[]);
     check(&target("has(metadata.a)"), &[]);
     check(
         "validations: [{rule: '${[1].all(x, x > 1)}', message: m}]",
-        &["KW-T083 5 `rule` is always false = rendering always fails; ask about a parameter or the resource"],
+        &["KW-R083 5 `rule` is always false = rendering always fails; ask about a parameter or the resource"],
     );
     check(
         "creates: [{includeWhen: '${true}', template: {apiVersion: v1, kind: A, metadata: {name: a}}}]",
-        &[&format!("KW-T083 5 `includeWhen` is always true = {leave}")],
+        &[&format!("KW-R083 5 `includeWhen` is always true = {leave}")],
     );
     let each = |over: &str| {
         format!("removes: [{{forEach: '${{{over}}}', var: x, target: {{group: '', version: v1, kind: '', name: '${{x}}'}}}}]")
@@ -313,7 +313,7 @@ fn conditions_that_look_at_nothing_are_told() {
     check(
         &each("[]"),
         &[
-            "KW-T083 5 `forEach` always goes through nothing = loop over a parameter, or leave out what is looped",
+            "KW-R083 5 `forEach` always goes through nothing = loop over a parameter, or leave out what is looped",
         ],
     );
     check(&each("[\"a\", \"b\"]"), &[]);
@@ -329,15 +329,15 @@ fn loop_variables_that_hide_something_are_told() {
     let help = "call it something else, such as `item`";
     check(
         &each("metadata"),
-        &[&format!("KW-T086 5 the loop variable hides the `metadata` of the component = {help}")],
+        &[&format!("KW-R086 5 the loop variable hides the `metadata` of the component = {help}")],
     );
     check(
         &each("parameters"),
-        &[&format!("KW-T086 5 the loop variable hides the `parameters` of the trait = {help}")],
+        &[&format!("KW-R086 5 the loop variable hides the `parameters` of the trait = {help}")],
     );
     check(
         &each("resource"),
-        &[&format!("KW-T086 5 `resource` is the item in operations, and the manifest in `where` = {help}")],
+        &[&format!("KW-R086 5 `resource` is the item in operations, and the manifest in `where` = {help}")],
     );
     check(&each("env"), &[]);
 }
@@ -348,13 +348,13 @@ fn filters_for_names_that_nothing_has_are_told() {
         "/spec/containers[?(@.name=='')]/image",
         "a",
         &[
-            "KW-T087 11 the filter asks for an empty name, which nothing has = write the name between the quotes",
+            "KW-R087 11 the filter asks for an empty name, which nothing has = write the name between the quotes",
         ],
     );
     add(
         "/spec/containers[?(@.name=='app ')]/image",
         "a",
-        &["KW-T087 11 the filter asks for the name `app ` with spaces, which nothing has = write `'app'`"],
+        &["KW-R087 11 the filter asks for the name `app ` with spaces, which nothing has = write `'app'`"],
     );
     add("/spec/containers[?(@.name=='${parameters.name}')]/image", "a", &[]);
     add("/spec/containers[?(@.value=='')]/image", "a", &[]);
@@ -364,11 +364,11 @@ fn filters_for_names_that_nothing_has_are_told() {
 fn work_that_a_later_operation_undoes_is_told() {
     let over = |place: u32, line: u32| {
         format!(
-            "KW-T084 {place} what is written here is written over in line {line} = leave out this one, or give the two different conditions"
+            "KW-R084 {place} what is written here is written over in line {line} = leave out this one, or give the two different conditions"
         )
     };
     let removed = |line: u32| {
-        format!("KW-T084 8 what is written here is removed again in line {line} = leave out both")
+        format!("KW-R084 8 what is written here is removed again in line {line} = leave out both")
     };
     written("", &["add /a/b x", "add /a/b y"], &[&over(8, 9)]);
     written("", &["add /a/b x", "replace /a/b y", "add /a/b z"], &[&over(8, 9), &over(9, 10)]);
@@ -406,7 +406,7 @@ fn other_conditions_are_other_manifests() {
     check(
         &both("parameters.big", "parameters.big"),
         &[
-            "KW-T084 8 what is written here is written over in line 10 = leave out this one, or give the two different conditions",
+            "KW-R084 8 what is written here is written over in line 10 = leave out this one, or give the two different conditions",
         ],
     );
 }
@@ -418,7 +418,7 @@ fn a_loop_that_writes_one_place_is_told() {
         head,
         &["add /a/b ${one.x}"],
         &[
-            "KW-T084 10 every item of `forEach` writes over the one before: the path has no `one` = use `${one}` in the path, or in `name` or `where` of the target",
+            "KW-R084 10 every item of `forEach` writes over the one before: the path has no `one` = use `${one}` in the path, or in `name` or `where` of the target",
         ],
     );
     written(head, &["add /a/${one.name} ${one.x}"], &[]);
@@ -436,7 +436,7 @@ fn manifests_that_are_made_twice_are_told() {
     let two = |one: (&str, &str, &str), other: (&str, &str, &str)| {
         format!("creates:\n{}{}", create(one.0, one.1, one.2), create(other.0, other.1, other.2))
     };
-    let told = "KW-T085 7 ConfigMap `${metadata.name}-a` is already created in line 6 = give one of the two another name";
+    let told = "KW-R085 7 ConfigMap `${metadata.name}-a` is already created in line 6 = give one of the two another name";
     check(&two(("", "ConfigMap", "${metadata.name}-a"), ("", "ConfigMap", "${metadata.name}-a")), &[told]);
     check(&two(("", "ConfigMap", "a"), ("", "ConfigMap", "b")), &[]);
     check(&two(("", "ConfigMap", "a"), ("", "Secret", "a")), &[]);
@@ -444,19 +444,19 @@ fn manifests_that_are_made_twice_are_told() {
     check(&two((&when("a"), "A", "a"), (&when("b"), "A", "a")), &[]);
     check(
         &two((&when("a"), "A", "a"), (&when("a"), "A", "a")),
-        &["KW-T085 9 A `a` is already created in line 7 = give one of the two another name"],
+        &["KW-R085 9 A `a` is already created in line 7 = give one of the two another name"],
     );
     let each = "forEach: '${metadata.items}'\n  var: one\n  ";
     check(&format!("creates:\n{}", create(each, "A", "${one.name}")), &[]);
     check(
         &format!("creates:\n{}", create(each, "A", "${metadata.name}")),
         &[
-            "KW-T085 8 every item of `forEach` creates the same A `${metadata.name}` = use `${one}` in its name",
+            "KW-R085 8 every item of `forEach` creates the same A `${metadata.name}` = use `${one}` in its name",
         ],
     );
     check(
         &two((each, "A", "${one.name}"), (each, "A", "${one.name}")),
-        &["KW-T085 11 A `${one.name}` is already created in line 8 = give one of the two another name"],
+        &["KW-R085 11 A `${one.name}` is already created in line 8 = give one of the two another name"],
     );
     check(&two((each, "A", "${one.name}"), ("", "A", "${metadata.name}")), &[]);
 }
@@ -464,7 +464,7 @@ fn manifests_that_are_made_twice_are_told() {
 #[test]
 fn what_grows_is_told_when_asked_for() {
     let told = |how: &str, help: &str| {
-        format!("KW-T088 9 this {how} one more item whenever it is rendered over its own output = {help}")
+        format!("KW-R088 9 this {how} one more item whenever it is rendered over its own output = {help}")
     };
     again(
         "",
@@ -517,7 +517,7 @@ fn a_condition_that_looks_at_the_list_keeps_it_from_growing() {
         "/spec/rules/[*]/filters/-",
         "{name: '${1}${2}'}",
         &[
-            "KW-T088 9 this appends one more item whenever it is rendered over its own output = ask in `where` whether the item is there, with `exists` over the list",
+            "KW-R088 9 this appends one more item whenever it is rendered over its own output = ask in `where` whether the item is there, with `exists` over the list",
         ],
     );
 }
@@ -539,7 +539,7 @@ fn what_the_trait_makes_itself_is_made_anew_and_does_not_grow() {
     check(
         "${metadata.name}-b",
         &[
-            "KW-T088 6 this appends one more item whenever it is rendered over its own output = write `where: ${!resource.spec.?rules.orValue([]).exists(item, item.name == 'a')}`",
+            "KW-R088 6 this appends one more item whenever it is rendered over its own output = write `where: ${!resource.spec.?rules.orValue([]).exists(item, item.name == 'a')}`",
         ],
     );
 }
@@ -558,12 +558,98 @@ fn parameters_are_compared_with_what_they_can_be() {
     compared("parameters.tier != \"\"", &[]);
     compared(
         "parameters.tier != \"lagre\"",
-        &["KW-T089 7 `parameters.tier` is never `lagre` = did you mean `large`?"],
+        &["KW-R089 7 `parameters.tier` is never `lagre` = did you mean `large`?"],
     );
     compared(
         "parameters.tier in [\"small\", \"enormous\"]",
-        &["KW-T089 7 `parameters.tier` is never `enormous` = its schema allows `small`, `large`"],
+        &["KW-R089 7 `parameters.tier` is never `enormous` = its schema allows `small`, `large`"],
     );
     compared("parameters.tier == \"small\" && parameters.free == \"anything\"", &[]);
     compared("parameters.?tier.orValue(\"\") == \"\"", &[]);
+}
+
+/// Compares what is said of documents as a whole, each `Kind name` or `Component name of-trait`.
+#[track_caller]
+fn together(documents: &[&str], want: &[&str]) {
+    let text: Vec<String> = documents
+        .iter()
+        .enumerate()
+        .map(|(number, words)| {
+            let spec = match words.split(' ').collect::<Vec<_>>()[..] {
+                ["Component", _, of] => format!("{{traits: [{{name: {of}, instanceName: a}}]}}"),
+                _ => format!("{{schema: {{a{number}: string}}}}"),
+            };
+            let mut words = words.split(' ');
+            let (kind, name) = (words.next().unwrap(), words.next().unwrap());
+            format!("apiVersion: v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {spec}\n")
+        })
+        .collect();
+    let reading = yaml::read(&Source::new("t.yaml", text.join("---\n")));
+    let found = crate::traits::lint_together(&reading.documents);
+    let found: Vec<String> = found
+        .iter()
+        .map(|found| {
+            format!("{} {} {} = {}", found.code.id, found.location.position, found.message, found.help)
+        })
+        .collect();
+    assert_eq!(found, want, "{documents:?}");
+}
+
+#[test]
+fn the_name_of_a_manifest_is_text() {
+    check(
+        "schema: {id: integer}\ncreates: [{template: {apiVersion: v1, kind: A, metadata: {name: 1, namespace: no}}}, {template: {apiVersion: v1, kind: A, metadata: {name: '${parameters.id}'}}}]",
+        &[
+            "KW-R080 6 the name of the manifest would be a number, expected text = quote it: '1'",
+            "KW-R080 6 the namespace of the manifest would be a boolean, expected text = quote it: 'no'",
+            "KW-R080 6 the name of the manifest would be a number, expected text = write `${string(parameters.id)}`",
+        ],
+    );
+}
+
+#[test]
+fn a_template_that_makes_no_manifest_is_told() {
+    let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
+    check(
+        "creates: [{template: {kind: ConfigMap, metadata: {name: a}}}, {template: {apiVersion: v1, kind: Secret, metadata: {}}}]",
+        &[
+            &format!("KW-R009 5 the template has no `apiVersion` = {help}"),
+            &format!("KW-R009 5 the template has no `metadata.name` = {help}"),
+        ],
+    );
+    check(
+        "creates: [{template: {apiVersion: v1, kind: Secret, metadata: '${{\"name\": \"a\"}}'}}, {template: '${{}}'}]",
+        &[],
+    );
+    check(
+        "creates: [{template: {apiVersion: v1, kind: Secret, metadata: {}}}]\npatches: [{target: {group: '', version: v1, kind: Secret}, operations: [{op: add, path: /metadata/name, value: a}]}]",
+        &[],
+    );
+}
+
+#[test]
+fn traits_of_one_name_are_told() {
+    together(
+        &["Trait a", "Trait a"],
+        &[
+            "KW-R090 8:18 another Trait is called `a`, at t.yaml:1:1 = give one of the two another name; a component can mean only one",
+        ],
+    );
+    together(&["Trait a", "ClusterTrait a", "Trait b"], &[]);
+}
+
+#[test]
+fn a_name_is_doubted_where_another_trait_was_probably_meant() {
+    together(
+        &["Trait logging", "Component web loging"],
+        &["KW-R091 9:24 no Trait is called `loging` = did you mean `logging`?"],
+    );
+    together(
+        &["ClusterTrait logging", "Component web logging"],
+        &[
+            "KW-R091 9:24 no Trait is called `logging` = there is a ClusterTrait of that name: write `kind: ClusterTrait`",
+        ],
+    );
+    together(&["Trait logging", "Component web logging"], &[]);
+    together(&["Trait logging", "Component web autoscaler"], &[]);
 }

@@ -7,7 +7,7 @@ use kubewright_lang::pathpatch::{Op, Path};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;
-use super::place::{At, Subject, steps, text_of_container};
+use super::place::{At, Subject, lone_text, steps};
 use crate::fields::{article, within};
 use crate::traits::compile::Content;
 use crate::traits::compile::program::{Operate, PathProgram, Target, Template};
@@ -35,7 +35,7 @@ impl Linter<'_> {
     }
 
     pub(super) fn texts_of_operation(&mut self, target: &Target, operate: &Operate) {
-        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path))) = &operate.path.value else {
+        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
         };
         let subject = Subject::of_target(target);
@@ -83,7 +83,7 @@ impl Linter<'_> {
     fn walk(&mut self, value: &Value, walk: &mut Walk<'_>) {
         let texts = walk.subject.texts(&walk.at);
         let entry = texts.as_ref().map(|texts| texts.entry);
-        if let Some(what) = text_of_container(&walk.at) {
+        if let Some(what) = lone_text(&walk.at) {
             return self.text_wanted(value, what, walk);
         }
         if texts.as_ref().is_some_and(|texts| texts.depth < walk.at.len()) {

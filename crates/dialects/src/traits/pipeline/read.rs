@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Step, Text, Value, json};
 
-use super::super::admission::traits_fit;
+use super::super::admission::{PROXY, traits_fit};
 use super::super::diagnostics as code;
 use super::super::render::Trait;
 use super::super::shelf::{Shelf, meets};
@@ -18,8 +18,6 @@ use super::kinds::{Kinds, Missing};
 use super::member::{DEFAULT_PLANE, Member, Place, Read, bare_plane};
 use super::{ComponentType, Library, Release};
 
-/// The workload type whose components run nothing.
-const PROXY: &str = "proxy";
 /// What takes a component out of an environment again.
 const UNDEPLOYED: &str = "Undeploy";
 /// What asks for what the endpoints offer.
@@ -91,37 +89,41 @@ impl<'m> Reader<'m> {
     /// Puts one resource where it is found again.
     fn document(&mut self, document: &Document, planes: &mut Vec<DataPlane>) {
         let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
-        if matches!(kind, "Trait" | "ClusterTrait") {
-            let (compiled, diagnostics) = Trait::compile(document, self.more);
-            self.diagnostics.extend(diagnostics);
-            self.notice_endpoints(document);
-            if let Some(compiled) = compiled {
-                let metadata = Metadata {
-                    name: compiled.name().clone(),
-                    namespace: namespace(document),
-                    ..Metadata::default()
-                };
-                let is_free = self.traits.put(kind == "ClusterTrait", &metadata, compiled);
-                self.twice(is_free, document, &metadata.name);
-            }
-            return;
+        match kind {
+            "Trait" | "ClusterTrait" => self.of_trait(document, kind == "ClusterTrait"),
+            "ComponentType" | "ClusterComponentType" => self.of_type(document, kind),
+            _ => self.resource(document, kind, planes),
         }
-        if matches!(kind, "ComponentType" | "ClusterComponentType") {
-            let (compiled, diagnostics) = ComponentType::compile(document, self.more);
-            self.diagnostics.extend(diagnostics);
-            self.notice_endpoints(document);
-            if let Some(compiled) = compiled {
-                let metadata = compiled.found().metadata.clone();
-                if compiled.found().resources.is_empty() {
-                    let message = format!("the {kind} `{}` has no resources", metadata.name);
-                    let location = document.locate_key(&path(&["spec", "resources"]));
-                    self.diagnostics.push(Diagnostic::new(&code::MISSING_FIELD, message, location));
-                }
-                let is_free = self.types.put(compiled.found().is_cluster, &metadata, compiled);
-                self.twice(is_free, document, &metadata.name);
-            }
-            return;
+    }
+
+    fn of_trait(&mut self, document: &Document, is_cluster: bool) {
+        let (compiled, diagnostics) = Trait::compile(document, self.more);
+        self.diagnostics.extend(diagnostics);
+        self.notice_endpoints(document);
+        let Some(compiled) = compiled else { return };
+        let metadata =
+            Metadata { name: compiled.name().clone(), namespace: namespace(document), ..Metadata::default() };
+        let is_free = self.traits.put(is_cluster, &metadata, compiled);
+        self.twice(is_free, document, &metadata.name);
+    }
+
+    fn of_type(&mut self, document: &Document, kind: &str) {
+        let (compiled, diagnostics) = ComponentType::compile(document, self.more);
+        self.diagnostics.extend(diagnostics);
+        self.notice_endpoints(document);
+        let Some(compiled) = compiled else { return };
+        let metadata = compiled.found().metadata.clone();
+        if compiled.found().resources.is_empty() {
+            let message = format!("the {kind} `{}` has no resources", metadata.name);
+            let location = document.locate_key(&path(&["spec", "resources"]));
+            self.diagnostics.push(Diagnostic::new(&code::MISSING_FIELD, message, location));
         }
+        let is_free = self.types.put(compiled.found().is_cluster, &metadata, compiled);
+        self.twice(is_free, document, &metadata.name);
+    }
+
+    /// Puts a resource that nothing is compiled of.
+    fn resource(&mut self, document: &Document, kind: &str, planes: &mut Vec<DataPlane>) {
         let (resource, diagnostics) = source::read(document);
         self.diagnostics.extend(diagnostics);
         let document = document.clone();

@@ -250,9 +250,11 @@ impl Release {
         };
         let missing = missing_metadata(&surroundings.metadata);
         if !missing.is_empty() {
+            let missing: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
             let message = format!("the metadata of `{}` lack {}", self.component(), missing.join(", "));
             let location = member.document.locate(&[]);
-            diagnostics.push(Diagnostic::new(&code::INCOMPLETE_METADATA, message, location));
+            let help = "what is given as `metadata` takes the place of what is computed; give it a value, or leave it out";
+            diagnostics.push(Diagnostic::new(&code::INCOMPLETE_METADATA, message, location).help(help));
         }
         (surroundings, diagnostics)
     }

@@ -205,30 +205,30 @@ mod reading {
         check_changed(
             "componentType: {name: service}",
             "componentType: {name: servise}",
-            &["KW-T050 there is no ComponentType `servise`; did you mean `service`?"],
+            &["KW-R050 there is no ComponentType `servise`; did you mean `service`?"],
         );
         check_changed(
             "- {name: label, instanceName: built-in",
             "- {name: lable, instanceName: built-in",
-            &["KW-T050 there is no Trait `lable`; did you mean `label`?"],
+            &["KW-R050 there is no Trait `lable`; did you mean `label`?"],
         );
         check_changed(
             "spec: {dataPlaneRef: {kind: DataPlane, name: main}}",
             "spec: {}",
-            &["KW-T059 there is no DataPlane `default`; add the DataPlane to the files that are read"],
+            &["KW-R059 there is no DataPlane `default`; add the DataPlane to the files that are read"],
         );
         check_told(
             &format!("{FILES}{}", BINDING.replace("environment: prod", "environment: prd")),
-            &["KW-T050 there is no Environment `prd`; did you mean `prod`?"],
+            &["KW-R050 there is no Environment `prd`; did you mean `prod`?"],
         );
         check_told(
             &format!("{FILES}{}", BINDING.replace("componentName: shop", "componentName: shob")),
-            &["KW-T050 there is no Component `shob`; did you mean `shop`?"],
+            &["KW-R050 there is no Component `shob`; did you mean `shop`?"],
         );
         check_changed(
             "owner: {projectName: store, componentName: shop}",
             "owner: {projectName: store, componentName: ship}",
-            &["KW-T050 the component `shop` has no Workload; there is one of the component `ship`"],
+            &["KW-R050 the component `shop` has no Workload; there is one of the component `ship`"],
         );
     }
 
@@ -237,7 +237,7 @@ mod reading {
         check_changed(
             "- {name: label, instanceName: own",
             "- {kind: ClusterTrait, name: label, instanceName: own",
-            &["KW-T050 there is no ClusterTrait `label`; there is a Trait of this name; write `kind: Trait`"],
+            &["KW-R050 there is no ClusterTrait `label`; there is a Trait of this name; write `kind: Trait`"],
         );
     }
 
@@ -266,7 +266,7 @@ mod reading {
         let text = FILES.replace("    - {name: label}\n", "");
         let (library, told) = read(&text);
         assert_eq!((library.releases().len(), told.len()), (0, 1));
-        assert!(told.iter().all(|one| one.starts_with("KW-T012")), "{told:?}");
+        assert!(told.iter().all(|one| one.starts_with("KW-R012")), "{told:?}");
     }
 
     #[test]
@@ -274,13 +274,13 @@ mod reading {
         check_told(
             &format!("{FILES}---{FILES}"),
             &[
-                "KW-T053 the ComponentType `service` is there twice; ",
-                "KW-T053 the Trait `label` is there twice; ",
-                "KW-T053 the Component `shop` is there twice; ",
-                "KW-T053 the component `shop` has two Workloads; ",
-                "KW-T053 the Environment `dev` is there twice; ",
-                "KW-T053 the Environment `prod` is there twice; ",
-                "KW-T053 the DataPlane `main` is there twice; ",
+                "KW-R053 the ComponentType `service` is there twice; ",
+                "KW-R053 the Trait `label` is there twice; ",
+                "KW-R053 the Component `shop` is there twice; ",
+                "KW-R053 the component `shop` has two Workloads; ",
+                "KW-R053 the Environment `dev` is there twice; ",
+                "KW-R053 the Environment `prod` is there twice; ",
+                "KW-R053 the DataPlane `main` is there twice; ",
             ],
         );
     }
@@ -288,9 +288,9 @@ mod reading {
     #[test]
     fn values_for_an_instance_that_is_not_there_are_told() {
         let own =
-            "KW-T056 the component `shop` has no trait with the instance name `owm`; did you mean `own`?";
+            "KW-R056 the component `shop` has no trait with the instance name `owm`; did you mean `own`?";
         check_told(&format!("{FILES}{}", BINDING.replace("own:", "owm:")), &[own]);
-        let built_in = "KW-T056 the component `shop` has no trait with the instance name `built-in`; it is built into the component type, which gives it its values";
+        let built_in = "KW-R056 the component `shop` has no trait with the instance name `built-in`; it is built into the component type, which gives it its values";
         check_told(&format!("{FILES}{}", BINDING.replace("own:", "built-in:")), &[built_in]);
     }
 
@@ -348,7 +348,7 @@ mod rendering {
             .collect();
         assert_eq!(names, ["secretRef"]);
         let missing = rendered(&format!("{FILES}{BINDING}{over}"), "Deployment");
-        assert_eq!(missing.unwrap_err(), ["KW-T051 there is no SecretReference `s`"]);
+        assert_eq!(missing.unwrap_err(), ["KW-R051 there is no SecretReference `s`"]);
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod rendering {
     #[test]
     fn rules_before_and_after_fail_the_rendering() {
         let bad = FILES.replace("parameters: {port: 8080}", "parameters: {bad: true}");
-        assert_eq!(rendered(&bad, "Service").unwrap_err(), ["KW-T033 it is bad"]);
+        assert_eq!(rendered(&bad, "Service").unwrap_err(), ["KW-R033 it is bad"]);
         let many = format!("{FILES}{}", BINDING.replace("replicas: 3", "replicas: 10"));
         let told = rendered(&many, "Service").unwrap_err();
         assert_eq!(told.len(), 1);
@@ -392,7 +392,7 @@ mod rendering {
         let library = read(&text).0;
         let rendering = library.render(&library.releases()[0], &Context::new(), &RenderOptions::default());
         let found = rendering.diagnostics.first().expect("a diagnostic");
-        assert_eq!((found.code.id, found.location.text().as_deref()), ("KW-T036", Some("high")));
+        assert_eq!((found.code.id, found.location.text().as_deref()), ("KW-R036", Some("high")));
     }
 
     #[test]
@@ -401,7 +401,7 @@ mod rendering {
         let library = read(&text).0;
         let rendering = library.render(&library.releases()[0], &Context::new(), &RenderOptions::default());
         let found = rendering.diagnostics.first().expect("a diagnostic");
-        assert_eq!((found.code.id, found.location.text().as_deref()), ("KW-T036", Some("3")));
+        assert_eq!((found.code.id, found.location.text().as_deref()), ("KW-R036", Some("3")));
     }
 
     #[test]

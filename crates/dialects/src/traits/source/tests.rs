@@ -79,7 +79,7 @@ fn a_target_that_leaves_something_out_is_warned_of() {
     check(
         "Trait",
         "removes:\n- target: {kind: Service}",
-        &["KW-T024 6:5 the target has no `group` and no `version`, so any fits"],
+        &["KW-R024 6:5 the target has no `group` and no `version`, so any fits"],
     );
 }
 
@@ -89,11 +89,11 @@ fn mistakes_in_operations_have_their_place() {
         "Trait",
         "patches:\n- target: {group: apps, version: v1, kind: Deployment}\n  operations:\n  - {op: set, path: /a, value: b}\n  - {op: add, path: /a}\n  - {op: remove, path: /a, value: b}\n  - {op: add, pth: /a, value: b}",
         &[
-            "KW-T004 8:12 unknown operation `set`",
-            "KW-T003 9:7 field `value` is missing",
-            "KW-T026 10:30 `remove` reads no `value`",
-            "KW-T001 11:17 unknown field `pth`",
-            "KW-T003 11:7 field `path` is missing",
+            "KW-R004 8:12 unknown operation `set`",
+            "KW-R003 9:7 field `value` is missing",
+            "KW-R026 10:30 `remove` reads no `value`",
+            "KW-R001 11:17 unknown field `pth`",
+            "KW-R003 11:7 field `path` is missing",
         ],
     );
 }
@@ -104,10 +104,10 @@ fn loops_are_checked() {
         "Trait",
         "creates:\n- {forEach: '${a}', template: '${b}'}\n- {forEach: '${a}', var: a-b, template: '${b}'}\n- {var: c, template: '${b}'}\n- {includeWhen: yes please, template: '${b}'}",
         &[
-            "KW-T025 6:6 `forEach` without `var`: the variable is `item`",
-            "KW-T006 7:28 `a-b` is no name for a variable",
-            "KW-T026 8:6 `var` without `forEach` names nothing",
-            "KW-T007 9:19 `includeWhen` must be wrapped in `${…}`",
+            "KW-R025 6:6 `forEach` without `var`: the variable is `item`",
+            "KW-R006 7:28 `a-b` is no name for a variable",
+            "KW-R026 8:6 `var` without `forEach` names nothing",
+            "KW-R007 9:19 `includeWhen` must be wrapped in `${…}`",
         ],
     );
 }
@@ -117,9 +117,9 @@ fn the_shorthand_is_pointed_into() {
     check(
         "Trait",
         "schema:\n  tier: \"string | enum=small,large defualt=small\"",
-        &["KW-T005 6:38 unknown constraint marker `defualt`"],
+        &["KW-R005 6:38 unknown constraint marker `defualt`"],
     );
-    check("Trait", "schema:\n  tier: strng | default=a", &["KW-T005 6:11 unknown type `strng`"]);
+    check("Trait", "schema:\n  tier: strng | default=a", &["KW-R005 6:11 unknown type `strng`"]);
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn a_mistake_in_json_schema_is_told_where_it_stands() {
         "ClusterTrait",
         "parameters:\n  openAPIV3Schema:\n    type: object\n    properties:\n      a: {type: strin}\n      b: {$ref: '#/$defs/B'}",
         &[
-            "KW-T005 10:19 $ref `#/$defs/B` not found: there is no `$defs`",
-            "KW-T005 9:19 unknown type `strin`",
+            "KW-R005 10:19 $ref `#/$defs/B` not found: there is no `$defs`",
+            "KW-R005 9:19 unknown type `strin`",
         ],
     );
 }
@@ -142,8 +142,8 @@ fn rules_under_both_names_are_read_and_told() {
         "Trait",
         spec,
         &[
-            "KW-T008 5:3 `validations` stands beside `preRenderValidations`, and both are the same field",
-            "KW-T007 6:34 `rule` must be wrapped in `${…}`",
+            "KW-R008 5:3 `validations` stands beside `preRenderValidations`, and both are the same field",
+            "KW-R007 6:34 `rule` must be wrapped in `${…}`",
         ],
     );
 }
@@ -154,8 +154,8 @@ fn a_trait_that_makes_or_drops_workloads_is_warned_of() {
         "Trait",
         "creates: [{template: {apiVersion: batch/v1, kind: Job, metadata: {name: a}}}]\nremoves: [{target: {group: apps, version: v1, kind: Deployment}}, {target: {group: x.io, version: v1, kind: Job}}]",
         &[
-            "KW-T027 5:47 a trait creates a `Job`, which the cluster does not let it",
-            "KW-T027 6:14 a trait removes the `Deployment`, which the cluster does not let it",
+            "KW-R027 5:47 a trait creates a `Job`, which the cluster does not let it",
+            "KW-R027 6:14 a trait removes the `Deployment`, which the cluster does not let it",
         ],
     );
 }
@@ -166,9 +166,9 @@ fn the_resources_of_a_component_type_fit_its_workload_type() {
         "ComponentType",
         "workloadType: deployment\nresources:\n- id: a\n  template: {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: x}}",
         &[
-            "KW-T028 8:76 the namespace is `x`, expected `${metadata.namespace}`",
-            "KW-T010 8:37 `StatefulSet` is a workload and the workload type is `deployment`; there is only one",
-            "KW-T010 6:3 no resource has the kind of the workload type `deployment`",
+            "KW-R028 8:76 the namespace is `x`, expected `${metadata.namespace}`",
+            "KW-R010 8:37 `StatefulSet` is a workload and the workload type is `deployment`; there is only one",
+            "KW-R010 6:3 no resource has the kind of the workload type `deployment`",
         ],
     );
 }
@@ -180,8 +180,8 @@ fn older_names_are_read_with_a_warning() {
         "ReleaseBinding",
         spec,
         &[
-            "KW-T023 6:3 `componentTypeEnvOverrides` is called `componentTypeEnvironmentConfigs` now",
-            "KW-T023 7:3 `traitOverrides` is called `traitEnvironmentConfigs` now",
+            "KW-R023 6:3 `componentTypeEnvOverrides` is called `componentTypeEnvironmentConfigs` now",
+            "KW-R023 7:3 `traitOverrides` is called `traitEnvironmentConfigs` now",
         ],
     );
     let (Some(Resource::ReleaseBinding(found)), _) = read(&with_spec("ReleaseBinding", spec)) else {
@@ -197,7 +197,7 @@ fn a_workload_has_variables_files_and_endpoints() {
     check(
         "Workload",
         spec,
-        &["KW-T004 10:81 unknown endpoint type `http`", "KW-T003 10:69 field `port` is missing"],
+        &["KW-R004 10:81 unknown endpoint type `http`", "KW-R003 10:69 field `port` is missing"],
     );
     let (Some(Resource::Workload(found)), _) = read(&with_spec("Workload", spec)) else {
         panic!("a workload")
@@ -210,7 +210,7 @@ fn a_workload_has_variables_files_and_endpoints() {
 
 #[test]
 fn newer_fields_of_other_resources_are_only_warned_of() {
-    check("Environment", "dataPlaneRef: {name: d}\ncolour: red", &["KW-T021 6:3 unknown field `colour`"]);
+    check("Environment", "dataPlaneRef: {name: d}\ncolour: red", &["KW-R021 6:3 unknown field `colour`"]);
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn traits_are_allowed_by_kind_and_name_and_instances_are_unique() {
     assert_eq!(
         found,
         [
-            "KW-T011 the instance name `data` is taken by Trait `b` of the component type",
-            "KW-T012 the component type `web` does not allow ClusterTrait `a`",
+            "KW-R011 the instance name `data` is taken by Trait `b` of the component type",
+            "KW-R012 the component type `web` does not allow ClusterTrait `a`",
         ]
     );
 }
@@ -263,8 +263,8 @@ fn a_removal_of_everything_is_refused() {
         "Trait",
         "removes: [{target: {group: apps, version: v1}}]",
         &[
-            "KW-T024 5:14 the target has no `kind`, so any fits",
-            "KW-T003 5:14 the target of a removal has no `kind`, so everything would go",
+            "KW-R024 5:14 the target has no `kind`, so any fits",
+            "KW-R003 5:14 the target of a removal has no `kind`, so everything would go",
         ],
     );
 }
@@ -275,8 +275,8 @@ fn a_template_that_can_never_be_a_manifest_is_refused() {
         "Trait",
         "creates: [{template: text}, {template: []}, {template: '${{}}'}, {template: {}}]",
         &[
-            "KW-T009 5:14 the template is a string, expected an object",
-            "KW-T009 5:32 the template is an array, expected an object",
+            "KW-R009 5:14 the template is a string, expected an object",
+            "KW-R009 5:32 the template is an array, expected an object",
         ],
     );
 }
@@ -284,5 +284,5 @@ fn a_template_that_can_never_be_a_manifest_is_refused() {
 #[test]
 fn an_operation_that_is_unknown_is_named_as_it_is_written() {
     let patch = "patches:\n- target: {group: '', version: v1, kind: A}\n  operations: [{op: mergeShallow, path: /a, value: {}}]";
-    check("Trait", patch, &["KW-T004 7:23 unknown operation `mergeShallow`"]);
+    check("Trait", patch, &["KW-R004 7:23 unknown operation `mergeShallow`"]);
 }

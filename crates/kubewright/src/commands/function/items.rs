@@ -1,7 +1,7 @@
 //! The items of the list that comes out, in the order of the list that came in.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering};
 use kubewright_engine::ObjectName;
@@ -103,6 +103,10 @@ impl Files {
         for item in &list.items {
             let Some((path, _)) = marks::file(&item.document.value) else { continue };
             let path = Path::new(path);
+            let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+            if !path.components().all(is_inside) {
+                continue;
+            }
             let own = path.parent().unwrap_or(Path::new(""));
             if let Some(name) = path.file_name() {
                 names.entry(own.to_owned()).or_default().keep(&name.to_string_lossy());

@@ -7,6 +7,9 @@ use kubewright_value::{Document, Location, Position, Step, Value};
 
 use super::list::ResourceList;
 
+/// The field of a list that says what to do.
+const CONFIG: &str = "functionConfig";
+
 /// A place in an item or in the configuration.
 pub(super) struct Inside<'l> {
     pub(super) object: &'l Value,
@@ -16,11 +19,22 @@ pub(super) struct Inside<'l> {
     pub(super) path: String,
 }
 
+/// Returns how the text at `path` of the configuration is called.
+pub(super) fn text_of_config(path: &[Step]) -> String {
+    format!("{CONFIG}.{}", joined(path))
+}
+
 /// Returns what `location` is in, if it is in `list`.
 pub(super) fn of<'l>(location: &Location, list: &'l ResourceList) -> Option<Inside<'l>> {
+    // A text of several is called by all their names.
+    let name = location.source.name.split(" with ").next().unwrap_or_default();
+    if let Some(path) = name.strip_prefix(CONFIG).and_then(|rest| rest.strip_prefix('.')) {
+        let (object, part) = (&list.config.value, CONFIG.to_owned());
+        return Some(Inside { object, part, path: path.to_owned() });
+    }
     let items = list.items.iter().enumerate();
     let items = items.map(|(number, item)| (format!("items[{number}]"), &item.document));
-    let parts = items.chain([("functionConfig".to_owned(), &list.config)]);
+    let parts = items.chain([(CONFIG.to_owned(), &list.config)]);
     let starts = parts.filter_map(|(name, part)| Some((start(part)?, name, part)));
     let before = starts.filter(|(start, _, part)| {
         Arc::ptr_eq(&part.source, &location.source) && *start <= location.position
@@ -78,7 +92,8 @@ fn segments(path: &str) -> Vec<&str> {
     .collect()
 }
 
-fn joined(path: &[Step]) -> String {
+/// Returns the way to a field as people write it.
+pub(super) fn joined(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {

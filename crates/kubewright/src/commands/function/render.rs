@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use kubewright_dialects::traits::{self, Instance, Origin, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, ObjectName};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Source, Value};
 
 use super::config::Wish;
 use super::list::{LOCAL, ResourceList};
+use super::place;
 use crate::arguments::Function;
 use crate::codes::{ASSUMED_NAMESPACE, NO_TRAIT, UNKNOWN_NAME, UNKNOWN_TRAIT};
 use crate::commands::render::context::Said;
@@ -41,14 +42,7 @@ pub(super) fn render(
         options: RenderOptions { strict: is_strict, trace: false },
         checks_idempotence: arguments.check_idempotent,
     };
-    let all: Vec<usize> = (0..list.base.len()).collect();
-    let mut found = problems.clone();
-    let mut rendering = work.on(&list.base, &all, &mut found)?;
-    let kept = not_created(&list.base, rendering.as_ref());
-    if kept.len() < all.len() {
-        found.clone_from(problems);
-        rendering = work.on(&list.base, &kept, &mut found)?;
-    }
+    let Attempt { rendering, found } = work.alone(&list.base, problems)?;
     *problems = found;
     in_config(list, problems);
     Ok(rendering.filter(|_| !problems.iter().any(Diagnostic::is_error)))
@@ -62,40 +56,66 @@ struct Work<'w> {
     checks_idempotence: bool,
 }
 
+/// What came of one run.
+struct Attempt {
+    /// Nothing where something was wrong before.
+    rendering: Option<Rendering>,
+    /// All that is wrong.
+    found: Vec<Diagnostic>,
+}
+
 impl Work<'_> {
-    /// Renders those of `base` whose numbers are `kept`; nothing where something is wrong before that.
-    fn on(
-        &self,
-        base: &[Document],
-        kept: &[usize],
-        problems: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Rendering>, Failure> {
+    /// Renders `base` without what the traits create: what an earlier run has created, and somebody has kept, is not
+    /// patched once more and does not stand in the way. Where it is not created without itself, it stays.
+    fn alone(&self, base: &[Document], problems: &[Diagnostic]) -> Result<Attempt, Failure> {
+        let mut kept: Vec<usize> = (0..base.len()).collect();
+        let mut last = self.on(base, &kept, problems)?;
+        // What one trait creates may have kept the next one from creating anything.
+        for _ in self.instances {
+            let made = last.made();
+            let name = |number: &usize| base.get(*number).map(|document| ObjectName::of(&document.value));
+            let is_made = |number: &usize| name(number).is_some_and(|name| made.contains(&name));
+            let (created, rest): (Vec<usize>, Vec<usize>) = kept.iter().partition(|number| is_made(number));
+            if created.is_empty() {
+                break;
+            }
+            let next = self.on(base, &rest, problems)?;
+            let made = next.made();
+            if !created.iter().filter_map(name).all(|name| made.contains(&name)) {
+                break;
+            }
+            (last, kept) = (next, rest);
+        }
+        Ok(last)
+    }
+
+    /// Renders those of `base` whose numbers are `kept`.
+    fn on(&self, base: &[Document], kept: &[usize], problems: &[Diagnostic]) -> Result<Attempt, Failure> {
         let base: Vec<Document> = kept.iter().filter_map(|number| base.get(*number)).cloned().collect();
-        let given = &self.said.given(&base, problems);
-        if problems.iter().any(Diagnostic::is_error) {
-            return Ok(None);
+        let mut found = problems.to_vec();
+        let given = &self.said.given(&base, &mut found);
+        if found.iter().any(Diagnostic::is_error) {
+            return Ok(Attempt { rendering: None, found });
         }
         let Self { instances, options, checks_idempotence, .. } = *self;
         let mut rendering =
-            Job { base: &base, instances, given, options, checks_idempotence }.run(problems)?;
+            Job { base: &base, instances, given, options, checks_idempotence }.run(&mut found)?;
         for manifest in &mut rendering.manifests {
             if let Origin::Given(place) = manifest.origin {
                 manifest.origin = Origin::Given(kept.get(place).copied().unwrap_or(place));
             }
         }
-        Ok(Some(rendering))
+        Ok(Attempt { rendering: Some(rendering), found })
     }
 }
 
-/// Returns the numbers of those of `base` that the traits do not create. What an earlier run has created and somebody has
-/// kept is not patched once more, and does not stand in the way.
-fn not_created(base: &[Document], rendering: Option<&Rendering>) -> Vec<usize> {
-    let made = rendering.into_iter().flat_map(|rendering| &rendering.manifests);
-    let made = made.filter(|manifest| matches!(manifest.origin, Origin::Made(_)));
-    let made: HashSet<ObjectName> = made.map(|manifest| ObjectName::of(&manifest.object)).collect();
-    let numbered = base.iter().enumerate();
-    let kept = numbered.filter(|(_, document)| !made.contains(&ObjectName::of(&document.value)));
-    kept.map(|(number, _)| number).collect()
+impl Attempt {
+    /// Returns the names of what was created, as far as it came.
+    fn made(&self) -> HashSet<ObjectName> {
+        let manifests = self.rendering.iter().flat_map(|rendering| &rendering.manifests);
+        let made = manifests.filter(|manifest| matches!(manifest.origin, Origin::Made(_)));
+        made.map(|manifest| ObjectName::of(&manifest.object)).collect()
+    }
 }
 
 fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Diagnostic>) -> Library {
@@ -111,10 +131,15 @@ fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Dia
     library
 }
 
-/// Says where names are said that options say elsewhere.
+/// Says where things are said that options say elsewhere.
 fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
     let is_stack = list.config.value.get("kind").and_then(Value::as_str) == Some("TraitStack");
     for problem in problems {
+        if problem.location.source.name.contains("--set") {
+            let Source { name, text, .. } = &*problem.location.source;
+            let name = name.replace("--set", &place::text_of_config(&["data".into()]));
+            problem.location.source = Source::new(name, text.as_str());
+        }
         let name = match problem.code.id {
             id if id == UNKNOWN_NAME.id => "name",
             id if id == ASSUMED_NAMESPACE.id => "namespace",

@@ -4,6 +4,7 @@ use clap::ValueEnum as _;
 use kubewright_engine::{Code, Diagnostic, nearest};
 use kubewright_value::{Document, Map, Source, Step, Value, yaml};
 
+use super::place;
 use crate::arguments::RenderPlane;
 use crate::codes::{UNKNOWN_SETTING, WRONG_SETTING};
 use crate::commands::render::context::NAMES;
@@ -101,9 +102,10 @@ impl Setting<'_> {
 
     /// Returns the map that it is the YAML of.
     pub(super) fn map(&self) -> Result<Document, Wrong> {
-        let source = Source::new(format!("(`{}` of the functionConfig)", self.name), self.text.as_str());
+        let source = Source::new(place::text_of_config(&self.path), self.text.as_str());
         let reading = yaml::read(&source);
-        if let Some(problem) = reading.problems.into_iter().map(Diagnostic::from).find(Diagnostic::is_error) {
+        let mut problems = reading.problems.into_iter().map(Diagnostic::from);
+        if let Some(problem) = problems.find(Diagnostic::is_error) {
             return Err(Box::new(problem));
         }
         let is_full = |document: &Document| !document.value.is_null();

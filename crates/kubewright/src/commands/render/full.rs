@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use kubewright_dialects::traits::{self, Context, Library, Release, RenderOptions, Rendering};
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Value};
 
 use super::base::Base;
 use super::context::Said;
 use super::trace::Traced;
 use super::write::{self, Part};
-use super::{exit_of, setting, trace};
+use super::{exit_of, selection, setting, trace};
 use crate::arguments::Render;
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
@@ -51,6 +51,9 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
     let mut documents = found.base.documents.clone();
     let more = load::documents(found.traits, &mut problems);
     documents.extend(load::objects_of(more, &mut problems));
+    if let Some(component) = &arguments.names.component {
+        selection::leave(&mut documents, component)?;
+    }
     let others = documents.iter().filter(|document| !is_platform(document)).count();
     let (library, wrong) = Library::read(&documents, &found.said.more());
     problems.extend(wrong);
@@ -131,7 +134,7 @@ fn releases(
     library: &Library,
     problems: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Release>, Failure> {
-    let mut releases = match &arguments.names.environment {
+    let releases = match &arguments.names.environment {
         Some(environment) => {
             let (releases, wrong) = library.releases_in(environment);
             problems.extend(wrong);
@@ -142,24 +145,16 @@ fn releases(
             library.releases().to_vec()
         }
     };
-    let Some(component) = &arguments.names.component else { return Ok(releases) };
-    let names: BTreeSet<String> = releases.iter().map(|release| release.component().to_owned()).collect();
-    releases.retain(|release| is_called(release, component));
-    if releases.is_empty() && !problems.iter().any(Diagnostic::is_error) {
-        let failure = Failure::usage(format!("there is no component `{component}` to render"));
-        return Err(match nearest(component, names.iter().map(String::as_str)) {
-            Some(near) => failure.help(format!("did you mean `{near}`?")),
-            None => failure
-                .help(format!("the components are {}", names.into_iter().collect::<Vec<_>>().join(", "))),
-        });
+    let component = arguments.names.component.as_ref().filter(|_| releases.is_empty());
+    if let Some(component) = component.filter(|_| !problems.iter().any(Diagnostic::is_error)) {
+        let place = match &arguments.names.environment {
+            Some(environment) => format!("`{environment}`"),
+            None => "any environment".to_owned(),
+        };
+        return Err(Failure::usage(format!("the component `{component}` is not released in {place}"))
+            .help("its ReleaseBindings say where it is"));
     }
     Ok(releases)
-}
-
-/// Returns whether `name` is that of the component, perhaps with its namespace before it.
-fn is_called(release: &Release, name: &str) -> bool {
-    let namespace = release.namespace().unwrap_or("default");
-    release.component() == name || format!("{namespace}/{}", release.component()) == name
 }
 
 fn render(

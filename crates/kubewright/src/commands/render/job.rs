@@ -26,25 +26,27 @@ impl Job<'_> {
     /// # Errors
     /// When no thread can be started.
     pub(in crate::commands) fn run(&self, problems: &mut Vec<Diagnostic>) -> Result<Rendering, Failure> {
-        let mut rendering = self.render(given_manifests(self.base))?;
+        let mut rendering = self.render(given_manifests(self.base), self.options)?;
         problems.append(&mut rendering.diagnostics);
-        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(Diagnostic::is_error)) {
+        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(wants_a_name)) {
             problems.push(unnamed(workloads));
         }
         if self.given.is_namespace_assumed {
             problems.extend(assumed(&rendering, self.options.strict));
         }
         if self.checks_idempotence && !problems.iter().any(Diagnostic::is_error) {
-            let again = self.render(idempotent::again(&rendering))?;
+            // A condition that keeps a list from growing hits nothing the second time, and should.
+            let options = RenderOptions { strict: false, ..self.options };
+            let again = self.render(idempotent::again(&rendering), options)?;
             problems.extend(idempotent::differences(&rendering, &again));
         }
         Ok(rendering)
     }
 
     /// Renders on a stack that is large enough for whatever the readers let through.
-    fn render(&self, manifests: Vec<Manifest>) -> Result<Rendering, Failure> {
+    fn render(&self, manifests: Vec<Manifest>, options: RenderOptions) -> Result<Rendering, Failure> {
         let done = workers::each(&[manifests], |manifests| {
-            traits::render(manifests.clone(), self.instances, &self.given.context, &self.options)
+            traits::render(manifests.clone(), self.instances, &self.given.context, &options)
         })?;
         Ok(done.into_iter().next().unwrap_or_default())
     }
@@ -56,7 +58,13 @@ pub(in crate::commands) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
     manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
 }
 
-/// Says why `metadata.name` is missing, where something failed.
+/// Returns whether an expression failed for want of the name, or of what is made of it.
+fn wants_a_name(problem: &Diagnostic) -> bool {
+    let wanted = ["no such key: name", "no such key: componentName"];
+    problem.is_error() && wanted.iter().any(|words| problem.message.contains(words))
+}
+
+/// Says why `metadata.name` is missing.
 fn unnamed(workloads: usize) -> Diagnostic {
     let found = match workloads {
         0 => "no workload".to_owned(),
@@ -75,7 +83,8 @@ fn assumed(rendering: &Rendering, is_strict: bool) -> Option<Diagnostic> {
         Origin::Given(_) => None,
     })?;
     let location = rendering.writer(writer)?.location(writer.part).clone();
-    let message = format!("{} is created in `{}`, which nobody has said", manifest.label(), context::ASSUMED);
+    let message =
+        format!("{} is created in `{}`, because no namespace is named", manifest.label(), context::ASSUMED);
     let problem = Diagnostic::new(&ASSUMED_NAMESPACE, message, location);
     let problem = problem.help("the manifests name no namespace, or more than one; say it with --namespace");
     Some(Diagnostic { is_raised: is_strict, ..problem })

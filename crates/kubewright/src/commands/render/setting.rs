@@ -1,12 +1,12 @@
 //! `--set parameters.a.b=1`: one value at a path, written as Helm users write it.
 //!
-//! Keys are parted by dots; `\.` is a dot in a key and `[0]` an item of a list. The value is YAML; `{a,b}` is a list.
+//! Keys are parted by dots; `\.` is a dot in a key and `[0]` an item of a list. A value is a number, a boolean, a list, a map or text; `{a,b}` is a list.
 //! A comma starts another setting only where one of the names that values can be set in and `=` follow, so that values
 //! may have commas in them.
 
 use std::str::FromStr;
 
-use kubewright_engine::nearest;
+use kubewright_engine::{Diagnostic, nearest};
 use kubewright_value::{Map, Step, Text, Value, yaml};
 
 use super::context::NAMES;
@@ -51,6 +51,13 @@ impl RenderSetting {
     /// Reads settings whose values are text.
     pub(crate) fn text(text: &str) -> Result<Self, String> {
         parse(text, |value| Ok(value.into()))
+    }
+}
+
+/// Adds how `--set` is told that a value is text, where it was taken for something else.
+pub(super) fn remedy(problem: &mut Diagnostic) {
+    if problem.location.source.name.contains("--set") && problem.help.starts_with("quote it") {
+        problem.help.push_str(", or say it with --set-string");
     }
 }
 

@@ -30,12 +30,12 @@ fn a_case_about_traits_that_says_all_it_can_is_understood() {
     let given = "parameters: {a: 1}\n  environmentConfigs: {b: 2}";
     let one = format!("- name: case\n  trait: t\n  kind: Trait\n  instanceName: i\n  {given}\n");
     let compared = "  base: [f.yaml, {kind: K}]\n  metadata: {name: a}\n  context: {environment: {}}\n  strict: true\n  \
-                    manifests: {kind: K}\n  ordered: true\n  warns: [KW-T034, text, {code: KW-T034, message: m}]\n  \
+                    manifests: {kind: K}\n  ordered: true\n  warns: [KW-R034, text, {code: KW-R034, message: m}]\n  \
                     idempotent: true\n  expect:\n  - kind: K\n    name: web\n    namespace: s\n    apiVersion: v1\n    \
                     targetPlane: dataplane\n    fields: {/a/b: 1}\n    absent: /c\n    rule: [r, s]\n  - {kind: K, present: false}\n";
     let nothing = Vec::<String>::new();
     assert_eq!(problems(&format!("{one}{compared}")), nothing);
-    assert_eq!(problems("- traits: [a, {trait: b, instanceName: c}]\n  fails: {code: KW-T030}\n"), nothing);
+    assert_eq!(problems("- traits: [a, {trait: b, instanceName: c}]\n  fails: {code: KW-R030}\n"), nothing);
     assert_eq!(
         problems("- {stack: s.yaml, fails: false}\n- {component: c, environment: e, warns: true}\n"),
         nothing
@@ -44,7 +44,7 @@ fn a_case_about_traits_that_says_all_it_can_is_understood() {
 
 #[test]
 fn a_case_that_compares_nothing_is_an_error_also_with_empty_lists() {
-    let told = "KW-F011 6:3 this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent` ";
+    let told = "KW-T002 6:3 this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent` ";
     assert_eq!(problems("- {trait: t, idempotent: false, strict: true}\n"), [told]);
     assert_eq!(problems("- {trait: t, manifests: []}\n"), Vec::<String>::new());
 }
@@ -54,8 +54,8 @@ fn a_misspelt_field_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("- resource: a\n  outcme: pass\n"),
         [
-            "KW-F011 6:13 this case compares nothing ",
-            "KW-F010 7:3 unknown field `outcme` did you mean `outcome`?"
+            "KW-T002 6:13 this case compares nothing ",
+            "KW-T001 7:3 unknown field `outcme` did you mean `outcome`?"
         ]
     );
 }
@@ -64,7 +64,7 @@ fn a_misspelt_field_is_an_error_with_the_right_one() {
 fn a_wrong_word_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("- resource: a\n  outcome: passed\n"),
-        ["KW-F012 7:12 unknown outcome `passed` did you mean `pass`?"]
+        ["KW-T003 7:12 unknown outcome `passed` did you mean `pass`?"]
     );
 }
 

@@ -1,6 +1,7 @@
 //! What is a path, what is not, and what is said about it.
 
 use super::{Path, Piece, Segment, Text, check, check_fails, check_says};
+use crate::pathpatch::Form;
 use crate::pathpatch::PatchErrorKind;
 
 /// Writes the segments of a path in an unmistakable form.
@@ -229,6 +230,10 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "replace /spec/other <- 2",
         "other: `/spec` has no key `other` | `replace` needs something that is there; `add` sets it in any case",
     );
+    says(
+        "replace /spec/other/0/name <- 2",
+        "other: `/spec` has no key `other` | `replace` needs something that is there; `add` a whole `other`",
+    );
     says("replace /spex/replicas <- 2", "spex: the document has no key `spex` | did you mean `spec`?");
     says(
         "add /spec/containers[?(@.name=='apo')]/x <- 1",
@@ -260,8 +265,13 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
     says("add /spec/replicas/x <- 1", "x: `/spec/replicas` is a number, which has no key `x` | ");
     says(
         "remove /spec/containers/5",
-        "5: index `5` is out of range: `/spec/containers` has 2 items | `-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order",
+        "5: index `5` is out of range: `/spec/containers` has 2 items | a filter such as `[?(@.name=='app')]` does not depend on the order",
     );
+    says(
+        "add /spec/containers/2 <- 1",
+        "2: index `2` is out of range: `/spec/containers` has 2 items | `-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order",
+    );
+    says("remove /spec/new/0", "0: `0` needs a list, and `/spec/new` is missing | ");
     says("add /spec/- <- 1", "-: `-` needs a list, and `/spec` is an object | a key `-` is written `['-']`");
     says(
         "add /spec/new/0 <- 1",
@@ -271,4 +281,45 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "remove /spec/containers/-",
         "-: `-` is the place after the last item, where there is nothing to remove | ",
     );
+}
+
+/// Compares a filled form with the same path read anew; `§` in `written` is where `texts` are put in.
+#[track_caller]
+fn fill(written: &str, texts: &[&str], is_quick: bool) {
+    let literals: Vec<&str> = written.split('§').collect();
+    let mix = |middle: &dyn Fn(usize) -> Piece<'static>| -> Vec<Piece<'static>> {
+        let literals = literals.iter().map(|text| Piece::Literal(String::leak((*text).to_owned())));
+        literals
+            .enumerate()
+            .flat_map(|(at, literal)| [(at > 0).then(|| middle(at - 1)), Some(literal)])
+            .flatten()
+            .collect()
+    };
+    let form = Form::new(&mix(&|_| Piece::Expression("e.x")));
+    let owned: Vec<Text> = texts.iter().map(Text::new).collect();
+    let filled = form.and_then(|form| form.fill(owned.iter()));
+    assert_eq!(filled.is_some(), is_quick, "{written}");
+    if let Some(filled) = filled {
+        let read = Path::from_pieces(&mix(&|at| Piece::Text(String::leak(texts[at].to_owned())))).unwrap();
+        assert_eq!(filled, read, "{written}");
+    }
+}
+
+#[test]
+fn a_form_gives_the_path_that_reading_it_gives() {
+    fill("/a/§/b", &["x"], true);
+    fill("/a/§/b/§", &["a long key/with ~1 in it", "7"], true);
+    fill("/a[?(@.name=='§')]/§/-", &["it's", "-"], true);
+    fill("/§[?(@.a.b==\"§\")][0]", &["list", "')]/x"], true);
+    fill("a/§", &["+1"], true);
+}
+
+#[test]
+fn what_is_put_into_a_part_of_a_segment_is_read_anew() {
+    fill("/a/x§", &["1"], false);
+    fill("/a/§§", &["1", "2"], false);
+    fill("/a[?(@.§=='b')]", &["c"], false);
+    fill("/a[?(@.b=='x§')]", &["c"], false);
+    fill("/a[§]", &["0"], false);
+    fill("/a/§", &[""], false);
 }

@@ -11,7 +11,7 @@ fn row(body: &str, path: &str, want: [Result<&str, &str>; 3]) {
             Ok(after) => done(body, &[operation], after),
             Err(why) => {
                 let written = operation.trim_end_matches(" <- 9");
-                fails(body, &[operation], &format!("KW-T030 `{written}` cannot be done to A `a`: {why}"));
+                fails(body, &[operation], &format!("KW-R030 `{written}` cannot be done to A `a`: {why}"));
             }
         }
     }
@@ -141,7 +141,7 @@ fn a_dash_appends_and_makes_the_list() {
     fails(
         "{l: {}}",
         &["add /s/l/- <- 9"],
-        "KW-T030 `add /s/l/-` cannot be done to A `a`: `-` needs a list, and `/s/l` is an object",
+        "KW-R030 `add /s/l/-` cannot be done to A `a`: `-` needs a list, and `/s/l` is an object",
     );
 }
 
@@ -171,6 +171,6 @@ fn what_fails_half_way_leaves_the_operation_undone() {
     fails(
         "{l: [{p: [1]}, {}]}",
         &["remove /s/l[*]/p/0"],
-        "KW-T030 `remove /s/l[*]/p/0` cannot be done to A `a`: `0` needs a list, and `/s/l/1/p` is missing",
+        "KW-R030 `remove /s/l[*]/p/0` cannot be done to A `a`: `0` needs a list, and `/s/l/1/p` is missing",
     );
 }

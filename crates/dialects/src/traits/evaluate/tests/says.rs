@@ -11,7 +11,7 @@ const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
 fn misses(base: &[&str], target: &str, rest: &str, want: &str) {
     let spec =
         format!("patches:\n- target: {target}\n  operations: [{{op: add, path: /x, value: 1}}]\n{rest}");
-    says(base, &[&spec], &[&format!("KW-T034 one.yaml:{want}")]);
+    says(base, &[&spec], &[&format!("KW-R034 one.yaml:{want}")]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_condition_that_never_holds_is_told_if_it_looks_at_the_manifest() {
     says(
         &[SERVICE],
         &[&when("resource.metadata.name == \"t\"")],
-        &["KW-T034 one.yaml:6:53 the patch hits nothing: `where` holds for none of them (Service of v1)"],
+        &["KW-R034 one.yaml:6:53 the patch hits nothing: `where` holds for no Service of v1"],
     );
     // A condition about parameters is a switch, and may be off.
     says(&[SERVICE], &[&when("parameters.isOn")], &[]);
@@ -79,12 +79,22 @@ fn strict_rendering_fails_where_a_patch_hits_nothing() {
     }
 }
 
+#[test]
+fn strict_rendering_fails_where_nothing_reads_a_parameter() {
+    let spec = "schema: {sizes: \"integer | default=1\"}";
+    for strict in [false, true] {
+        let rendering = rendered(&[SERVICE], &[spec], RenderOptions { strict, trace: false });
+        assert!(said(&rendering).iter().all(|said| said.starts_with("KW-R039")), "{:?}", said(&rendering));
+        assert_eq!(rendering.has_failed(), strict);
+    }
+}
+
 /// Checks what is said of the second of two traits with these operations.
 #[track_caller]
 fn overlaps(one: &str, two: &str, want: Option<&str>) {
     let help = "the later trait wins; let one of the two write it, or give one a condition";
     let want: Vec<String> =
-        want.map(|want| format!("KW-T035 two.yaml:{want} | {help}")).into_iter().collect();
+        want.map(|want| format!("KW-R035 two.yaml:{want} | {help}")).into_iter().collect();
     let want: Vec<&str> = want.iter().map(String::as_str).collect();
     says(&[&a("{}")], &[&patch(&[one]), &patch(&[two])], &want);
 }
@@ -120,7 +130,7 @@ fn what_a_trait_created_is_its_own_too() {
             &patch(&["add /s/k <- 4"]),
         ],
         &[
-            "KW-T035 two.yaml:9:13 Trait `two` writes `/s/k` of A `a`, which Trait `one` wrote at one.yaml:6:5 | the later trait wins; let one of the two write it, or give one a condition",
+            "KW-R035 two.yaml:9:13 Trait `two` writes `/s/k` of A `a`, which Trait `one` wrote at one.yaml:6:5 | the later trait wins; let one of the two write it, or give one a condition",
         ],
     );
 }
@@ -147,7 +157,7 @@ fn what_a_component_type_made_is_there_to_be_changed() {
 #[test]
 fn a_manifest_that_is_there_twice_is_told_where_a_trait_made_it() {
     let want = &[
-        "KW-T038 one.yaml:6:5 Service `s` is there twice | the later one replaces the earlier in a cluster; give one another name",
+        "KW-R038 one.yaml:6:5 Service `s` is there twice | the later one replaces the earlier in a cluster; give one another name",
     ];
     says(&[SERVICE], &["creates:\n- template: {apiVersion: v1, kind: Service, metadata: {name: s}}"], want);
     let looped = "creates:\n- forEach: '${[1,2]}'\n  var: one\n  template: {apiVersion: v1, kind: Service, metadata: {name: s}}";
@@ -163,18 +173,22 @@ fn a_manifest_that_is_there_twice_is_told_where_a_trait_made_it() {
 fn what_is_no_manifest_is_an_error_at_its_template() {
     let spec = |template: &str| format!("creates:\n- template: {template}");
     let check = |template: &str, want: &str| says(&[], &[&spec(template)], &[want]);
-    check("{apiVersion: v1, kind: B}", "KW-T037 one.yaml:6:5 what Trait `one` makes has no `metadata.name`");
-    check("'${oc_omit()}'", "KW-T037 one.yaml:6:15 the template gives nothing, expected an object");
-    check("'${parameters.size}'", "KW-T037 one.yaml:6:15 the template gives number, expected an object");
+    check(
+        "{apiVersion: v1, kind: B, metadata: {name: 1}}",
+        "KW-R037 one.yaml:6:5 Trait `one` makes `metadata.name` a number, expected text",
+    );
+    check("{apiVersion: v1, kind: B}", "KW-R037 one.yaml:6:5 what Trait `one` makes has no `metadata.name`");
+    check("'${oc_omit()}'", "KW-R037 one.yaml:6:15 the template gives nothing, expected an object");
+    check("'${parameters.size}'", "KW-R037 one.yaml:6:15 the template gives number, expected an object");
 }
 
 #[test]
 fn a_trait_that_spoils_a_manifest_is_told() {
     let spoils = |operation: &str, want: &[&str]| says(&[&a("{}")], &[&patch(&[operation])], want);
-    spoils("remove /kind", &["KW-T037 one.yaml:8:26 Trait `one` leaves a manifest without `kind`"]);
+    spoils("remove /kind", &["KW-R037 one.yaml:8:26 Trait `one` leaves a manifest without `kind`"]);
     spoils(
         "add /metadata <- {labels: {}}",
-        &["KW-T037 one.yaml:9:13 Trait `one` leaves a manifest without `metadata.name`"],
+        &["KW-R037 one.yaml:9:13 Trait `one` leaves a manifest without `metadata.name`"],
     );
     // What was given without a name may stay so.
     let unnamed = "{apiVersion: v1, kind: A, metadata: {generateName: a-}}";
@@ -184,7 +198,7 @@ fn a_trait_that_spoils_a_manifest_is_told() {
 /// Checks what is said of one operation on `s`, and where in the path it is said.
 #[track_caller]
 fn cannot(body: &str, operation: &str, want: &str) {
-    says(&[&a(body)], &[&patch(&[operation])], &[&format!("KW-T030 one.yaml:{want}")]);
+    says(&[&a(body)], &[&patch(&[operation])], &[&format!("KW-R030 one.yaml:{want}")]);
 }
 
 const CONTAINERS: &str = "{containers: [{name: api}, {name: sidecar}]}";
@@ -214,7 +228,7 @@ fn an_operation_that_misses_says_what_may_have_been_meant() {
     cannot(
         CONTAINERS,
         "replace /s/containers/2 <- 1",
-        "9:28 `replace /s/containers/2` cannot be done to A `a`: index `2` is out of range: `/s/containers` has 2 items | `-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order",
+        "9:28 `replace /s/containers/2` cannot be done to A `a`: index `2` is out of range: `/s/containers` has 2 items | a filter such as `[?(@.name=='app')]` does not depend on the order",
     );
 }
 
@@ -225,7 +239,7 @@ fn the_item_of_a_loop_is_named() {
     assert_eq!(
         said(&rendering),
         [
-            "KW-T030 one.yaml:11:16 `add /s[?(@.name=='admin')]/x` cannot be done to A `a`: `[?(@.name=='admin')]` does not match the only item of `/s` | `name` is `http`"
+            "KW-R030 one.yaml:11:16 `add /s[?(@.name=='admin')]/x` cannot be done to A `a`: `[?(@.name=='admin')]` does not match the only item of `/s` | `name` is `http`"
         ]
     );
     assert_eq!(rendering.diagnostics[0].label, "item 2 of `forEach`");
@@ -235,7 +249,7 @@ fn the_item_of_a_loop_is_named() {
 fn an_expression_that_fails_says_where_and_what_to_do() {
     let help = "ask with `has(…)` first, or write `.?name.orValue(…)` to do without";
     let check = |operation: &str, want: &str| {
-        says(&[&a("{}")], &[&patch(&[operation])], &[&format!("KW-T031 one.yaml:{want} | {help}")]);
+        says(&[&a("{}")], &[&patch(&[operation])], &[&format!("KW-R031 one.yaml:{want} | {help}")]);
     };
     check("add /s/x <- '${parameters.nope}'", "10:28 `parameters.nope` fails: no such key: nope");
     check("add /s/${parameters.nope}/x <- 1", "9:30 `parameters.nope` fails: no such key: nope");
@@ -251,7 +265,7 @@ fn what_an_expression_gives_has_to_fit() {
         format!("patches:\n- target: {{group: '', version: v1, kind: A{target}}}\n{rest}  operations: []")
     };
     let check = |target: &str, rest: &str, want: &str| {
-        says(&[&a("{}")], &[&spec(target, rest)], &[&format!("KW-T015 one.yaml:{want}")]);
+        says(&[&a("{}")], &[&spec(target, rest)], &[&format!("KW-R015 one.yaml:{want}")]);
     };
     let each = "  forEach: '${parameters.text}'\n  var: one\n";
     check("", each, "7:14 `forEach` gives string \"app\", expected a list or a map");
@@ -272,10 +286,10 @@ fn all_patches_of_a_trait_are_tried_and_later_traits_are_not() {
         &[&twice, &patch(&["replace /s/c <- 1"])],
         &[
             &format!(
-                "KW-T030 one.yaml:9:17 `replace /s/a` cannot be done to A `a`: `/s` has no key `a` | {help}"
+                "KW-R030 one.yaml:9:17 `replace /s/a` cannot be done to A `a`: `/s` has no key `a` | {help}"
             ),
             &format!(
-                "KW-T030 one.yaml:17:17 `replace /s/b` cannot be done to A `a`: `/s` has no key `b` | {help}"
+                "KW-R030 one.yaml:17:17 `replace /s/b` cannot be done to A `a`: `/s` has no key `b` | {help}"
             ),
         ],
     );
@@ -289,9 +303,9 @@ fn all_rules_before_rendering_are_told_and_nothing_is_rendered() {
     assert_eq!(
         said(&rendering),
         [
-            "KW-T033 one.yaml:6:12 too small",
-            "KW-T033 one.yaml:7:26 never (`parameters.nope` fails: no such key: nope) | ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
-            "KW-T033 one.yaml:8:12 no boolean (the rule gives string \"app\", expected a boolean)",
+            "KW-R033 one.yaml:6:12 too small",
+            "KW-R033 one.yaml:7:26 never (`parameters.nope` fails: no such key: nope) | ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
+            "KW-R033 one.yaml:8:12 no boolean (the rule gives string \"app\", expected a boolean)",
         ]
     );
     assert_eq!(rendering.manifests[0].object, super::value(&a("{}")));
@@ -306,11 +320,11 @@ fn rules_after_rendering_look_at_the_outcome_of_all_traits() {
     };
     let later = patch(&["add /s/v <- 6"]);
     says(&[&a("{v: 1}")], &[&rule("kind: A", ""), &later], &[]);
-    says(&[&a("{v: 1}")], &[&rule("kind: A", "")], &["KW-T033 one.yaml:6:55 A `a`: too small"]);
+    says(&[&a("{v: 1}")], &[&rule("kind: A", "")], &["KW-R033 one.yaml:6:55 A `a`: too small"]);
     says(
         &[&a("{}")],
         &[&rule("kind: B", "")],
-        &["KW-T033 one.yaml:6:6 too small: there is no B of v1 | did you mean `A`?"],
+        &["KW-R033 one.yaml:6:6 too small: there is no B of v1 | the manifests are of the kinds A"],
     );
     says(&[&a("{}")], &[&rule("kind: B, mustMatch: false", "")], &[]);
     says(&[&a("{}")], &[&rule("kind: B", ", when: '${parameters.isOn}'")], &[]);
@@ -322,7 +336,7 @@ fn a_loop_that_makes_too_much_is_an_error() {
     let spec = format!(
         "creates:\n- forEach: ${{lists.range(1000)}}\n  var: one\n  template: {{apiVersion: v1, kind: B, metadata: {{name: b}}, data: {text}}}"
     );
-    says(&[], &[&spec], &["KW-T032 one.yaml:8:15 the budget of 268435456 bytes is used up"]);
+    says(&[], &[&spec], &["KW-R032 one.yaml:8:15 the budget of 268435456 bytes is used up"]);
 }
 
 #[test]
@@ -349,7 +363,7 @@ fn failures_of_one_rule_come_to_an_end() {
     let rendering = rendered(&[&a("{}")], &[rule], RenderOptions::default());
     let last = rendering.diagnostics.last().unwrap();
     assert!(rendering.diagnostics.len() < 20_001, "{}", rendering.diagnostics.len());
-    assert_eq!((last.code.id, last.message.as_str()), ("KW-T032", "the budget of 20000000 steps is used up"));
+    assert_eq!((last.code.id, last.message.as_str()), ("KW-R032", "the budget of 20000000 steps is used up"));
 }
 
 #[test]

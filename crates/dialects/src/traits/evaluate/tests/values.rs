@@ -75,19 +75,19 @@ fn text_that_is_put_into_a_filter_stays_in_its_quotes() {
     fails(
         "{l: [{k: z, x: 1}]}",
         &["remove /s/l[?(@.k=='${\"z')]/x[?(@.k=='\"}')]"],
-        "KW-T030 `remove /s/l[?(@.k=='z')]/x[?(@.k=='')]` cannot be done to A `a`: `[?(@.k=='z')]/x[?(@.k=='')]` does not match the only item of `/s/l`",
+        "KW-R030 `remove /s/l[?(@.k=='z')]/x[?(@.k=='')]` cannot be done to A `a`: `[?(@.k=='z')]/x[?(@.k=='')]` does not match the only item of `/s/l`",
     );
 }
 
 #[test]
 fn empty_text_is_no_segment() {
-    fails("{}", &["add /s/${parameters.empty} <- 1"], "KW-T016 the text that is put in here is empty");
+    fails("{}", &["add /s/${parameters.empty} <- 1"], "KW-R016 the text that is put in here is empty");
 }
 
 #[test]
 fn a_path_that_is_one_expression_is_a_path() {
     done("{}", &["add ${'/s/a/b'} <- 1"], "{a: {b: 1}}");
-    fails("{}", &["add ${''} <- 1"], "KW-T016 `` is no path: the path is empty, which is the whole document");
+    fails("{}", &["add ${''} <- 1"], "KW-R016 `` is no path: the path is empty, which is the whole document");
 }
 
 #[test]

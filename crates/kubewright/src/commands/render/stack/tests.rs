@@ -27,26 +27,47 @@ fn a_stack_that_says_all_it_can_is_understood() {
 }
 
 #[test]
+fn traits_stand_beside_paths() {
+    let inline = "{apiVersion: v1alpha1, kind: Trait, metadata: {name: a}, spec: {}}";
+    let spec = |traits: &str| format!("  traits: [{traits}]\n  instances: []\n");
+    assert_eq!(problems(&spec(&format!("a.yaml, {inline}"))), Vec::<String>::new());
+    assert_eq!(
+        problems(&spec("{apiVersion: v1, kind: Service}, 3")),
+        [
+            "KW-R062 4:35 this is neither a Trait nor a ClusterTrait ",
+            "KW-R062 4:45 `traits` holds paths and traits, this is of type number "
+        ]
+    );
+    let text = format!(
+        "apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{}",
+        spec(&format!("b/, {inline}"))
+    );
+    let stack = of(&document(&text)).unwrap();
+    assert_eq!(stack.paths("stacks/shop.yaml").collect::<Vec<_>>(), ["stacks/b"]);
+    assert_eq!(stack.inline.len(), 1);
+}
+
+#[test]
 fn a_misspelt_field_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("  instance: []\n"),
         [
-            "KW-T060 4:3 unknown field `instance` did you mean `instances`?",
-            "KW-T061 4:3 a stack needs `instances` "
+            "KW-R060 4:3 unknown field `instance` did you mean `instances`?",
+            "KW-R061 4:3 a stack needs `instances` "
         ]
     );
     assert_eq!(
         problems("  instances:\n  - {trait: a, paramters: {}}\n"),
-        ["KW-T060 5:16 unknown field `paramters` did you mean `parameters`?"]
+        ["KW-R060 5:16 unknown field `paramters` did you mean `parameters`?"]
     );
 }
 
 #[test]
 fn an_instance_names_one_trait() {
-    assert_eq!(problems("  instances:\n  - {parameters: {}}\n"), ["KW-T061 5:5 an instance needs `trait` "]);
+    assert_eq!(problems("  instances:\n  - {parameters: {}}\n"), ["KW-R061 5:5 an instance needs `trait` "]);
     assert_eq!(
         problems("  instances:\n  - {trait: a, name: a}\n"),
-        ["KW-T062 5:22 `name` stands beside `trait`, and both name the trait "]
+        ["KW-R062 5:22 `name` stands beside `trait`, and both name the trait "]
     );
 }
 
@@ -55,8 +76,8 @@ fn a_value_of_another_type_is_an_error() {
     assert_eq!(
         problems("  instances:\n  - {trait: a, parameters: [1], kind: trait}\n"),
         [
-            "KW-T062 5:28 `parameters` is a map, this is of type array ",
-            "KW-T062 5:39 unknown kind `trait` did you mean `Trait`?"
+            "KW-R062 5:28 `parameters` is a map, this is of type array ",
+            "KW-R062 5:39 unknown kind `trait` did you mean `Trait`?"
         ]
     );
 }
@@ -65,14 +86,14 @@ fn a_value_of_another_type_is_an_error() {
 fn two_instances_have_two_names() {
     assert_eq!(
         problems("  instances:\n  - trait: a\n  - trait: a\n"),
-        ["KW-T065 6:12 the instance on line 5 is called `a` already give one of them another `instanceName`"]
+        ["KW-R065 6:12 the instance on line 5 is called `a` already give one of them another `instanceName`"]
     );
 }
 
 #[test]
 fn another_document_is_no_stack() {
     let wrong = of(&document("kind: Stack\n")).unwrap_err();
-    assert_eq!(wrong.first().map(|problem| problem.code.id), Some("KW-T063"));
+    assert_eq!(wrong.first().map(|problem| problem.code.id), Some("KW-R063"));
 }
 
 #[test]

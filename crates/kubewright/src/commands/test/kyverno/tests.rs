@@ -62,9 +62,9 @@ fn every_mistake_is_told_with_its_place() {
             "policies: [p]\nresource: [r]\nresults:\n- policy: p\n  result: passed\n  operation: PATCH\n"
         ),
         [
-            "KW-F010 2:1 unknown field `resource` did you mean `resources`?",
-            "KW-F012 5:11 unknown result `passed` did you mean `pass`?",
-            "KW-F012 6:14 unknown operation `PATCH` use one of CREATE, UPDATE, DELETE",
+            "KW-T001 2:1 unknown field `resource` did you mean `resources`?",
+            "KW-T003 5:11 unknown result `passed` did you mean `pass`?",
+            "KW-T003 6:14 unknown operation `PATCH` use one of CREATE, UPDATE, DELETE",
         ]
     );
 }
@@ -73,7 +73,7 @@ fn every_mistake_is_told_with_its_place() {
 fn a_row_needs_a_policy_and_a_result() {
     assert_eq!(
         problems("policies: [p]\nresults:\n- rule: r\n"),
-        ["KW-F011 3:3 a result needs `result` ", "KW-F011 3:3 a result needs `policy` "]
+        ["KW-T002 3:3 a result needs `result` ", "KW-T002 3:3 a result needs `policy` "]
     );
 }
 
@@ -81,11 +81,11 @@ fn a_row_needs_a_policy_and_a_result() {
 fn what_is_looked_up_is_read_strictly() {
     assert_eq!(
         problems("policies: [p]\napiCallResponses: [{url: u, response: {boddy: {}}}]\n"),
-        ["KW-F011 2:39 a response needs `body` ", "KW-F010 2:40 unknown field `boddy` did you mean `body`?",]
+        ["KW-T002 2:39 a response needs `body` ", "KW-T001 2:40 unknown field `boddy` did you mean `body`?",]
     );
     assert_eq!(
         problems("policies: [p]\nglobalContextEntries: [{name: g}]\n"),
-        ["KW-F011 2:31 an entry needs one of `data`, `resources` and `resourceFiles` "]
+        ["KW-T002 2:31 an entry needs one of `data`, `resources` and `resourceFiles` "]
     );
 }
 

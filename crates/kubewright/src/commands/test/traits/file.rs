@@ -334,7 +334,7 @@ fn finding(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<
     }
 }
 
-/// Returns whether `text` is the name of a diagnostic, such as `KW-T030`.
+/// Returns whether `text` is the name of a diagnostic, such as `KW-R030`.
 fn is_code(text: &str) -> bool {
     let is_code = |code: &str| code.len() == 4 && code.bytes().skip(1).all(|digit| digit.is_ascii_digit());
     text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("KW-")) && text.get(3..).is_some_and(is_code)

@@ -56,8 +56,7 @@ pub(super) fn command(
         }
     }
     words.extend(case.is_strict.then(|| "--strict".to_owned()));
-    // Components are not traced.
-    words.extend((!matches!(case.subject, Subject::Component(..))).then(|| "--trace".to_owned()));
+    words.push("--trace".to_owned());
     Some(words.join(" "))
 }
 

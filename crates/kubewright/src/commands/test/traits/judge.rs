@@ -291,7 +291,7 @@ impl std::fmt::Display for Expected {
     }
 }
 
-/// Returns a diagnostic in one line: `KW-T030: what   where`.
+/// Returns a diagnostic in one line: `KW-R030: what   where`.
 pub(super) fn told(problem: &Diagnostic) -> String {
     format!("{}: {}   {}", problem.code.id, said(problem), problem.location)
 }
@@ -323,7 +323,7 @@ impl Finding {
     }
 }
 
-/// ``KW-T030 with `part` in its message``.
+/// ``KW-R030 with `part` in its message``.
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.code, &self.message) {
