@@ -134,6 +134,20 @@ fn rendering_twice_shows_what_grows() {
 }
 
 #[test]
+fn a_list_that_grows_by_thousands_is_told_of_in_time() {
+    let path = scratch("render-growth");
+    let text = "apiVersion: v1alpha1\nkind: Trait\nmetadata: {name: growth}\nspec:\n  patches:\n  - target: {kind: A, group: '', version: v1}\n    forEach: ${lists.range(6000)}\n    var: one\n    operations: [{op: add, path: /list/-, value: '${one}'}]\n";
+    fs::write(path.join("growth.yaml"), text).expect("a file");
+    let output = kubewright(
+        &format!("render --trait {} --check-idempotent", path.join("growth.yaml").display()),
+        "{apiVersion: v1, kind: A, metadata: {name: a}}",
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("`list[6000]` of A `a` is added again"), "{said}");
+}
+
+#[test]
 fn components_among_the_files_are_rendered_for_each_environment() {
     let platform = "render -f render/platform --trait render/traits";
     check("render-full", platform);
@@ -260,6 +274,16 @@ fn components_have_folders_of_their_own() {
     let folders: Vec<&str> = files.iter().filter_map(|file| Some(file.rsplit_once('/')?.0)).collect();
     let (store, web) = ("production/store", "production/web");
     assert_eq!(folders, [store, "production/store/observabilityplane", web, web, web]);
+}
+
+#[test]
+fn no_name_of_a_component_leads_out_of_the_folder() {
+    let path = scratch("render-dots");
+    let text = "apiVersion: openchoreo.dev/v1alpha1\nkind: ComponentType\nmetadata: {name: plain}\nspec:\n  workloadType: deployment\n  resources: [{id: deployment, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}}]\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Component\nmetadata: {name: ..}\nspec: {owner: {projectName: shop}, componentType: {kind: ComponentType, name: deployment/plain}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Workload\nmetadata: {name: web}\nspec: {owner: {projectName: shop, componentName: ..}, container: {image: web}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Environment\nmetadata: {name: ..}\nspec: {}\n";
+    fs::write(path.join("all.yaml"), text).expect("a file");
+    let output = kubewright(&format!("render -f {0}/all.yaml --output-dir {0}/in/side", path.display()), "");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(files(&path), ["all.yaml", "in/side/__/__/deployment-web.yaml"]);
 }
 
 #[test]

@@ -263,6 +263,17 @@ fn many_mistakes_are_reported_quickly_and_only_a_few_of_them() {
 }
 
 #[test]
+fn a_large_constant_is_not_made_while_compiling() {
+    let start = std::time::Instant::now();
+    for _ in 0..500 {
+        let program = Program::compile("lists.range(900000).size()", &environment()).expect("a program");
+        assert_eq!(program.names().count(), 0);
+    }
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    gives("lists.range(900000).size()", "900000");
+}
+
+#[test]
 fn names_are_the_variables_that_are_read() {
     let environment = environment().variable("params").variable("variables.image");
     let program =

@@ -8,10 +8,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use kubewright_dialects::traits::{Manifest, Rendering, Writer};
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_lang::patch::{self, Operation};
+use kubewright_lang::pathpatch::Writers;
 use kubewright_value::{Step, Text, Value};
 
 use super::write::number;
 use crate::codes::{self, NOT_IDEMPOTENT};
+
+/// How many fields are told of.
+const TOLD: usize = 1000;
 
 /// Returns what the second run starts with.
 pub(in crate::commands) fn again(first: &Rendering) -> Vec<Manifest> {
@@ -43,8 +47,15 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
             None => made.get_mut(&ObjectName::of(&manifest.object)).and_then(VecDeque::pop_front),
         };
         let Some(before) = before.filter(|before| before.object != manifest.object) else { continue };
+        let writers = manifest.writers();
         for operation in patch::diff(&before.object, &manifest.object) {
-            found.push(difference(&operation, manifest, second));
+            if found.len() == TOLD {
+                let message =
+                    format!("more changes when the result is rendered again than these {TOLD} fields");
+                found.push(codes::about_path(&NOT_IDEMPOTENT, "(the result)", message));
+                return found;
+            }
+            found.push(difference(&operation, manifest, &writers, second));
         }
     }
     let still_there: HashSet<usize> = second.manifests.iter().filter_map(number).collect();
@@ -57,9 +68,14 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
     found
 }
 
-fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) -> Diagnostic {
+fn difference(
+    operation: &Operation,
+    manifest: &Manifest,
+    writers: &Writers<Writer>,
+    second: &Rendering,
+) -> Diagnostic {
     let path = steps(operation.path().tokens(), &manifest.object);
-    let (path, writer) = written_at(path, operation, manifest);
+    let (path, writer) = written_at(path, operation, manifest, writers);
     let is_item = matches!(path.last(), Some(Step::Index(_)));
     let what = match operation {
         Operation::Add { .. } if is_item => "is added again",
@@ -82,8 +98,12 @@ fn difference(operation: &Operation, manifest: &Manifest, second: &Rendering) ->
 
 /// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
 /// difference may name another one than the writer added.
-fn written_at(path: Vec<Step>, operation: &Operation, manifest: &Manifest) -> (Vec<Step>, Option<Writer>) {
-    let writers = manifest.writers();
+fn written_at(
+    path: Vec<Step>,
+    operation: &Operation,
+    manifest: &Manifest,
+    writers: &Writers<Writer>,
+) -> (Vec<Step>, Option<Writer>) {
     if let Some(writer) = writers.last(&path) {
         return (path, Some(*writer));
     }

@@ -12,6 +12,9 @@ use crate::cel::val::{List, MapVal, Val};
 /// How much computing a constant may cost; what costs more waits for the evaluation.
 const MOST: u64 = 1_000;
 
+/// How much work it may be besides. More than any literal that an expression has room for.
+const MOST_WORK: u64 = 400_000;
+
 impl Planner<'_> {
     /// Returns the result of `plan` where all it needs is constant. What fails is left as it is: it may
     /// never be evaluated.
@@ -29,7 +32,7 @@ impl Planner<'_> {
 
 /// Returns what a constant is, and what computing it costs.
 pub(super) fn compute(plan: &Plan, environment: &Environment) -> Result<(Val<'static>, u64), Failure> {
-    let mut cost = Cost::new(MOST);
+    let mut cost = Cost::new(MOST).with_work(MOST_WORK);
     let bindings = Bindings::new();
     let made =
         owned(Run::new(&bindings, &[], 0, &mut cost).forgiving(environment.is_forgiving()).eval(plan)?);
