@@ -145,14 +145,18 @@ fn releases(
             library.releases().to_vec()
         }
     };
-    let component = arguments.names.component.as_ref().filter(|_| releases.is_empty());
-    if let Some(component) = component.filter(|_| !problems.iter().any(Diagnostic::is_error)) {
+    // Nothing to write looks like a folder that was emptied on purpose.
+    if releases.is_empty() && !problems.iter().any(Diagnostic::is_error) {
+        let what = match &arguments.names.component {
+            Some(component) => format!("the component `{component}` is not"),
+            None => "no component is".to_owned(),
+        };
         let place = match &arguments.names.environment {
             Some(environment) => format!("`{environment}`"),
             None => "any environment".to_owned(),
         };
-        return Err(Failure::usage(format!("the component `{component}` is not released in {place}"))
-            .help("its ReleaseBindings say where it is"));
+        return Err(Failure::usage(format!("{what} released in {place}"))
+            .help("the ReleaseBindings say where a component is"));
     }
     Ok(releases)
 }
