@@ -166,7 +166,8 @@ fn components_among_the_files_are_rendered_for_each_environment() {
         &format!("{platform} {broken} --component web --environment production --sort"),
     );
     check("render-full-environment", &format!("{platform} --environment prodction"));
-    check("render-full-idle", &format!("{platform} -f render/doubtful/idle.yaml --environment idle"));
+    let released = "render -f ../../../../examples/trait/component -f render/doubtful/idle.yaml";
+    check("render-full-idle", &format!("{released} --environment idle"));
     check("render-full-without-trait", "render -f render/platform --trait render/traits/alert.yaml");
     check("render-full-params", &format!("{platform} --set parameters.replicas=3"));
     check("render-full-diff", &format!("{platform} --diff"));
