@@ -1,7 +1,7 @@
 //! The items of the list that comes out, in the order of the list that came in.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering};
 use kubewright_engine::ObjectName;
@@ -103,8 +103,7 @@ impl Files {
         for item in &list.items {
             let Some((path, _)) = marks::file(&item.document.value) else { continue };
             let path = Path::new(path);
-            let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-            if !path.components().all(is_inside) {
+            if !marks::is_inside(path) {
                 continue;
             }
             let own = path.parent().unwrap_or(Path::new(""));
@@ -120,6 +119,8 @@ impl Files {
 
     /// Gives a manifest that was created a file of its own.
     fn name(&mut self, manifest: &mut Manifest) {
+        // A template may say where its manifest is kept, and not that something else is written over.
+        marks::stay_inside(&mut manifest.object);
         if marks::file(&manifest.object).is_some() {
             return;
         }

@@ -3,6 +3,8 @@
 //! Traits do not see them, so that a trait does the same whoever calls it, and they come back however a trait has changed
 //! the item.
 
+use std::path::{Component, Path};
+
 use kubewright_value::{Map, Text, Value};
 
 /// Where an item is kept, in the two forms there are.
@@ -70,6 +72,27 @@ pub(super) fn file(item: &Value) -> Option<(&str, i64)> {
     let text = |keys: [&str; 2]| keys.into_iter().find_map(|key| annotations.get(key)?.as_str());
     let index = text(INDICES).and_then(|index| index.parse().ok()).unwrap_or_default();
     text(PATHS).map(|path| (path, index))
+}
+
+/// Takes away where `object` says that it is kept, if that is outside of what the caller keeps.
+pub(super) fn stay_inside(object: &mut Value) {
+    let leads_out = |key: &&str| {
+        let path = annotations(object).and_then(|annotations| annotations.get(key)).and_then(Value::as_str);
+        path.is_some_and(|path| !is_inside(Path::new(path)))
+    };
+    if !PATHS.iter().any(leads_out) {
+        return;
+    }
+    if let Some(annotations) = annotations_of(object, None) {
+        for key in PATHS.iter().chain(&INDICES) {
+            annotations.remove(key);
+        }
+    }
+}
+
+/// Returns whether `path` stays in the folder that it starts in.
+pub(super) fn is_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Returns whether `item` has an annotation called `key`.

@@ -56,3 +56,18 @@ fn annotations_that_a_trait_has_made_stand_where_the_marks_stood() {
     let want = "{metadata: {annotations: {config.kubernetes.io/path: a.yaml, team: web}, name: a}}";
     assert_eq!(json::to_string(&object), json::to_string(&read(want)));
 }
+
+#[test]
+fn a_file_outside_is_forgotten_and_one_inside_is_kept() {
+    let stays = |path: &str| {
+        let text = format!("{{metadata: {{annotations: {{config.kubernetes.io/path: {path}}}}}}}");
+        let mut object = read(&text);
+        super::stay_inside(&mut object);
+        super::file(&object).is_some()
+    };
+    assert!(stays("a/b.yaml"));
+    assert!(stays("./a..b.yaml"));
+    assert!(!stays("../a.yaml"));
+    assert!(!stays("a/../../b.yaml"));
+    assert!(!stays("/etc/a.yaml"));
+}
