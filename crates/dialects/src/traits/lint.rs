@@ -46,11 +46,7 @@ pub(super) fn of_trait(
         linter.target(&removal.target);
         linter.each(removal.each.as_ref(), true);
     }
-    let programs = programs::of_trait(program);
-    linter.choices(sections, &programs);
-    if !has_mistakes {
-        linter.unread(sections, &parameters::Reads::of(&programs));
-    }
+    linter.expressions(&programs::of_trait(program), sections, has_mistakes);
     linter.finish()
 }
 
@@ -65,11 +61,7 @@ pub(super) fn of_type(
     linter.rules(program.before.iter().map(|rule| &rule.condition));
     linter.assertions(&program.after);
     linter.templates(&program.resources);
-    let programs = programs::of_type(program);
-    linter.choices(sections, &programs);
-    if !has_mistakes {
-        linter.unread(sections, &parameters::Reads::of(&programs));
-    }
+    linter.expressions(&programs::of_type(program), sections, has_mistakes);
     linter.finish()
 }
 
@@ -147,6 +139,14 @@ impl<'d> Linter<'d> {
         help: impl Into<String>,
     ) {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+    }
+
+    /// Looks at what all expressions read and compare.
+    fn expressions(&mut self, programs: &[programs::Placed<'_>], sections: &Sections, has_mistakes: bool) {
+        self.choices(sections, programs);
+        if !has_mistakes {
+            self.unread(sections, &parameters::Reads::of(programs));
+        }
     }
 
     fn finish(self) -> Vec<Diagnostic> {
