@@ -3,6 +3,8 @@
 use kubewright_lang::cel::{Failure, Val, Variables};
 use kubewright_value::{Text, Value};
 
+use super::compile::program::Each;
+
 /// The values of variables such as `metadata` and `parameters`.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
@@ -55,6 +57,12 @@ impl<'n> Names<'n> {
     /// Returns the names outside of loops.
     pub(crate) fn of(context: &'n Context) -> Self {
         Self { context, item: None, resource: None }
+    }
+
+    /// Returns the names in a round of the loop `each`; where there is no loop, there is no item.
+    pub(crate) fn within(context: &'n Context, each: Option<&'n Each>, item: Option<&'n Value>) -> Self {
+        let item = each.zip(item).map(|(each, item)| (each.variable.as_str(), item));
+        Self { item, ..Self::of(context) }
     }
 }
 

@@ -59,8 +59,7 @@ impl Evaluator<'_> {
         let items = self.items(template.each.as_ref())?;
         let mut made = Vec::new();
         for item in items.iter() {
-            let variable = template.each.as_ref().map(|each| each.variable.as_str()).unwrap_or_default();
-            let names = Names { item: item.map(|item| (variable, item)), ..Names::of(self.context) };
+            let names = Names::within(self.context, template.each.as_ref(), item);
             let object = match self.content(&template.content, &names)? {
                 Rendered::Value(object @ Value::Object(_)) => object,
                 other => {
@@ -125,8 +124,7 @@ impl Evaluator<'_> {
         let items = self.items(removal.each.as_ref())?;
         let (mut found, mut others) = (Vec::new(), 0);
         for item in items.iter() {
-            let variable = removal.each.as_ref().map(|each| each.variable.as_str()).unwrap_or_default();
-            let names = Names { item: item.map(|item| (variable, item)), ..Names::of(self.context) };
+            let names = Names::within(self.context, removal.each.as_ref(), item);
             let targets = self.targets(&removal.target, &names, manifests)?;
             others = targets.others;
             found.extend(targets.kept);

@@ -88,10 +88,9 @@ impl Evaluator<'_> {
 
     fn rounds(&mut self, patch: &Patch, manifests: &mut [Manifest], hits: &mut Hits) -> Outcome<()> {
         let items = self.items(patch.each.as_ref())?;
-        let variable = patch.each.as_ref().map(|each| each.variable.as_str()).unwrap_or_default();
         for (round, item) in items.iter().enumerate() {
             hits.rounds += 1;
-            let names = Names { item: item.map(|item| (variable, item)), ..Names::of(self.context) };
+            let names = Names::within(self.context, patch.each.as_ref(), item);
             if items.is_loop() {
                 self.run.story.open();
             }
@@ -99,7 +98,10 @@ impl Evaluator<'_> {
             if items.is_loop() {
                 self.run.story.close(|| Said {
                     what: format!("item {} of `forEach`", round + 1),
-                    found: format!("{variable} = {}", item.map(TraceNode::show).unwrap_or_default()),
+                    found: names
+                        .item
+                        .map(|(variable, item)| format!("{variable} = {}", TraceNode::show(item)))
+                        .unwrap_or_default(),
                     wanted: String::new(),
                     verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
                     location: None,

@@ -63,9 +63,8 @@ impl Evaluator<'_> {
             return Ok(());
         }
         let items = self.items(assertion.each.as_ref())?;
-        let variable = assertion.each.as_ref().map(|each| each.variable.as_str()).unwrap_or_default();
         for item in items.iter() {
-            let names = Names { item: item.map(|item| (variable, item)), ..Names::of(self.context) };
+            let names = Names::within(self.context, assertion.each.as_ref(), item);
             let targets = self.targets(&assertion.target, &names, manifests)?;
             if targets.kept.is_empty() && assertion.must_match {
                 let (why, help) = match targets.candidates {
