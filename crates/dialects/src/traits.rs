@@ -19,7 +19,7 @@ mod variables;
 pub use cases::{Held, Part, holds};
 pub use manifest::{Manifest, Origin, Plane, Writer};
 pub use pipeline::{ComponentType, Library, Release};
-pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, raise, render};
+pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, is_about_values, raise, render};
 pub use variables::Context;
 
 use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};

@@ -167,15 +167,9 @@ impl Applied {
     pub fn location(&self, part: u32) -> &Location {
         usize::try_from(part).ok().and_then(|part| self.parts.get(part)).unwrap_or(&self.start)
     }
-
-    /// Returns its [`Display`](fmt::Display) form: ``Trait `logging` `` with its instance, if that has another name.
-    #[must_use]
-    pub fn described(&self) -> String {
-        self.to_string()
-    }
 }
 
-/// How it is called in messages.
+/// How it is called in messages: ``Trait `logging` `` with its instance, if that has another name.
 impl fmt::Display for Applied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.kind, self.of)?;
@@ -214,8 +208,8 @@ pub fn render(
     let writers: Vec<Applied> =
         instances.iter().map(|instance| Applied::of_trait(&instance.of, &instance.name)).collect();
     let mut contexts = Vec::with_capacity(instances.len());
-    for instance in instances {
-        let (bound, wrong) = bind(instance, context);
+    for (instance, about) in instances.iter().zip(&writers) {
+        let (bound, wrong) = bind(instance, about, context);
         run.diagnostics.extend(wrong);
         contexts.push(bound);
     }
@@ -257,16 +251,17 @@ pub(crate) fn finish(
 /// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
 /// than it says.
 pub fn raise(diagnostics: &mut [Diagnostic]) {
-    let raised = [
-        &code::HITS_NOTHING,
-        &code::WIDE_TARGET,
-        &code::UNKNOWN_PARAMETER,
-        &code::NOTHING_DECLARED,
-        &code::UNKNOWN_INSTANCE,
-    ];
+    let raised = [&code::HITS_NOTHING, &code::WIDE_TARGET];
     for diagnostic in diagnostics {
-        diagnostic.is_raised |= raised.contains(&diagnostic.code);
+        diagnostic.is_raised |= raised.contains(&diagnostic.code) || is_about_values(diagnostic);
     }
+}
+
+/// Returns whether `diagnostic` is about a value that was given: one that does not fit, or that nothing reads.
+#[must_use]
+pub fn is_about_values(diagnostic: &Diagnostic) -> bool {
+    [&code::BAD_PARAMETER, &code::UNKNOWN_PARAMETER, &code::NOTHING_DECLARED, &code::UNKNOWN_INSTANCE]
+        .contains(&diagnostic.code)
 }
 
 pub(crate) fn has_failed(run: &Run) -> bool {
@@ -290,7 +285,7 @@ pub(crate) fn apply(
     }
     let failed = run.diagnostics.get(before..).unwrap_or_default().iter().any(Diagnostic::is_error);
     run.story.close(|| Said {
-        what: writers.get(number as usize).map(Applied::described).unwrap_or_default(),
+        what: writers.get(number as usize).map(ToString::to_string).unwrap_or_default(),
         found: String::new(),
         wanted: String::new(),
         verdict: if failed { Verdict::Error } else { Verdict::Done },
@@ -299,16 +294,15 @@ pub(crate) fn apply(
 }
 
 /// Returns what the expressions of `instance` see, and what is wrong with what it is given.
-fn bind(instance: &Instance, context: &Context) -> (Context, Vec<Diagnostic>) {
+fn bind(instance: &Instance, about: &Applied, context: &Context) -> (Context, Vec<Diagnostic>) {
     let sections = instance.of.sections();
-    let about = Applied::of_trait(&instance.of, &instance.name);
     let (parameters, mut wrong) =
-        section(sections.parameters.as_ref(), &instance.parameters, "parameters", &about);
+        section(sections.parameters.as_ref(), &instance.parameters, "parameters", about);
     let (configs, more) = section(
         sections.environment_configs.as_ref(),
         &instance.environment_configs,
         "environmentConfigs",
-        &about,
+        about,
     );
     wrong.extend(more);
     let names = Map::from([

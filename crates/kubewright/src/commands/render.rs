@@ -38,8 +38,6 @@ pub(super) use write::differences;
 
 /// The JSON schema of stack files.
 const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
-/// What is said of values that do not fit or that nothing reads, which are bad input.
-const BAD_VALUES: [&str; 4] = ["KW-R036", "KW-R039", "KW-R055", "KW-R056"];
 
 /// Runs the command.
 ///
@@ -117,7 +115,7 @@ fn print_schema() -> Result<Exit, Failure> {
 
 /// Returns how a rendering ended that failed: for a parameter that does not fit, or for the traits.
 fn exit_of(problems: &[Diagnostic]) -> Exit {
-    let is_bad = problems.iter().any(|problem| problem.is_error() && BAD_VALUES.contains(&problem.code.id));
+    let is_bad = problems.iter().any(|problem| problem.is_error() && traits::is_about_values(problem));
     if is_bad { Exit::BadInput } else { Exit::Violations }
 }
 

@@ -113,7 +113,7 @@ impl ComponentType {
         run.diagnostics.extend(found.into_iter().filter(Diagnostic::is_error));
         let failed = has_failed(run);
         run.story.close(|| Said {
-            what: writers.first().map(Applied::described).unwrap_or_default(),
+            what: writers.first().map(ToString::to_string).unwrap_or_default(),
             found: String::new(),
             wanted: String::new(),
             verdict: if failed { Verdict::Error } else { Verdict::Done },

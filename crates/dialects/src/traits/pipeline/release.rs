@@ -146,7 +146,7 @@ impl Release {
         let bound = self.member.of.bound(context, run);
         let mut contexts = Vec::with_capacity(uses.len());
         for (number, (of, used)) in uses.iter().enumerate() {
-            let about = Applied::of_trait(of, &used.instance.value).described();
+            let about = Applied::of_trait(of, &used.instance.value).to_string();
             let given = match bound.get(number) {
                 Some((parameters, configs)) => {
                     let document = self.member.of.document();

@@ -46,7 +46,7 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
 
 /// Says how `by` left `manifest` without a text in `field`.
 fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String {
-    let (by, keys) = (by.described(), field.split('.').collect::<Vec<_>>());
+    let (by, keys) = (by.to_string(), field.split('.').collect::<Vec<_>>());
     match manifest.object.at(&keys) {
         Some(found) if !found.is_null() && found.as_str().is_none() => {
             format!("{by} makes `{field}` {}, expected text", article(found.kind()))
@@ -73,9 +73,9 @@ pub(super) fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics:
             let verb = if op == Op::Remove { "removes" } else { "writes" };
             let message = format!(
                 "{} {verb} {place} of {}, which {} wrote at {}",
-                later.described(),
+                later,
                 manifest.label(),
-                earlier.described(),
+                earlier,
                 earlier.location(lost.writer.part)
             );
             let location = later.location(writer.part).clone();

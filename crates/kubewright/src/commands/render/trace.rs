@@ -153,7 +153,7 @@ fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
             true => "(all of it)".to_owned(),
             false => Pointer::from_steps(&path).to_string(),
         };
-        Some(Field { path, by: by.described(), place: by.location(writer.part).to_string() })
+        Some(Field { path, by: by.to_string(), place: by.location(writer.part).to_string() })
     };
     manifest.writers().places().into_iter().filter_map(field).collect()
 }

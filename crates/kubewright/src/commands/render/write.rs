@@ -237,5 +237,5 @@ fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
     let is_writer = |number: usize| u32::try_from(number).is_ok_and(|number| writers.contains(&number));
     let all = rendering.writers.iter().enumerate();
     let names = all.filter(|(number, _)| writers.is_empty() || is_writer(*number));
-    names.map(|(_, applied)| applied.described()).collect::<Vec<_>>().join(", ")
+    names.map(|(_, applied)| applied.to_string()).collect::<Vec<_>>().join(", ")
 }
