@@ -17,7 +17,7 @@ mod source;
 mod variables;
 
 pub use cases::{Held, Part, holds};
-pub use manifest::{Manifest, Origin, Plane, Writer};
+pub use manifest::{Manifest, Origin, Plane, Writer, order};
 pub use pipeline::{ComponentType, Library, Release};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, is_about_values, raise, render};
 pub use variables::Context;

@@ -186,6 +186,13 @@ pub(crate) fn group_and_version(object: &Value) -> (&str, &str) {
     version.split_once('/').unwrap_or(("", version))
 }
 
+/// Returns what manifests are sorted by: kind, `apiVersion`, namespace and name.
+#[must_use]
+pub fn order(object: &Value) -> [Text; 4] {
+    let [version, kind, namespace, name] = identity(object);
+    [kind, version, namespace, name]
+}
+
 /// Returns what makes `object` the one that it is: `apiVersion`, `kind`, namespace and name.
 pub(crate) fn identity(object: &Value) -> [Text; 4] {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(Text::new).unwrap_or_default();

@@ -90,6 +90,12 @@ impl Trait {
         finish(manifests, writers, run, options)
     }
 
+    /// Returns what expressions see as `trait` in the instance `name`.
+    pub(crate) fn called(&self, name: &Text) -> Value {
+        let names = [("name", self.name()), ("instanceName", name)];
+        Map::from(names.map(|(key, name)| (key, Value::String(name.clone())))).into()
+    }
+
     pub(crate) fn program(&self) -> &program::Trait {
         &self.0.program
     }
@@ -213,21 +219,10 @@ pub fn render(
         run.diagnostics.extend(wrong);
         contexts.push(bound);
     }
+    let uses = (0..).zip(instances.iter().map(|instance| &instance.of).zip(&contexts));
+    apply_all(uses.clone(), &writers, &mut manifests, &mut run);
     if !has_failed(&run) {
-        for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            apply(&instance.of, context, number, &writers, &mut manifests, &mut run);
-            if has_failed(&run) {
-                break;
-            }
-        }
-    }
-    if !has_failed(&run) {
-        for (number, (instance, context)) in instances.iter().zip(&contexts).enumerate() {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let (document, after) = (instance.of.document(), &instance.of.program().after);
-            Evaluator::new(document, context, number, &mut run).assertions(after, &manifests);
-        }
+        assert_all(uses, &manifests, &mut run);
         check(&manifests, &writers, &mut run.diagnostics);
     }
     finish(manifests, writers, run, options)
@@ -268,8 +263,34 @@ pub(crate) fn has_failed(run: &Run) -> bool {
     run.diagnostics.iter().any(Diagnostic::is_error)
 }
 
+/// Applies numbered traits, each with what its expressions see, until one fails; none where something has failed before.
+pub(crate) fn apply_all<'u>(
+    uses: impl Iterator<Item = (u32, (&'u Trait, &'u Context))>,
+    writers: &[Applied],
+    manifests: &mut Vec<Manifest>,
+    run: &mut Run,
+) {
+    for (number, (of, context)) in uses {
+        if has_failed(run) {
+            return;
+        }
+        apply(of, context, number, writers, manifests, run);
+    }
+}
+
+/// Looks whether what numbered traits say of the rendered manifests holds.
+pub(crate) fn assert_all<'u>(
+    uses: impl Iterator<Item = (u32, (&'u Trait, &'u Context))>,
+    manifests: &[Manifest],
+    run: &mut Run,
+) {
+    for (number, (of, context)) in uses {
+        Evaluator::new(of.document(), context, number, run).assertions(&of.program().after, manifests);
+    }
+}
+
 /// Applies one trait: its rules first, and nothing else where one does not hold.
-pub(crate) fn apply(
+fn apply(
     of: &Trait,
     context: &Context,
     number: u32,
@@ -305,13 +326,9 @@ fn bind(instance: &Instance, about: &Applied, context: &Context) -> (Context, Ve
         about,
     );
     wrong.extend(more);
-    let names = Map::from([
-        ("name", Value::String(instance.of.name().clone())),
-        ("instanceName", Value::String(instance.name.clone())),
-    ]);
     let context = context
         .clone()
-        .with("trait", names.into())
+        .with("trait", instance.of.called(&instance.name))
         .with("parameters", parameters)
         .with("environmentConfigs", configs);
     (context, wrong)

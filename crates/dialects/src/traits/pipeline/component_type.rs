@@ -8,7 +8,7 @@ use kubewright_value::{Document, Location, Text, Value};
 use super::super::compile::{self, program};
 use super::super::evaluate::{Evaluator, Run, Said};
 use super::super::manifest::Manifest;
-use super::super::render::{Applied, RenderOptions, Rendering, Trait, check, finish, has_failed};
+use super::super::render::{Applied, RenderOptions, Rendering, check, finish, has_failed};
 use super::super::schema::Sections;
 use super::super::source::{self, Resource};
 use super::super::variables::Context;
@@ -135,15 +135,4 @@ impl ComponentType {
         };
         self.0.program.traits.iter().map(&mut both).collect()
     }
-}
-
-/// Runs the rules of a trait about rendered manifests.
-pub(super) fn assert_trait(
-    of: &Trait,
-    number: u32,
-    manifests: &[Manifest],
-    context: &Context,
-    run: &mut Run,
-) {
-    Evaluator::new(of.document(), context, number, run).assertions(&of.program().after, manifests);
 }

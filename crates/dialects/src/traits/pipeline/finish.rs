@@ -3,7 +3,7 @@
 use kubewright_lang::naming;
 use kubewright_value::{Map, Text, Value, json};
 
-use super::super::manifest::{Manifest, Plane, identity};
+use super::super::manifest::{Manifest, Plane, order};
 
 /// The annotation of a Pod template that changes when anything beside the workload does.
 const HASH: &str = "openchoreo.dev/dp-resource-hash";
@@ -56,10 +56,7 @@ pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>)
 
 /// Sorts by kind, `apiVersion`, namespace and name; what is equal keeps its order.
 pub(super) fn sort(manifests: &mut [Manifest]) {
-    manifests.sort_by_cached_key(|manifest| {
-        let [version, kind, namespace, name] = identity(&manifest.object);
-        [kind, version, namespace, name]
-    });
+    manifests.sort_by_cached_key(|manifest| order(&manifest.object));
 }
 
 /// Returns the object under `key` of `value`, made where there is none; nothing where `value` is no object.

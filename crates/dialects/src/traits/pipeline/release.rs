@@ -15,7 +15,6 @@ use super::super::render::{self, Applied, RenderOptions, Rendering, Trait, has_f
 use super::super::schema::Sections;
 use super::super::source::{ReleaseBinding, TraitUse, Variable, Workload};
 use super::super::variables::Context;
-use super::component_type::assert_trait;
 use super::member::{Member, Place, Read};
 use super::{ComponentType, Library, finish};
 use crate::fields::Placed;
@@ -107,18 +106,12 @@ impl Release {
         }
         if !has_failed(&run) {
             let contexts = self.contexts(&context, &uses, &mut run);
-            let numbered = || (1_u32..).zip(uses.iter().zip(&contexts));
-            for (number, ((of, _), context)) in numbered() {
-                if has_failed(&run) {
-                    break;
-                }
-                render::apply(of, context, number, &writers, &mut manifests, &mut run);
-            }
+            // The component type is the first of the writers.
+            let numbered = (1..).zip(uses.iter().map(|(of, _)| *of).zip(&contexts));
+            render::apply_all(numbered.clone(), &writers, &mut manifests, &mut run);
             if !has_failed(&run) {
                 self.member.of.assert(&manifests, &context, &mut run);
-                for (number, ((of, _), context)) in numbered() {
-                    assert_trait(of, number, &manifests, context, &mut run);
-                }
+                render::assert_all(numbered, &manifests, &mut run);
                 render::check(&manifests, &writers, &mut run.diagnostics);
                 let labels = context.get("metadata").and_then(|metadata| metadata.get("labels"));
                 finish::label(&mut manifests, labels.unwrap_or(&Value::Null));
@@ -160,11 +153,7 @@ impl Release {
                 }
                 None => (self.own_parameters(used), self.own_configs(used)),
             };
-            let names = Map::from([
-                ("name", of.name().clone().into()),
-                ("instanceName", used.instance.value.clone().into()),
-            ]);
-            let mut context = context.clone().with("trait", names.into());
+            let mut context = context.clone().with("trait", of.called(&used.instance.value));
             let wrong = self.bind(&mut context, of.sections(), given, &about);
             run.diagnostics.extend(wrong);
             contexts.push(context);

@@ -7,9 +7,9 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering};
+use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering, order};
 use kubewright_engine::ObjectName;
-use kubewright_value::{Document, Map, Text, Value, json};
+use kubewright_value::{Document, Map, Value, json};
 
 use crate::arguments::{Render, RenderFormat, RenderPlane};
 use crate::failure::Failure;
@@ -79,13 +79,6 @@ fn chosen<'m>(arguments: &Render, manifests: &'m [Manifest]) -> Vec<&'m Manifest
     }
     chosen.sort_by_key(|manifest| manifest.plane == Plane::Observability);
     chosen
-}
-
-/// Returns what manifests are sorted by.
-fn order(object: &Value) -> [Text; 4] {
-    let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    [kind, version.into(), namespace, name]
 }
 
 fn stream(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
