@@ -77,10 +77,10 @@ fn an_owner_in_another_namespace_makes_no_edge() {
 fn owners_in_a_circle_end() {
     let text = format!(
         "{}{}",
-        owned("ReplicaSet", "x", "{apiVersion: apps/v1, kind: ReplicaSet, name: y, uid: u-y}"),
-        owned("ReplicaSet", "y", "{apiVersion: apps/v1, kind: ReplicaSet, name: x, uid: u-x}")
+        owned("ReplicaSet", "x", "{apiVersion: apps/v1, kind: ReplicaSet, name: z, uid: u-z}"),
+        owned("ReplicaSet", "z", "{apiVersion: apps/v1, kind: ReplicaSet, name: x, uid: u-x}")
     );
-    check(&text, "OWNS", &["a/ReplicaSet/x -> a/ReplicaSet/y", "a/ReplicaSet/y -> a/ReplicaSet/x"]);
+    check(&text, "OWNS", &["a/ReplicaSet/x -> a/ReplicaSet/z", "a/ReplicaSet/z -> a/ReplicaSet/x"]);
     check(&text, "MANAGES", &[]);
 }
 
@@ -233,8 +233,8 @@ metadata: {{name: only-init, namespace: b}}
     );
     check_via(&text, "USES_CONFIG", &[
         "a/ConfigMap/only-init? spec.initContainers[0].envFrom[0].configMapRef required",
-        "a/Secret/s spec.containers[0].env[0].valueFrom.secretKeyRef optional",
         "a/Secret/s spec.containers[0].envFrom[0].secretRef required",
+        "a/Secret/s spec.containers[0].env[0].valueFrom.secretKeyRef optional",
         "a/Secret/s spec.imagePullSecrets[0] required",
         "a/Secret/s spec.volumes[0].secret required",
         "a/Secret/s spec.volumes[1].csi.nodePublishSecretRef required",
@@ -251,19 +251,19 @@ fn workloads_use_configuration_through_their_templates() {
 }
 
 fn policy(spec: &str) -> String {
-    format!("---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: n, namespace: a}}\nspec: {spec}\n")
+    format!("---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: np, namespace: a}}\nspec: {spec}\n")
 }
 
-/// Whether the Pods `x` in a and `y` in `namespace` are on one network.
+/// Whether the Pods `x` in a and `z` in `namespace` are on one network.
 fn on_one_network(spec: &str, namespace: &str, more: &str) -> bool {
-    let pods = [labelled("x", "a", "app: x"), labelled("y", namespace, "app: y")].concat();
+    let pods = [labelled("x", "a", "app: x"), labelled("z", namespace, "app: z")].concat();
     let graph = graph(&format!("{pods}{}{more}", policy(spec)));
-    let (x, y) = (graph.find("", "Pod", "a", "x").unwrap(), graph.find("", "Pod", namespace, "y").unwrap());
-    let joined = graph.between(x, y, EdgeType::SAME_NETWORK).is_some();
-    assert_eq!(joined, graph.between(y, x, EdgeType::SAME_NETWORK).is_some());
-    assert_eq!(joined, graph.neighbours(x, EdgeType::SAME_NETWORK).any(|id| id == y));
-    assert_eq!(joined, (&graph).into(x, EdgeType::SAME_NETWORK).any(|edge| edge.from == y));
-    assert_eq!(joined, graph.out(y, EdgeType::SAME_NETWORK).any(|edge| edge.to == x));
+    let (x, z) = (graph.find("", "Pod", "a", "x").unwrap(), graph.find("", "Pod", namespace, "z").unwrap());
+    let joined = graph.between(x, z, EdgeType::SAME_NETWORK).is_some();
+    assert_eq!(joined, graph.between(z, x, EdgeType::SAME_NETWORK).is_some());
+    assert_eq!(joined, graph.neighbours(x, EdgeType::SAME_NETWORK).any(|id| id == z));
+    assert_eq!(joined, (&graph).into(x, EdgeType::SAME_NETWORK).any(|edge| edge.from == z));
+    assert_eq!(joined, graph.out(z, EdgeType::SAME_NETWORK).any(|edge| edge.to == x));
     joined
 }
 
@@ -273,14 +273,14 @@ fn pods_are_on_one_network_through_a_policy() {
     assert!(!on_one_network("{podSelector: {}}", "b", ""), "one selected");
     assert!(!on_one_network("{podSelector: {matchLabels: {app: x}}}", "a", ""));
     let from = |peer: &str| format!("{{podSelector: {{matchLabels: {{app: x}}}}, ingress: [{{from: [{peer}]}}]}}");
-    assert!(on_one_network(&from("{podSelector: {matchLabels: {app: y}}}"), "a", ""), "admitted");
-    assert!(!on_one_network(&from("{podSelector: {matchLabels: {app: y}}}"), "b", ""), "only its own namespace");
+    assert!(on_one_network(&from("{podSelector: {matchLabels: {app: z}}}"), "a", ""), "admitted");
+    assert!(!on_one_network(&from("{podSelector: {matchLabels: {app: z}}}"), "b", ""), "only its own namespace");
     assert!(on_one_network(&from("{namespaceSelector: {}}"), "b", ""), "all namespaces");
     assert!(!on_one_network(&from("{ipBlock: {cidr: 10.0.0.0/8}}"), "b", ""), "addresses");
     assert!(!on_one_network("{podSelector: {matchLabels: {app: x}}, ingress: [{}]}", "a", ""), "no peers");
     let to = "{podSelector: {matchLabels: {app: x}}, egress: [{to: [{podSelector: {}}]}]}";
     assert!(on_one_network(to, "a", ""), "let out");
-    let labelled = from("{namespaceSelector: {matchLabels: {team: t}}, podSelector: {matchLabels: {app: y}}}");
+    let labelled = from("{namespaceSelector: {matchLabels: {team: t}}, podSelector: {matchLabels: {app: z}}}");
     assert!(!on_one_network(&labelled, "b", ""));
     let namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: b, labels: {team: t}}";
     assert!(on_one_network(&labelled, "b", namespace), "by the labels of the namespace");
@@ -290,20 +290,20 @@ fn pods_are_on_one_network_through_a_policy() {
 
 #[test]
 fn without_policies_no_pods_are_on_one_network() {
-    check(&[labelled("x", "a", "app: x"), labelled("y", "a", "app: x")].concat(), "SAME_NETWORK", &[]);
+    check(&[labelled("x", "a", "app: x"), labelled("z", "a", "app: x")].concat(), "SAME_NETWORK", &[]);
 }
 
 #[test]
 fn a_policy_is_on_the_network_of_what_it_selects_also_by_template() {
     let text = format!("{DEPLOYMENT}{}{}", labelled("x", "a", ""), policy("{podSelector: {}}"));
-    check(&text, "SAME_NETWORK", &["a/NetworkPolicy/n -> a/Deployment/web", "a/NetworkPolicy/n -> a/Pod/x"]);
+    check(&text, "SAME_NETWORK", &["a/NetworkPolicy/np -> a/Deployment/web", "a/NetworkPolicy/np -> a/Pod/x"]);
 }
 
 #[test]
 fn a_namespace_leads_to_its_objects_loaded_or_not() {
-    let pods = [labelled("x", "a", ""), labelled("y", "b", "")].concat();
-    let namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n";
-    check(&format!("{pods}{namespace}"), "IS_NAMESPACE_OF", &["Namespace/a -> a/Pod/x", "Namespace/b~ -> b/Pod/y"]);
+    let pods = [labelled("x", "a", ""), labelled("z", "b", "")].concat();
+    let namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: k}\n";
+    check(&format!("{pods}{namespace}"), "IS_NAMESPACE_OF", &["Namespace/a -> a/Pod/x", "Namespace/b~ -> b/Pod/z"]);
     let graph = graph(&pods);
     assert!(graph.of_kind("Namespace").is_empty(), "a namespace without an object is no candidate");
 }
@@ -312,7 +312,7 @@ fn a_namespace_leads_to_its_objects_loaded_or_not() {
 fn accounts_are_named_by_either_field_and_the_default_one_only_if_it_is_there() {
     let account = |name: &str| format!("---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: a}}\n");
     check(&format!("{POD}  serviceAccountName: x\n{}", account("x")), "USES_SA", &["a/Pod/p -> a/ServiceAccount/x"]);
-    check(&format!("{POD}  serviceAccount: y\n"), "USES_SA", &["a/Pod/p -> a/ServiceAccount/y?"]);
+    check(&format!("{POD}  serviceAccount: z\n"), "USES_SA", &["a/Pod/p -> a/ServiceAccount/z?"]);
     check(&format!("{POD}  containers: []\n"), "USES_SA", &[]);
     check_via(&format!("{POD}  containers: []\n{}", account("default")), "USES_SA", &[
         "a/ServiceAccount/default spec.serviceAccountName implicit",
@@ -327,13 +327,13 @@ fn affinity(field: &str, term: &str) -> String {
 
 #[test]
 fn affinity_leads_to_the_pods_that_attract() {
-    let pods = [labelled("x", "a", "app: x, v: one"), labelled("y", "b", "app: x, v: two")].concat();
+    let pods = [labelled("x", "a", "app: x, v: one"), labelled("z", "b", "app: x, v: two")].concat();
     let with = |term: &str| format!("{pods}{}", affinity("podAffinity", term));
     check(&with("{labelSelector: {matchLabels: {app: x}}}"), "HAS_AFFINITY_TO", &["a/Pod/p -> a/Pod/x"]);
-    check(&with("{labelSelector: {matchLabels: {app: x}}, namespaces: [b]}"), "HAS_AFFINITY_TO", &["a/Pod/p -> b/Pod/y"]);
+    check(&with("{labelSelector: {matchLabels: {app: x}}, namespaces: [b]}"), "HAS_AFFINITY_TO", &["a/Pod/p -> b/Pod/z"]);
     check(&with("{labelSelector: {matchLabels: {app: x}}, namespaceSelector: {}}"), "HAS_AFFINITY_TO", &[
         "a/Pod/p -> a/Pod/x",
-        "a/Pod/p -> b/Pod/y",
+        "a/Pod/p -> b/Pod/z",
     ]);
     let keys = "{labelSelector: {matchLabels: {app: x}}, namespaceSelector: {}, matchLabelKeys: [v]}";
     check(&with(keys), "HAS_AFFINITY_TO", &["a/Pod/p -> a/Pod/x"]);
@@ -351,13 +351,13 @@ fn anti_affinity_is_no_affinity() {
 #[test]
 fn a_node_attracts_if_selector_and_affinity_agree() {
     let node = |name: &str, labels: &str| format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{{labels}}}}}\n");
-    let nodes = [node("m", "disk: ssd, cpus: '8'"), node("n", "disk: ssd, cpus: '2'")].concat();
+    let nodes = [node("m", "disk: ssd, cpus: '8'"), node("k", "disk: ssd, cpus: '2'")].concat();
     let terms = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: cpus, operator: Gt, values: ['4']}]}]}}}";
-    let name = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n]}]}]}}}";
-    check(&format!("{POD}  nodeSelector: {{disk: ssd}}\n{nodes}"), "HAS_AFFINITY_TO", &["a/Pod/p -> Node/m", "a/Pod/p -> Node/n"]);
+    let name = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [k]}]}]}}}";
+    check(&format!("{POD}  nodeSelector: {{disk: ssd}}\n{nodes}"), "HAS_AFFINITY_TO", &["a/Pod/p -> Node/k", "a/Pod/p -> Node/m"]);
     check(&format!("{POD}  nodeSelector: {{disk: ssd}}\n  {terms}\n{nodes}"), "HAS_AFFINITY_TO", &["a/Pod/p -> Node/m"]);
     check(&format!("{POD}  nodeSelector: {{disk: hdd}}\n  {terms}\n{nodes}"), "HAS_AFFINITY_TO", &[]);
-    check(&format!("{POD}  {name}\n{nodes}"), "HAS_AFFINITY_TO", &["a/Pod/p -> Node/n"]);
+    check(&format!("{POD}  {name}\n{nodes}"), "HAS_AFFINITY_TO", &["a/Pod/p -> Node/k"]);
     check(&format!("{POD}  nodeSelector: {{disk: ssd}}\n"), "HAS_AFFINITY_TO", &[]);
 }
 

@@ -71,20 +71,20 @@ fn claims_volumes_classes_and_drivers_hang_together() {
         "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec: {claimRef: {namespace: a, name: x}, storageClassName: fast, csi: {driver: d}}\n",
         "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: d\n",
         "---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: d}\n",
-        "---\napiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: at}\nspec: {attacher: d, nodeName: n, source: {persistentVolumeName: pv}}\n",
+        "---\napiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: at}\nspec: {attacher: d, nodeName: k, source: {persistentVolumeName: pv}}\n",
     ]
     .concat();
     check(&text, "BOUND_TO", &["PersistentVolume/pv -> a/PersistentVolumeClaim/x", "a/PersistentVolumeClaim/x -> PersistentVolume/pv"]);
     check(&text, "OF_CLASS", &["PersistentVolume/pv -> StorageClass/fast", "a/PersistentVolumeClaim/x -> StorageClass/fast"]);
     check(&text, "PROVISIONED_BY", &["PersistentVolume/pv -> CSIDriver/d", "StorageClass/fast -> CSIDriver/d"]);
-    check(&text, "ATTACHES_VOLUME", &["VolumeAttachment/at -> CSIDriver/d", "VolumeAttachment/at -> Node/n~", "VolumeAttachment/at -> PersistentVolume/pv"]);
+    check(&text, "ATTACHES_VOLUME", &["VolumeAttachment/at -> CSIDriver/d", "VolumeAttachment/at -> Node/k~", "VolumeAttachment/at -> PersistentVolume/pv"]);
     check(&object("snapshot.storage.k8s.io/v1", "VolumeSnapshot", "spec: {source: {persistentVolumeClaimName: c}}"), "SNAPSHOT_OF", &["a/VolumeSnapshot/x -> a/PersistentVolumeClaim/c?"]);
 }
 
 #[test]
 fn pods_have_nodes_classes_images_and_applications() {
-    let pod = object("v1", "Pod", "spec: {nodeName: n, priorityClassName: high, containers: [{image: nginx:1}]}").replace("namespace: a", "namespace: a, labels: {app.kubernetes.io/instance: shop}");
-    check(&pod, "SCHEDULED_ON", &["a/Pod/x -> Node/n~"]);
+    let pod = object("v1", "Pod", "spec: {nodeName: k, priorityClassName: high, containers: [{image: nginx:1}]}").replace("namespace: a", "namespace: a, labels: {app.kubernetes.io/instance: shop}");
+    check(&pod, "SCHEDULED_ON", &["a/Pod/x -> Node/k~"]);
     check(&pod, "OF_CLASS", &["a/Pod/x -> PriorityClass/high?"]);
     check(&pod, "USES_IMAGE", &["a/Pod/x -> Image/nginx:1~"]);
     check(&pod, "PART_OF", &["a/Pod/x -> a/Application/shop~"]);

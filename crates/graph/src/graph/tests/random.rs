@@ -31,13 +31,13 @@ pub(super) fn object(random: &mut Random) -> Value {
     ];
     let kind = random.one(&kinds);
     let (version, kind, spec) = body(kind, random);
-    let name = random.one(&["x", "y", "default", "x-v"]);
+    let name = random.one(&["x", "z", "default", "x-v"]);
     let namespace = random.one(&["a", "b", "a", ""]);
-    let label = |random: &mut Random| format!("{}: {}", random.one(&["app", "tier"]), random.one(&["x", "y"]));
+    let label = |random: &mut Random| format!("{}: {}", random.one(&["app", "tier"]), random.one(&["x", "z"]));
     let labels = match random.below(3) {
         0 => String::new(),
         1 => format!(", labels: {{{}}}", label(random)),
-        _ => format!(", labels: {{app: {}, managed-by: x, kubernetes.io/service-name: y}}", random.one(&["x", "y"])),
+        _ => format!(", labels: {{app: {}, managed-by: x, kubernetes.io/service-name: z}}", random.one(&["x", "z"])),
     };
     let uid = match random.below(5) {
         0 => format!(", uid: u-{kind}-{name}"),
@@ -47,9 +47,9 @@ pub(super) fn object(random: &mut Random) -> Value {
         0 => format!(
             ", ownerReferences: [{{apiVersion: apps/v1, kind: {}, name: {}, controller: {}{}}}]",
             random.one(&["Deployment", "ReplicaSet"]),
-            random.one(&["x", "y"]),
+            random.one(&["x", "z"]),
             random.one(&["true", "false"]),
-            random.one(&["", ", uid: u-ReplicaSet-x", ", uid: u-Deployment-y", ", uid: u-none"]),
+            random.one(&["", ", uid: u-ReplicaSet-x", ", uid: u-Deployment-z", ", uid: u-none"]),
         ),
         _ => String::new(),
     };
@@ -62,11 +62,11 @@ pub(super) fn object(random: &mut Random) -> Value {
 
 fn body(kind: &'static str, random: &mut Random) -> (&'static str, &'static str, String) {
     let selector = random.one(&["{}", "{matchLabels: {app: x}}", "{matchLabels: {app: y}}", "{matchExpressions: [{key: app, operator: NotIn, values: [x]}]}"]);
-    let name = random.one(&["x", "y"]);
+    let name = random.one(&["x", "z"]);
     let pod = format!(
         "{{{}containers: [{{image: {name}, envFrom: [{{configMapRef: {{name: {name}}}}}]}}], volumes: [{{name: v, {}}}], affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{{labelSelector: {selector}, {}}}]}}}}, {}}}",
         random.one(&["", "serviceAccountName: x, "]),
-        random.one(&["ephemeral: {}", "persistentVolumeClaim: {claimName: x}", "secret: {secretName: y}"]),
+        random.one(&["ephemeral: {}", "persistentVolumeClaim: {claimName: x}", "secret: {secretName: z}"]),
         random.one(&["namespaces: [b]", "namespaceSelector: {}", "namespaceSelector: {matchLabels: {app: x}}", "topologyKey: z"]),
         random.one(&["nodeSelector: {app: x}", "nodeName: x"]),
     );
