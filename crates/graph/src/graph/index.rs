@@ -49,19 +49,20 @@ pub(crate) fn has_no_namespace(group: &str, version: &str, kind: &str) -> bool {
 impl Graph {
     /// Gives every object its node, in canonical order.
     pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
-        let mut chosen: SymbolMap<Identity, (Header, Value)> = SymbolMap::default();
-        for object in objects {
-            let header = Header::of(&object, &mut self.names);
-            match chosen.get(&header.identity) {
-                Some(rival) if preference((&rival.0, &rival.1), (&header, &object)).is_ge() => {}
-                _ => {
-                    chosen.insert(header.identity, (header, object));
-                }
-            }
-        }
-        let mut chosen: Vec<(Header, Value)> = chosen.into_values().collect();
+        let objects = objects.into_iter();
+        let mut chosen: Vec<(Header, Value)> =
+            objects.map(|object| (Header::of(&object, &mut self.names), object)).collect();
         chosen.sort_by(|a, b| self.canonical(&a.0.identity, &b.0.identity));
+        chosen.dedup_by(|later, kept| {
+            let is_same = later.0.identity == kept.0.identity;
+            if is_same && preference((&later.0, &later.1), (&kept.0, &kept.1)).is_gt() {
+                std::mem::swap(later, kept);
+            }
+            is_same
+        });
         let chosen = without_twins(chosen);
+        self.slots.reserve(chosen.len());
+        self.identities.reserve(chosen.len());
         let ids = chosen.into_iter().map(|(header, object)| {
             let id = self.node_of(header.identity);
             self.fill(id, header, object);
