@@ -15,7 +15,7 @@ pub fn objects(count: usize) -> Vec<Value> {
     for node in 0..applications.div_ceil(5) {
         push(
             &mut objects,
-            format!(
+            &format!(
                 r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{node}","uid":"node-{node}","labels":{{"kubernetes.io/hostname":"node-{node}","zone":"z{}"}}}}}}"#,
                 node % 3
             ),
@@ -35,12 +35,18 @@ pub fn objects(count: usize) -> Vec<Value> {
 #[must_use]
 pub fn crowd(count: usize) -> Vec<Value> {
     let mut objects = Vec::with_capacity(count + 2);
-    push(&mut objects, r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"crowd","namespace":"big"},"spec":{"selector":{"app":"crowd"}}}"#.to_owned());
-    push(&mut objects, r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"all","namespace":"big"},"spec":{"podSelector":{},"ingress":[{"from":[{"namespaceSelector":{}}]}]}}"#.to_owned());
+    push(
+        &mut objects,
+        r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"crowd","namespace":"big"},"spec":{"selector":{"app":"crowd"}}}"#,
+    );
+    push(
+        &mut objects,
+        r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"all","namespace":"big"},"spec":{"podSelector":{},"ingress":[{"from":[{"namespaceSelector":{}}]}]}}"#,
+    );
     for at in 0..count {
         push(
             &mut objects,
-            format!(
+            &format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"crowd-{at}","namespace":"big","uid":"crowd-{at}","labels":{{"app":"crowd"}}}},"spec":{{"affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{{"labelSelector":{{"matchLabels":{{"app":"crowd"}}}},"topologyKey":"host"}}]}}}},"containers":[{{"name":"c","image":"crowd:1","envFrom":[{{"configMapRef":{{"name":"shared"}}}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"shared"}}}}]}}}}"#
             ),
         );
@@ -52,39 +58,42 @@ fn namespace(objects: &mut Vec<Value>, at: usize) {
     let ns = format!("ns-{at}");
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{ns}","labels":{{"team":"t{}"}}}}}}"#,
             at % 20
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"v1","kind":"ServiceAccount","metadata":{{"name":"default","namespace":"{ns}"}}}}"#
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"quota","namespace":"{ns}"}}}}"#
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"default","namespace":"{ns}"}},"spec":{{"podSelector":{{}},"ingress":[{{"from":[{{"namespaceSelector":{{"matchLabels":{{"kubernetes.io/metadata.name":"ns-0"}}}}}},{{"podSelector":{{}}}}]}}]}}}}"#
         ),
     );
 }
 
 fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
+    let tier = match at % 3 {
+        0 => "web",
+        1 => "db",
+        _ => "job",
+    };
     let (ns, app) = (format!("ns-{}", at / NAMESPACE), format!("app-{at}"));
     let labels = format!(
-        r#"{{"app":"{app}","app.kubernetes.io/instance":"{app}","tier":"{}","pod-template-hash":"h{at}"}}"#,
-        ["web", "db", "job"][at % 3]
+        r#"{{"app":"{app}","app.kubernetes.io/instance":"{app}","tier":"{tier}","pod-template-hash":"h{at}"}}"#
     );
-    let selector =
-        format!(r#"{{"matchLabels":{{"app":"{app}","tier":"{}"}}}}"#, ["web", "db", "job"][at % 3]);
+    let selector = format!(r#"{{"matchLabels":{{"app":"{app}","tier":"{tier}"}}}}"#);
     let spec = |node: usize| {
         format!(
             r#"{{"serviceAccountName":"{app}","nodeName":"node-{node}","containers":[{{"name":"main","image":"registry.example.com/{app}:1.{}","envFrom":[{{"configMapRef":{{"name":"{app}"}}}}],"env":[{{"name":"PASSWORD","valueFrom":{{"secretKeyRef":{{"name":"{app}","key":"password"}}}}}}],"resources":{{"requests":{{"cpu":"100m","memory":"128Mi"}},"limits":{{"memory":"256Mi"}}}},"readinessProbe":{{"httpGet":{{"path":"/ready","port":8080}}}},"volumeMounts":[{{"name":"data","mountPath":"/data"}},{{"name":"config","mountPath":"/etc/app"}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"{app}"}}}},{{"name":"config","configMap":{{"name":"{app}"}}}}]}}"#,
@@ -106,14 +115,14 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
     let set = format!("{app}-h{at}");
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
             metadata(&app, "")
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
             metadata(&set, &owner("Deployment", &app))
         ),
@@ -122,7 +131,7 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
         let name = format!("{set}-{pod}");
         push(
             objects,
-            format!(
+            &format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{},"status":{{"phase":"Running"}}}}"#,
                 metadata(&name, &owner("ReplicaSet", &set)),
                 spec((at * 10 + pod) % nodes.max(1))
@@ -132,44 +141,44 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
     for kind in ["ConfigMap", "Secret", "ServiceAccount"] {
         push(
             objects,
-            format!(
+            &format!(
                 r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{app}","namespace":"{ns}"}}}}"#
             ),
         );
     }
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"storageClassName":"fast"}}}}"#
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"ingressClassName":"nginx","rules":[{{"http":{{"paths":[{{"backend":{{"service":{{"name":"{app}"}}}}}}]}}}}]}}}}"#
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"{app}"}}}}}}"#
         ),
     );
     push(
         objects,
-        format!(
+        &format!(
             r#"{{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{selector}}}}}"#
         ),
     );
 }
 
 /// Nothing is pushed for a text that is no JSON, which would be a mistake here.
-fn push(objects: &mut Vec<Value>, text: String) {
-    objects.extend(json::parse(&text).ok());
+fn push(objects: &mut Vec<Value>, text: &str) {
+    objects.extend(json::parse(text).ok());
 }
