@@ -5,8 +5,10 @@
 
 mod compile;
 mod criteria;
+mod detect;
 mod diagnostics;
 mod filter;
+mod finding;
 mod key;
 mod lint;
 mod message;
@@ -16,6 +18,8 @@ mod points;
 mod source;
 mod types;
 
+pub use detect::{Settings, detect};
+pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
 

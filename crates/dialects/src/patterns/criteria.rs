@@ -103,6 +103,16 @@ impl Criteria {
     }
 }
 
+impl Criterion {
+    /// Returns the path of the dependency, if its value comes from one.
+    pub(crate) fn dependency_path(&self) -> Option<Text> {
+        match &self.dependency.origin {
+            Origin::Path(key) => Some(key.text.clone()),
+            Origin::Value(_) => None,
+        }
+    }
+}
+
 impl Side {
     fn collect_anchors(&self, anchors: &mut Vec<Vec<KeyStep>>) {
         for origin in [Some(&self.origin), self.default.as_ref()].into_iter().flatten() {
