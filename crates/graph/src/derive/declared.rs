@@ -1,0 +1,110 @@
+//! References that were declared: by us for kinds of other projects, and by users for their own.
+
+use kubewright_value::{Text, Value};
+
+use super::scheduling::scope_of;
+use super::{Deriving, Target, items, named_group, or, text};
+use crate::graph::{Only, Scope, Selection, has_no_namespace};
+use crate::names::Symbol;
+use crate::references::{KindName, Reference, Whereabouts, class_of};
+use crate::selector::Selector;
+use crate::EdgeType;
+
+/// How many places one declared reference may have in one object.
+const MAX_PLACES: usize = 10_000;
+
+impl Deriving<'_> {
+    pub(super) fn declared(&mut self, object: &Value) {
+        let references = self.graph.references.clone();
+        for reference in references.of_kind(&self.group.clone(), &self.kind.clone()) {
+            let Some(edge_type) = references.edge_type(&reference.edge_type) else { continue };
+            let mut places: Vec<(&Value, String)> = Vec::new();
+            reference.path.visit(object, &mut |value, place| {
+                if places.len() < MAX_PLACES {
+                    places.push((value, place.to_owned()));
+                }
+            });
+            for (value, via) in places {
+                match reference.is_selector {
+                    true => self.declared_selector(reference, edge_type, object, value, &via),
+                    false => self.declared_name(reference, edge_type, value, &via),
+                }
+            }
+        }
+    }
+
+    /// A value that names an object: as text, or with `name` and perhaps `kind`, `namespace` and a group.
+    fn declared_name(&mut self, reference: &Reference, kind: EdgeType, value: &Value, via: &str) {
+        let name = value.as_str().unwrap_or_else(|| text(value, &["name"]));
+        let said = (value.get("kind").and_then(Value::as_str), named_group(value));
+        let Some(target) = reference.to.iter().find(|target| is_meant(target, said)) else { return };
+        let group: Text = match (&target.group, said.1) {
+            (Some(group), _) => group.clone(),
+            (None, Some(group)) => group.into(),
+            (None, None) => self.group.clone(),
+        };
+        let own = match reference.namespace {
+            Whereabouts::None => Text::default(),
+            Whereabouts::Usual if is_usually_global(&group, &target.kind) => Text::default(),
+            _ => self.namespace.clone(),
+        };
+        let namespace = or(text(value, &["namespace"]), &own);
+        let target = Target { group: &group, kind: &target.kind, namespace, name };
+        self.refer(kind, target, via, reference.strength);
+    }
+
+    fn declared_selector(
+        &mut self,
+        reference: &Reference,
+        kind: EdgeType,
+        object: &Value,
+        value: &Value,
+        via: &str,
+    ) {
+        let Some(selector) = Selector::of_either(value) else { return };
+        for target in &reference.to {
+            let is_pod = target.kind == "Pod" && target.group.as_ref().is_none_or(|group| group.is_empty());
+            let (class, only) = match is_pod {
+                true => (Symbol::EMPTY, Only::Pods),
+                false => (self.graph.names.intern(&class_of(target)), Only::All),
+            };
+            for scope in self.declared_scopes(reference, object) {
+                let selection = Selection { class, only, scope, selector: selector.clone() };
+                self.select_in(kind, selection, via, reference.strength);
+            }
+        }
+    }
+
+    /// Returns where a selector selects: as the `namespaceSelector` beside it says, otherwise as declared.
+    fn declared_scopes(&mut self, reference: &Reference, object: &Value) -> Vec<Scope> {
+        if let Some(selector) = object.at(&["spec", "namespaceSelector"]).filter(|selector| !selector.is_null()) {
+            if selector.get("any").and_then(Value::as_bool) == Some(true) {
+                return vec![Scope::Everywhere];
+            }
+            let named: Vec<&str> = items(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
+            if !named.is_empty() {
+                return named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
+            }
+            let is_selector = selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
+            if is_selector {
+                return Selector::of_labels(selector).map(scope_of).into_iter().collect();
+            }
+        }
+        match reference.namespace {
+            Whereabouts::Own | Whereabouts::Usual => vec![Scope::Namespace(self.own_namespace())],
+            Whereabouts::None => vec![Scope::Namespace(Symbol::EMPTY)],
+            Whereabouts::Any => vec![Scope::Everywhere],
+        }
+    }
+}
+
+fn is_usually_global(group: &str, kind: &str) -> bool {
+    let is_named_so = kind.strip_prefix("Cluster").is_some_and(|rest| !rest.is_empty());
+    is_named_so || has_no_namespace(group, "v1", kind)
+}
+
+/// Returns whether a reference that says this kind and group, or neither, is about `target`.
+fn is_meant(target: &KindName, (kind, group): (Option<&str>, Option<&str>)) -> bool {
+    kind.is_none_or(|kind| kind == target.kind)
+        && group.zip(target.group.as_ref()).is_none_or(|(said, group)| said == group)
+}

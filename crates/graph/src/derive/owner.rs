@@ -1,0 +1,108 @@
+//! OWNS, and what stands in for it where manifests do not say who owns them.
+
+use kubewright_value::Value;
+
+use super::{Deriving, Target, items, text};
+use crate::graph::{CONTROLS, Only, Question, REVERSED, Scope, Selection, has_no_namespace};
+use crate::names::Symbol;
+use crate::node::{Identity, group_of};
+use crate::selector::Selector;
+use crate::{EdgeType, Id, Strength};
+
+impl Deriving<'_> {
+    pub(super) fn owners(&mut self, object: &Value) {
+        let is_pod = self.kind == "Pod" && self.group.is_empty();
+        let is_controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
+        let says_who = items(object, &["metadata", "ownerReferences"]).any(|(_, owner)| is_controller(owner));
+        for (at, owner) in items(object, &["metadata", "ownerReferences"]) {
+            let Some(from) = self.owner(owner) else { continue };
+            let controls = is_pod && (is_controller(owner) || !says_who);
+            let flags = REVERSED | if controls { CONTROLS } else { 0 };
+            let via = format!("metadata.ownerReferences[{at}]");
+            self.wire(from, self.id, EdgeType::OWNS, &via, Strength::Required, flags);
+        }
+    }
+
+    /// What owns and manages by labels, where objects do not name their owner.
+    pub(super) fn fallbacks(&mut self, object: &Value) {
+        let Some(selector) = object.at(&["spec", "selector"]) else { return };
+        if object.at(&["spec", "template", "spec"]).is_none() {
+            return;
+        }
+        let scope = Scope::Namespace(self.own_namespace());
+        if let Some(selector) = Selector::of_either(selector).filter(|selector| !selector.is_empty()) {
+            let scope = scope.clone();
+            let selection = Selection { class: Symbol::EMPTY, only: Only::OwnerlessPods, scope, selector };
+            self.select_in(EdgeType::MANAGES, selection, "spec.selector", Strength::Implicit);
+        }
+        if self.kind != "Deployment" || self.group != "apps" {
+            return;
+        }
+        self.derived.questions.push(Question::AnyUid);
+        let labels = selector.get("matchLabels").and_then(Value::as_object).and_then(Selector::of_map);
+        if let Some(selector) = labels.filter(|labels| !labels.is_empty() && !self.graph.has_uids()) {
+            let class = self.graph.names.intern("ReplicaSet.apps");
+            let selection = Selection { class, only: Only::Ownerless, scope, selector };
+            self.select_in(EdgeType::OWNS, selection, "spec.selector", Strength::Implicit);
+        }
+    }
+
+    /// Returns the node of an owner; none if it is in another namespace, or not named.
+    fn owner(&mut self, owner: &Value) -> Option<Id> {
+        let (group, kind) = (group_of(text(owner, &["apiVersion"])), text(owner, &["kind"]));
+        let (name, uid) = (text(owner, &["name"]), text(owner, &["uid"]));
+        let namespace = self.namespace.clone();
+        let beside = Target { group, kind, namespace: &namespace, name };
+        if uid.is_empty() {
+            return self.owner_by_name(beside);
+        }
+        let uid = self.graph.names.intern(uid);
+        self.derived.questions.push(Question::Uid(uid));
+        let known = self.graph.with_uid(uid);
+        if !known.is_empty() {
+            let can_own = |id: &&Id| {
+                let owner = self.graph.node(**id).map(|node| node.namespace.as_str());
+                owner.is_some_and(|owner| owner.is_empty() || owner == namespace)
+            };
+            return known.iter().filter(can_own).min_by_key(|id| self.order_of(**id)).copied();
+        }
+        self.derived.questions.push(Question::AnyUid);
+        if !self.graph.has_uids() {
+            return self.owner_by_name(beside);
+        }
+        if name.is_empty() {
+            return None;
+        }
+        let identity = self.likely_owner(beside);
+        Some(self.graph.node_of(Identity { uid, ..identity }))
+    }
+
+    /// Looks for an owner beside this object, then among those without a namespace.
+    fn owner_by_name(&mut self, beside: Target<'_>) -> Option<Id> {
+        if beside.name.is_empty() {
+            return None;
+        }
+        let identity = self.identity(beside);
+        let above = Identity { namespace: Symbol::EMPTY, ..identity };
+        let is_beside = self.is_present(identity);
+        let is_above = self.is_present(above);
+        let found = match (is_beside, is_above) {
+            (true, _) => identity,
+            (false, true) => above,
+            (false, false) => self.likely_owner(beside),
+        };
+        Some(self.graph.node_of(found))
+    }
+
+    /// Returns where an owner that is not there would be.
+    fn likely_owner(&mut self, beside: Target<'_>) -> Identity {
+        let namespace = if has_no_namespace(beside.group, "v1", beside.kind) { "" } else { beside.namespace };
+        self.identity(Target { namespace, ..beside })
+    }
+
+    /// Objects with the same uid are told apart by name, because ranks are not known while a graph is built.
+    fn order_of(&self, id: Id) -> (String, String, String) {
+        let node = self.graph.node(id);
+        node.map(|node| (node.namespace.to_string(), node.kind.to_string(), node.name.to_string())).unwrap_or_default()
+    }
+}

@@ -1,0 +1,109 @@
+//! HAS_AFFINITY_TO and HAS_ANTI_AFFINITY_TO: what attracts Pods and what repels them.
+
+use kubewright_value::{Map, Value};
+
+use super::{Deriving, Template, items, text};
+use crate::graph::{Only, Scope, Selection};
+use crate::names::Symbol;
+use crate::selector::{Operator, Selector};
+use crate::{EdgeType, Strength};
+
+impl Deriving<'_> {
+    pub(super) fn scheduling(&mut self, template: &Template<'_>) {
+        let (spec, path) = (template.spec, template.path);
+        for (field, kind) in [
+            ("podAffinity", EdgeType::HAS_AFFINITY_TO),
+            ("podAntiAffinity", EdgeType::HAS_ANTI_AFFINITY_TO),
+        ] {
+            let Some(affinity) = spec.at(&["affinity", field]) else { continue };
+            let required = "requiredDuringSchedulingIgnoredDuringExecution";
+            for (at, term) in items(affinity, &[required]) {
+                let via = format!("{path}.affinity.{field}.{required}[{at}]");
+                self.term(kind, term, template.labels, &via, Strength::Required);
+            }
+            let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+            for (at, term) in items(affinity, &[preferred]) {
+                let via = format!("{path}.affinity.{field}.{preferred}[{at}]");
+                let Some(term) = term.get("podAffinityTerm") else { continue };
+                self.term(kind, term, template.labels, &via, Strength::Preferred);
+            }
+        }
+        self.nodes(spec, path);
+    }
+
+    /// One term of an affinity to Pods.
+    fn term(&mut self, kind: EdgeType, term: &Value, own: Option<&Map>, via: &str, strength: Strength) {
+        let Some(mut selector) = term.get("labelSelector").and_then(Selector::of_labels) else { return };
+        for (field, operator) in [("matchLabelKeys", Operator::In), ("mismatchLabelKeys", Operator::NotIn)] {
+            for (_, key) in items(term, &[field]) {
+                let value = key.as_str().and_then(|key| Some((key, own?.get(key)?.as_str()?)));
+                if let Some((key, value)) = value {
+                    selector = selector.and(key, operator, value);
+                }
+            }
+        }
+        for scope in self.scopes(term) {
+            let selection = Selection { class: Symbol::EMPTY, only: Only::Pods, scope, selector: selector.clone() };
+            self.select_in(kind, selection, via, strength);
+        }
+    }
+
+    /// Returns the namespaces that a term is about: those it names and those it selects, otherwise its own.
+    fn scopes(&mut self, term: &Value) -> Vec<Scope> {
+        let named: Vec<&str> = items(term, &["namespaces"]).filter_map(|(_, name)| name.as_str()).collect();
+        let mut scopes: Vec<Scope> =
+            named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
+        match term.get("namespaceSelector").filter(|selector| !selector.is_null()) {
+            Some(selector) => scopes.extend(Selector::of_labels(selector).map(scope_of)),
+            None if scopes.is_empty() => scopes.push(Scope::Namespace(self.own_namespace())),
+            None => {}
+        }
+        scopes
+    }
+
+    /// The Nodes that a Pod may run on, if it says anything about them.
+    fn nodes(&mut self, spec: &Value, path: &str) {
+        let labels = spec.get("nodeSelector").and_then(Value::as_object);
+        let required = "requiredDuringSchedulingIgnoredDuringExecution";
+        let affinity = spec.at(&["affinity", "nodeAffinity", required]);
+        let terms = affinity.and_then(|affinity| affinity.get("nodeSelectorTerms")?.as_array());
+        let Some(selector) = Selector::of_nodes(labels, terms) else { return };
+        let via = match terms {
+            Some(_) => format!("{path}.affinity.nodeAffinity.{required}"),
+            None => format!("{path}.nodeSelector"),
+        };
+        let class = self.graph.names.intern("Node.");
+        let scope = Scope::Namespace(Symbol::EMPTY);
+        let selection = Selection { class, only: Only::All, scope, selector };
+        self.select_in(EdgeType::HAS_AFFINITY_TO, selection, &via, Strength::Required);
+    }
+
+    /// PodDisruptionBudgets: a missing selector selects nothing, an empty one everything.
+    pub(super) fn disruption_budget(&mut self, object: &Value) {
+        if self.kind != "PodDisruptionBudget" {
+            return;
+        }
+        if let Some(selector) = object.at(&["spec", "selector"]).and_then(Selector::of_labels) {
+            self.select(EdgeType::PROTECTS, selector, "spec.selector", Strength::Required);
+        }
+    }
+
+    /// Autoscalers of Kubernetes.
+    pub(super) fn autoscaler(&mut self, object: &Value) {
+        if let Some(target) = object.at(&["spec", "scaleTargetRef"]) {
+            let namespace = self.namespace.clone();
+            let target = super::Target {
+                group: crate::node::group_of(text(target, &["apiVersion"])),
+                kind: text(target, &["kind"]),
+                namespace: &namespace,
+                name: text(target, &["name"]),
+            };
+            self.refer(EdgeType::SCALES, target, "spec.scaleTargetRef", Strength::Required);
+        }
+    }
+}
+
+/// Returns the namespaces that a selector selects; an empty one selects all.
+pub(super) fn scope_of(selector: Selector) -> Scope {
+    if selector.is_empty() { Scope::Everywhere } else { Scope::Matching(selector) }
+}

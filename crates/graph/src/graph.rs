@@ -1,0 +1,260 @@
+//! The graph itself: how it is built, and how one object more or less changes it.
+//!
+//! What an object contributes is derived from the object and from a few questions about others: is there an object of
+//! this name, of this uid. Whoever asked is noted under the question (`watchers`) and derived again when the answer changes.
+//! References by name need no note: they lead to the node of that name, with or without an object.
+
+mod index;
+mod selections;
+mod store;
+mod walk;
+
+use std::collections::HashMap;
+
+use kubewright_value::{Text, Value};
+
+use crate::derive::{Derived, derive};
+use crate::edge::BUILT_IN;
+use crate::names::{Names, Symbol};
+use crate::node::Identity;
+use crate::{EdgeType, Id, Node, References, Sort};
+use index::Header;
+pub(crate) use index::{has_no_namespace, is_widget_group};
+use selections::Selections;
+pub(crate) use selections::{Only, Scope, Selection};
+use store::{Slot, Wire};
+pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
+
+/// Objects, and what they have to do with each other.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    pub(crate) names: Names,
+    pub(crate) references: References,
+    slots: Vec<Slot>,
+    free: Vec<Id>,
+    // INVARIANT: once settled, every node in canonical order, ascending in rank.
+    order: Vec<Id>,
+    identities: HashMap<Identity, Id>,
+    uids: HashMap<Symbol, Vec<Id>>,
+    kinds: HashMap<Symbol, Vec<Id>>,
+    // How many objects each namespace has.
+    population: HashMap<Symbol, u32>,
+    // Objects of the groups whose references name a plural, by name.
+    widgets: HashMap<Symbol, Vec<Id>>,
+    // CustomResourceDefinitions by group and kind, and by group and plural.
+    definitions: HashMap<(Symbol, Symbol), Vec<Id>>,
+    watchers: HashMap<Question, Vec<Id>>,
+    // Edges that were derived from an object at neither end.
+    foreign: HashMap<Id, Vec<Wire>>,
+    with_uid: usize,
+    selections: Selections,
+    // While it is built at once, nothing is in order.
+    is_settled: bool,
+}
+
+/// Something about other objects that an edge depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Question {
+    /// Is there an object of this name?
+    Name(Identity),
+    /// Which objects have this uid?
+    Uid(Symbol),
+    /// Has any object a uid?
+    AnyUid,
+    /// Which widgets are called so?
+    Widget(Symbol),
+    /// What are the plurals of kinds?
+    Definitions,
+}
+
+impl Graph {
+    /// Returns an empty graph that knows the references in `references` beside its own.
+    #[must_use]
+    pub fn new(references: &References) -> Self {
+        Self {
+            names: Names::new(),
+            references: references.clone(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            order: Vec::new(),
+            identities: HashMap::new(),
+            uids: HashMap::new(),
+            kinds: HashMap::new(),
+            population: HashMap::new(),
+            widgets: HashMap::new(),
+            definitions: HashMap::new(),
+            watchers: HashMap::new(),
+            foreign: HashMap::new(),
+            with_uid: 0,
+            selections: Selections::default(),
+            is_settled: true,
+        }
+    }
+
+    /// Returns the graph of `objects`, whatever their order. Of several with the same identity the one with the most
+    /// stable API version counts, and of those the greatest.
+    #[must_use]
+    pub fn build(objects: impl IntoIterator<Item = Value>, references: &References) -> Self {
+        let mut graph = Self::new(references);
+        graph.is_settled = false;
+        let ids = graph.place_all(objects);
+        for id in &ids {
+            graph.index(*id);
+        }
+        for id in &ids {
+            graph.refresh(*id);
+        }
+        graph.settle();
+        graph
+    }
+
+    /// Puts `object` into the graph, in place of the one with the same identity. Returns its node.
+    pub fn insert(&mut self, object: Value) -> Id {
+        let header = Header::of(&object, &mut self.names);
+        if let Some(twin) = self.twin(&header) {
+            self.remove(twin);
+        }
+        let id = self.node_of(header.identity);
+        let mut questions = Vec::new();
+        if self.is_object(id) {
+            self.questions_about(id, &mut questions);
+            self.unindex(id);
+        }
+        let was_present = self.is_object(id);
+        let uid_before = self.uid_of(id);
+        self.fill(id, header, object);
+        self.index(id);
+        self.questions_about(id, &mut questions);
+        if was_present && uid_before == self.uid_of(id) {
+            // Nobody who asked can notice, unless it defines kinds.
+            questions.retain(|question| matches!(question, Question::Definitions));
+        }
+        self.reselect(id);
+        self.refresh(id);
+        self.answer(&questions);
+        id
+    }
+
+    /// Takes the object of `id` out of the graph. Where others name it, an absent node remains. Does nothing to a node
+    /// without an object.
+    pub fn remove(&mut self, id: Id) {
+        if !self.is_object(id) {
+            return;
+        }
+        let mut questions = Vec::new();
+        self.questions_about(id, &mut questions);
+        self.apply(id, Derived::default());
+        self.unindex(id);
+        self.empty(id);
+        self.reselect(id);
+        self.answer(&questions);
+        self.collect(id);
+    }
+
+    /// Returns the node `id`; none if there is no such node any more.
+    #[must_use]
+    pub fn node(&self, id: Id) -> Option<&Node> {
+        self.slots.get(id.index()).filter(|slot| slot.is_used).map(|slot| &slot.node)
+    }
+
+    /// Returns all nodes in canonical order: by namespace, kind, name, group. Also those without an object.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = Id> + '_ {
+        self.order.iter().copied()
+    }
+
+    /// Returns how many nodes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Returns whether there is no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Returns a number above every [`Id::index`].
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns a number that is greater for what comes later in canonical order; for sorting.
+    #[must_use]
+    pub fn rank(&self, id: Id) -> u64 {
+        self.slots.get(id.index()).map_or(0, |slot| slot.rank)
+    }
+
+    /// Returns the objects of `kind`, of any group, in canonical order.
+    #[must_use]
+    pub fn of_kind(&self, kind: &str) -> &[Id] {
+        let ids = self.names.find(kind).and_then(|kind| self.kinds.get(&kind));
+        ids.map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the kinds that objects have, sorted.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<&str> {
+        let mut kinds: Vec<&str> = self.kinds.keys().map(|kind| self.names.text(*kind)).collect();
+        kinds.sort_unstable();
+        kinds
+    }
+
+    /// Returns the node of that group, kind, namespace and name; also one without an object.
+    #[must_use]
+    pub fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<Id> {
+        let find = |name: &str| self.names.find(name);
+        let (group, kind) = (find(group)?, find(kind)?);
+        let (namespace, name) = (find(namespace)?, find(name)?);
+        self.identities.get(&Identity { group, kind, namespace, name, uid: Symbol::EMPTY }).copied()
+    }
+
+    /// Returns the type called `name`, built in or declared.
+    #[must_use]
+    pub fn edge_type(&self, name: &str) -> Option<EdgeType> {
+        self.references.edge_type(name)
+    }
+
+    /// Returns the name of a type.
+    #[must_use]
+    pub fn edge_type_name(&self, kind: EdgeType) -> &str {
+        self.references.edge_type_name(kind)
+    }
+
+    /// Returns all types: the built-in ones, then the declared ones by name.
+    pub fn edge_types(&self) -> impl Iterator<Item = EdgeType> + use<> {
+        let count = BUILT_IN.len() + self.references.own_types().len();
+        (0..u16::try_from(count).unwrap_or(u16::MAX)).map(EdgeType)
+    }
+
+    pub(crate) fn is_object(&self, id: Id) -> bool {
+        self.node(id).is_some_and(|node| node.sort == Sort::Object)
+    }
+
+    fn uid_of(&self, id: Id) -> Text {
+        self.node(id).map(|node| node.uid.clone()).unwrap_or_default()
+    }
+
+    /// Derives what the object of `id` contributes, and changes what is different.
+    fn refresh(&mut self, id: Id) {
+        let derived = derive(self, id);
+        self.apply(id, derived);
+    }
+
+    /// Derives again everyone who asked one of `questions`.
+    fn answer(&mut self, questions: &[Question]) {
+        let mut asked: Vec<Id> = Vec::new();
+        for question in questions {
+            asked.extend(self.watchers.get(question).into_iter().flatten());
+        }
+        asked.sort_unstable();
+        asked.dedup();
+        for id in asked {
+            self.refresh(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

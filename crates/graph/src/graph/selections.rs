@@ -1,0 +1,401 @@
+//! What selectors select.
+//!
+//! Everybody who selects the same way shares one group: 50,000 Pods that keep away from each other are one group with
+//! 50,000 sources and as many members, not the pairs of them. The members of a new group are looked for among the
+//! objects with its rarest label, the groups of a new object among those that are anchored at one of its labels.
+
+use std::collections::HashMap;
+
+use kubewright_value::Map;
+
+use super::Graph;
+use super::index::{insert, withdraw};
+use crate::derive::{Wanted, template};
+use crate::names::{Names, Symbol};
+use crate::selector::{Operator, Selector};
+use crate::{EdgeType, Id, Node, Sort, Strength};
+
+/// Who is selected.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Selection {
+    /// What sort of objects: empty for Pods and what has a template of them, otherwise `Kind.group` or `Kind`.
+    pub(crate) class: Symbol,
+    pub(crate) only: Only,
+    pub(crate) scope: Scope,
+    pub(crate) selector: Selector,
+}
+
+/// Which objects of the class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Only {
+    /// All of them.
+    All,
+    /// Pods, not what makes Pods.
+    Pods,
+    /// Those that name no owner.
+    Ownerless,
+    /// Pods that name no owner.
+    OwnerlessPods,
+}
+
+/// In which namespaces.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// In one; empty for objects that have none.
+    Namespace(Symbol),
+    /// In all.
+    Everywhere,
+    /// In those whose labels match.
+    Matching(Selector),
+}
+
+/// A class, a namespace or any, and a label; empty key and value for all objects of the class.
+type Place = (Symbol, Symbol, Symbol, Symbol);
+
+/// All selections, and the labels by which they are found.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Selections {
+    groups: Vec<Group>,
+    free: Vec<u32>,
+    known: HashMap<Selection, u32>,
+    // Which objects have a label.
+    labelled: HashMap<Place, Vec<Id>>,
+    // Which groups require a label; those that require none at the place of all objects.
+    anchored: HashMap<Place, Vec<u32>>,
+    // The groups whose namespaces depend on labels.
+    matching: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    selection: Selection,
+    anchors: Vec<Place>,
+    // INVARIANT: once settled, ascending in rank.
+    pub(super) members: Vec<Id>,
+    // INVARIANT: once settled, by type, rank, field.
+    pub(super) sources: Vec<Source>,
+}
+
+/// Who selects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) id: Id,
+    pub(super) via: Symbol,
+    pub(super) kind: EdgeType,
+    pub(super) strength: Strength,
+}
+
+/// A group, seen from who selects it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Link {
+    pub(super) kind: EdgeType,
+    pub(super) via: Symbol,
+    pub(super) group: u32,
+    pub(super) strength: Strength,
+}
+
+/// The label that every namespace has.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+impl Selections {
+    pub(super) fn group(&self, number: u32) -> Option<&Group> {
+        self.groups.get(number as usize)
+    }
+
+    /// Brings all lists into order.
+    pub(super) fn settle(&mut self, ranks: &[u64], names: &Names) {
+        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
+        for group in &mut self.groups {
+            group.members.sort_by_key(|id| rank(*id));
+            group.sources.sort_by(|a, b| {
+                let order = a.kind.cmp(&b.kind).then_with(|| rank(a.id).cmp(&rank(b.id)));
+                order.then_with(|| names.text(a.via).cmp(names.text(b.via)))
+            });
+        }
+    }
+
+    fn group_mut(&mut self, number: u32) -> Option<&mut Group> {
+        self.groups.get_mut(number as usize)
+    }
+
+    fn count_at(&self, place: &Place) -> usize {
+        self.labelled.get(place).map_or(0, Vec::len)
+    }
+}
+
+impl Graph {
+    /// Makes the selections of `id` those that are wanted.
+    pub(super) fn relink(&mut self, id: Id, wanted: Vec<Wanted>) {
+        let mut links = Vec::with_capacity(wanted.len());
+        for Wanted { selection, kind, strength, via } in wanted {
+            links.push(Link { group: self.group_for(selection), kind, strength, via });
+        }
+        links.sort_unstable();
+        let Some(slot) = self.slots.get_mut(id.index()) else { return };
+        if slot.links == links {
+            return;
+        }
+        let before = std::mem::replace(&mut slot.links, links.clone());
+        for link in &links {
+            self.add_source(id, link);
+        }
+        for link in &before {
+            self.remove_source(id, link);
+        }
+    }
+
+    /// Makes the object of `id` findable by its labels.
+    pub(super) fn show(&mut self, id: Id) {
+        for place in self.places(id) {
+            insert(self.selections.labelled.entry(place).or_default(), id);
+        }
+    }
+
+    /// Takes back what [`Graph::show`] did.
+    pub(super) fn hide(&mut self, id: Id) {
+        for place in self.places(id) {
+            withdraw(&mut self.selections.labelled, place, id);
+        }
+    }
+
+    /// Finds anew by which groups the object of `id` is selected, and whom it makes selected if it is a Namespace.
+    pub(super) fn reselect(&mut self, id: Id) {
+        self.reselect_one(id);
+        let Some(slot) = self.slots.get(id.index()) else { return };
+        if slot.node.kind != "Namespace" || slot.identity.group != Symbol::EMPTY {
+            return;
+        }
+        let namespace = slot.identity.name;
+        let mut classes: Vec<Symbol> = Vec::new();
+        for number in &self.selections.matching {
+            classes.extend(self.selections.group(*number).map(|group| group.selection.class));
+        }
+        classes.sort_unstable();
+        classes.dedup();
+        for class in classes {
+            let place = (class, namespace, Symbol::EMPTY, Symbol::EMPTY);
+            for member in self.selections.labelled.get(&place).cloned().unwrap_or_default() {
+                self.reselect_one(member);
+            }
+        }
+    }
+
+    fn reselect_one(&mut self, id: Id) {
+        let places = if self.is_object(id) { self.places(id) } else { Vec::new() };
+        let mut found: Vec<u32> = Vec::new();
+        for place in &places {
+            for number in self.selections.anchored.get(place).into_iter().flatten() {
+                let group = self.selections.group(*number);
+                if group.is_some_and(|group| self.is_selected(&group.selection, id)) {
+                    found.push(*number);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let Some(slot) = self.slots.get_mut(id.index()) else { return };
+        let before = std::mem::replace(&mut slot.selected_by, found.clone());
+        let rank = slot.rank;
+        for number in before.iter().filter(|number| found.binary_search(number).is_err()) {
+            let slots = &self.slots;
+            let rank_of = |id: &Id| slots.get(id.index()).map_or(0, |slot| slot.rank);
+            if let Some(group) = self.selections.group_mut(*number) {
+                let place = group.members.partition_point(|other| rank_of(other) < rank);
+                if group.members.get(place) == Some(&id) {
+                    group.members.remove(place);
+                }
+            }
+        }
+        for number in found.iter().filter(|number| before.binary_search(number).is_err()) {
+            let slots = &self.slots;
+            let rank_of = |id: &Id| slots.get(id.index()).map_or(0, |slot| slot.rank);
+            if let Some(group) = self.selections.group_mut(*number) {
+                let place = group.members.partition_point(|other| rank_of(other) < rank);
+                group.members.insert(place, id);
+            }
+        }
+    }
+
+    /// Returns the group of `selection`, a new one with its members if nobody has selected so yet.
+    fn group_for(&mut self, selection: Selection) -> u32 {
+        if let Some(known) = self.selections.known.get(&selection) {
+            return *known;
+        }
+        let anchors = self.anchors(&selection);
+        let mut members: Vec<Id> = Vec::new();
+        for anchor in &anchors {
+            let labelled = self.selections.labelled.get(anchor).into_iter().flatten();
+            members.extend(labelled.filter(|id| self.is_selected(&selection, **id)));
+        }
+        members.sort_by_key(|id| self.rank(*id));
+        let group = Group { selection: selection.clone(), anchors: anchors.clone(), members, sources: Vec::new() };
+        let number = match self.selections.free.pop() {
+            Some(number) => number,
+            None => u32::try_from(self.selections.groups.len()).unwrap_or(u32::MAX),
+        };
+        for id in &group.members {
+            if let Some(slot) = self.slots.get_mut(id.index()) {
+                let place = slot.selected_by.partition_point(|other| *other < number);
+                slot.selected_by.insert(place, number);
+            }
+        }
+        for anchor in anchors {
+            self.selections.anchored.entry(anchor).or_default().push(number);
+        }
+        if matches!(selection.scope, Scope::Matching(_)) {
+            self.selections.matching.push(number);
+        }
+        self.selections.known.insert(selection, number);
+        match self.selections.group_mut(number) {
+            Some(free) => *free = group,
+            None => self.selections.groups.push(group),
+        }
+        number
+    }
+
+    /// Returns the labels of which a selected object has one: those that the fewest objects have.
+    fn anchors(&mut self, selection: &Selection) -> Vec<Place> {
+        let namespace = match selection.scope {
+            Scope::Namespace(namespace) => namespace,
+            _ => Symbol::ANY,
+        };
+        let everything = vec![(selection.class, namespace, Symbol::EMPTY, Symbol::EMPTY)];
+        let required = selection.selector.all.iter().filter(|one| one.operator == Operator::In);
+        let mut best: Option<(usize, Vec<Place>)> = None;
+        for requirement in required.filter(|one| !one.key.starts_with('@')) {
+            let key = self.names.intern(&requirement.key);
+            let values = requirement.values.iter();
+            let places: Vec<Place> =
+                values.map(|value| (selection.class, namespace, key, self.names.intern(value))).collect();
+            let count = places.iter().map(|place| self.selections.count_at(place)).sum();
+            if best.as_ref().is_none_or(|(least, _)| count < *least) {
+                best = Some((count, places));
+            }
+        }
+        best.map_or(everything, |(_, places)| places)
+    }
+
+    fn is_selected(&self, selection: &Selection, id: Id) -> bool {
+        let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
+            return false;
+        };
+        let is_in_scope = match &selection.scope {
+            Scope::Namespace(namespace) => slot.identity.namespace == *namespace,
+            Scope::Everywhere => true,
+            Scope::Matching(selector) => self.is_namespace_selected(selector, slot.identity.namespace),
+        };
+        let node = &slot.node;
+        let is_meant = match selection.only {
+            Only::All => true,
+            Only::Pods => is_pod(node),
+            Only::Ownerless => !has_owner(node),
+            Only::OwnerlessPods => is_pod(node) && !has_owner(node),
+        };
+        let labels = labels(node, selection.class);
+        is_in_scope && is_meant && selection.selector.matches(&node.name, |key| labels?.get(key)?.as_str())
+    }
+
+    fn is_namespace_selected(&self, selector: &Selector, namespace: Symbol) -> bool {
+        let name = self.names.text(namespace);
+        let node = self.find("", "Namespace", "", name).and_then(|id| self.node(id));
+        let labels = node.and_then(|node| node.object.as_ref()?.at(&["metadata", "labels"])?.as_object());
+        namespace != Symbol::EMPTY
+            && selector.matches(name, |key| match key {
+                NAMESPACE_NAME => Some(name),
+                _ => labels?.get(key)?.as_str(),
+            })
+    }
+
+    /// Returns everything under which the object of `id` is found.
+    fn places(&mut self, id: Id) -> Vec<Place> {
+        let Some(slot) = self.slots.get(id.index()) else { return Vec::new() };
+        let namespace = slot.identity.namespace;
+        let names = &mut self.names;
+        let mut places = Vec::new();
+        let mut show = |names: &mut Names, class: Symbol, labels: Option<&Map>| {
+            places.push((class, namespace, Symbol::EMPTY, Symbol::EMPTY));
+            places.push((class, Symbol::ANY, Symbol::EMPTY, Symbol::EMPTY));
+            for (key, value) in labels.into_iter().flat_map(Map::iter) {
+                let Some(value) = value.as_str() else { continue };
+                let (key, value) = (names.intern(key), names.intern(value));
+                places.push((class, namespace, key, value));
+                places.push((class, Symbol::ANY, key, value));
+            }
+        };
+        if slot.node.object.as_ref().is_some_and(|object| template(object).is_some()) {
+            show(names, Symbol::EMPTY, labels(&slot.node, Symbol::EMPTY));
+        }
+        for class in self.references.classes(&slot.node) {
+            let class = names.intern(&class);
+            show(names, class, labels(&slot.node, class));
+        }
+        places
+    }
+
+    fn add_source(&mut self, id: Id, link: &Link) {
+        let source = Source { id, via: link.via, kind: link.kind, strength: link.strength };
+        let place = if self.is_settled { self.place_of_source(&source, link.group) } else { usize::MAX };
+        if let Some(group) = self.selections.group_mut(link.group) {
+            group.sources.insert(place.min(group.sources.len()), source);
+        }
+    }
+
+    fn remove_source(&mut self, id: Id, link: &Link) {
+        let source = Source { id, via: link.via, kind: link.kind, strength: link.strength };
+        let start = self.place_of_source(&source, link.group);
+        let Some(group) = self.selections.group_mut(link.group) else { return };
+        if let Some(found) = group.sources.iter().skip(start).position(|other| *other == source) {
+            group.sources.remove(start + found);
+        }
+        if group.sources.is_empty() {
+            self.forget_group(link.group);
+        }
+    }
+
+    fn place_of_source(&self, source: &Source, group: u32) -> usize {
+        let Some(group) = self.selections.group(group) else { return 0 };
+        let rank = self.rank(source.id);
+        group.sources.partition_point(|other| {
+            let order = other.kind.cmp(&source.kind).then_with(|| self.rank(other.id).cmp(&rank));
+            order.then_with(|| self.names.text(other.via).cmp(self.names.text(source.via))).is_lt()
+        })
+    }
+
+    fn forget_group(&mut self, number: u32) {
+        let Some(group) = self.selections.group_mut(number) else { return };
+        let members = std::mem::take(&mut group.members);
+        let anchors = std::mem::take(&mut group.anchors);
+        let selection = group.selection.clone();
+        for id in members {
+            if let Some(slot) = self.slots.get_mut(id.index()) {
+                slot.selected_by.retain(|other| *other != number);
+            }
+        }
+        for anchor in anchors {
+            if let Some(list) = self.selections.anchored.get_mut(&anchor) {
+                list.retain(|other| *other != number);
+                if list.is_empty() {
+                    self.selections.anchored.remove(&anchor);
+                }
+            }
+        }
+        self.selections.matching.retain(|other| *other != number);
+        self.selections.known.remove(&selection);
+        self.selections.free.push(number);
+    }
+}
+
+/// Returns the labels by which selectors of a class know the object: those of the Pods it makes, or its own.
+fn labels(node: &Node, class: Symbol) -> Option<&Map> {
+    let object = node.object.as_ref()?;
+    if class == Symbol::EMPTY { template(object)?.labels } else { object.at(&["metadata", "labels"])?.as_object() }
+}
+
+fn is_pod(node: &Node) -> bool {
+    node.kind == "Pod" && node.group().is_empty()
+}
+
+fn has_owner(node: &Node) -> bool {
+    let owners = node.object.as_ref().and_then(|object| object.at(&["metadata", "ownerReferences"])?.as_array());
+    owners.is_some_and(|owners| !owners.is_empty())
+}

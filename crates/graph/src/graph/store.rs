@@ -1,0 +1,349 @@
+//! Nodes and stored edges.
+//!
+//! Ranks grow in canonical order with gaps between them, so that a node can be put between two others without a change
+//! to the rest. Lists that people see ascend in rank, so they need not be sorted when they are read.
+
+use std::cmp::Ordering;
+
+use kubewright_value::{Text, Value};
+
+use super::index::Header;
+use super::selections::Link;
+use super::{Graph, Question};
+use crate::derive::Derived;
+use crate::names::Symbol;
+use crate::node::{Identity, usual_version};
+use crate::{EdgeType, Id, Node, Sort, Strength};
+
+/// One node and what is stored with it.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    pub(super) node: Node,
+    pub(super) identity: Identity,
+    pub(super) rank: u64,
+    pub(super) is_used: bool,
+    // INVARIANT: once settled, sorted by type, rank of the other end, field.
+    pub(super) out: Vec<Half>,
+    pub(super) into: Vec<Half>,
+    pub(super) links: Vec<Link>,
+    // The selections that select it, ascending.
+    pub(super) selected_by: Vec<u32>,
+    pub(super) questions: Vec<Question>,
+}
+
+/// A stored edge, seen from one of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Half {
+    pub(super) other: Id,
+    pub(super) via: Symbol,
+    pub(super) kind: EdgeType,
+    pub(super) strength: Strength,
+    pub(super) flags: u8,
+}
+
+/// The edge was derived from the object at its end, not from the one at its start.
+pub(crate) const REVERSED: u8 = 1;
+/// The owner controls the Pod.
+pub(crate) const CONTROLS: u8 = 2;
+/// The edge was derived from an object at neither end.
+pub(crate) const FOREIGN: u8 = 4;
+
+/// A stored edge, seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Wire {
+    pub(crate) from: Id,
+    pub(crate) to: Id,
+    pub(crate) kind: EdgeType,
+    pub(crate) via: Symbol,
+    pub(crate) strength: Strength,
+    pub(crate) flags: u8,
+}
+
+impl Wire {
+    fn at_start(self) -> Half {
+        Half { other: self.to, via: self.via, kind: self.kind, strength: self.strength, flags: self.flags }
+    }
+
+    fn at_end(self) -> Half {
+        Half { other: self.from, ..self.at_start() }
+    }
+
+    fn of_out(from: Id, half: &Half) -> Self {
+        Self { from, to: half.other, kind: half.kind, via: half.via, strength: half.strength, flags: half.flags }
+    }
+
+    fn of_into(to: Id, half: &Half) -> Self {
+        Self { from: half.other, to, ..Self::of_out(to, half) }
+    }
+}
+
+/// The gap between two ranks.
+const GAP: u64 = 1 << 32;
+
+impl Graph {
+    /// Returns the node with that identity, a new one without an object if there is none.
+    pub(crate) fn node_of(&mut self, identity: Identity) -> Id {
+        if let Some(known) = self.identities.get(&identity) {
+            return *known;
+        }
+        let slot = Slot {
+            node: self.bare_node(&identity),
+            identity,
+            rank: 0,
+            is_used: true,
+            out: Vec::new(),
+            into: Vec::new(),
+            links: Vec::new(),
+            selected_by: Vec::new(),
+            questions: Vec::new(),
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.slots.get_mut(id.index()).into_iter().for_each(|free| *free = slot.clone());
+                id
+            }
+            None => {
+                self.slots.push(slot);
+                // Four billion objects do not fit into memory.
+                Id(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
+            }
+        };
+        self.identities.insert(identity, id);
+        if self.is_settled {
+            self.put_in_order(id, &identity);
+        } else {
+            self.order.push(id);
+        }
+        id
+    }
+
+    /// Makes `id` the node of `object`.
+    pub(super) fn fill(&mut self, id: Id, header: Header, object: Value) {
+        if let Some(slot) = self.slots.get_mut(id.index()) {
+            slot.node.api_version = header.api_version;
+            slot.node.uid = header.uid;
+            slot.node.object = Some(object);
+            slot.node.sort = Sort::Object;
+        }
+    }
+
+    /// Makes `id` a node without an object.
+    pub(super) fn empty(&mut self, id: Id) {
+        let Some(identity) = self.slots.get(id.index()).map(|slot| slot.identity) else { return };
+        let node = self.bare_node(&identity);
+        self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.node = node.clone());
+    }
+
+    /// Drops the node if it has no object and nobody names it.
+    pub(super) fn collect(&mut self, id: Id) {
+        let Some(slot) = self.slots.get(id.index()) else { return };
+        let is_needed = slot.node.sort == Sort::Object || !slot.out.is_empty() || !slot.into.is_empty();
+        if is_needed || !slot.is_used {
+            return;
+        }
+        let identity = slot.identity;
+        let is_populated = slot.node.kind == "Namespace" && self.population.contains_key(&identity.name);
+        if is_populated && identity.group == Symbol::EMPTY {
+            return;
+        }
+        let rank = slot.rank;
+        let place = self.order.partition_point(|other| self.rank(*other) < rank);
+        if self.order.get(place) == Some(&id) {
+            self.order.remove(place);
+        }
+        self.identities.remove(&identity);
+        self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.is_used = false);
+        self.free.push(id);
+    }
+
+    /// Makes what the object of `id` contributes equal to `derived`.
+    pub(super) fn apply(&mut self, id: Id, derived: Derived) {
+        let Derived { mut wires, links, mut questions } = derived;
+        wires.sort_unstable();
+        let mut before = self.contributed(id);
+        before.sort_unstable();
+        let (gone, new) = difference(&before, &wires);
+        new.iter().for_each(|wire| self.connect(wire));
+        let foreign: Vec<Wire> = wires.iter().filter(|wire| wire.flags & FOREIGN != 0).copied().collect();
+        match foreign.is_empty() {
+            true => drop(self.foreign.remove(&id)),
+            false => drop(self.foreign.insert(id, foreign)),
+        }
+        self.relink(id, links);
+        for wire in gone {
+            self.disconnect(&wire);
+            self.collect(wire.from);
+            self.collect(wire.to);
+        }
+        questions.sort_unstable_by_key(question_order);
+        questions.dedup();
+        self.ask(id, questions);
+    }
+
+    /// Brings everything into order that was put in without.
+    pub(super) fn settle(&mut self) {
+        let mut order = std::mem::take(&mut self.order);
+        let key = |id: &Id| self.slots.get(id.index()).map(|slot| slot.identity);
+        order.sort_by(|a, b| key(a).zip(key(b)).map_or(Ordering::Equal, |(a, b)| self.canonical(&a, &b)));
+        self.order = order;
+        self.number();
+        let ranks: Vec<u64> = self.slots.iter().map(|slot| slot.rank).collect();
+        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
+        let names = &self.names;
+        let compare = |a: &Half, b: &Half| {
+            a.kind.cmp(&b.kind).then_with(|| rank(a.other).cmp(&rank(b.other))).then_with(|| {
+                let text = || names.text(a.via).cmp(names.text(b.via));
+                if a.via == b.via { Ordering::Equal } else { text() }
+            })
+        };
+        for slot in &mut self.slots {
+            slot.out.sort_by(compare);
+            slot.into.sort_by(compare);
+        }
+        self.kinds.values_mut().for_each(|kinds| kinds.sort_by_key(|id| rank(*id)));
+        self.selections.settle(&ranks, names);
+        self.is_settled = true;
+    }
+
+    fn bare_node(&self, identity: &Identity) -> Node {
+        let (group, kind) = (self.names.text(identity.group), self.names.text(identity.kind));
+        Node {
+            api_version: Text::from(usual_version(group, kind)),
+            kind: self.names.shared(identity.kind),
+            namespace: self.names.shared(identity.namespace),
+            name: self.names.shared(identity.name),
+            uid: self.names.shared(identity.uid),
+            object: None,
+            sort: Sort::without_object(group, kind),
+        }
+    }
+
+    /// Gives the new node `id` its place and rank.
+    fn put_in_order(&mut self, id: Id, identity: &Identity) {
+        let place = self.order.partition_point(|other| {
+            let other = self.slots.get(other.index()).map(|slot| slot.identity);
+            other.is_some_and(|other| self.canonical(&other, identity).is_lt())
+        });
+        let rank_at = |place: usize| self.order.get(place).map(|id| self.rank(*id));
+        let below = place.checked_sub(1).and_then(rank_at).unwrap_or(0);
+        let above = rank_at(place).unwrap_or_else(|| below.saturating_add(2 * GAP));
+        let rank = below + (above - below) / 2;
+        self.order.insert(place, id);
+        if rank > below {
+            self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.rank = rank);
+        } else {
+            self.number();
+        }
+    }
+
+    /// Gives every node a rank anew.
+    fn number(&mut self) {
+        let mut rank = 0_u64;
+        for id in &self.order {
+            rank = rank.saturating_add(GAP);
+            self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.rank = rank);
+        }
+    }
+
+    /// Returns the edges that were derived from the object of `id`.
+    fn contributed(&self, id: Id) -> Vec<Wire> {
+        let Some(slot) = self.slots.get(id.index()) else { return Vec::new() };
+        let own = slot.out.iter().filter(|half| half.flags & (REVERSED | FOREIGN) == 0);
+        let reversed = slot.into.iter().filter(|half| half.flags & REVERSED != 0);
+        let foreign = self.foreign.get(&id).into_iter().flatten().copied();
+        let own = own.map(|half| Wire::of_out(id, half));
+        own.chain(reversed.map(|half| Wire::of_into(id, half))).chain(foreign).collect()
+    }
+
+    fn connect(&mut self, wire: &Wire) {
+        self.put_half(wire.from, wire.at_start(), true);
+        self.put_half(wire.to, wire.at_end(), false);
+    }
+
+    fn disconnect(&mut self, wire: &Wire) {
+        self.take_half(wire.from, &wire.at_start(), true);
+        self.take_half(wire.to, &wire.at_end(), false);
+    }
+
+    fn put_half(&mut self, id: Id, half: Half, is_out: bool) {
+        let place = match self.is_settled {
+            true => self.place_of(id, &half, is_out),
+            false => usize::MAX,
+        };
+        let Some(slot) = self.slots.get_mut(id.index()) else { return };
+        let list = if is_out { &mut slot.out } else { &mut slot.into };
+        list.insert(place.min(list.len()), half);
+    }
+
+    fn take_half(&mut self, id: Id, half: &Half, is_out: bool) {
+        let start = self.place_of(id, half, is_out);
+        let Some(slot) = self.slots.get_mut(id.index()) else { return };
+        let list = if is_out { &mut slot.out } else { &mut slot.into };
+        // Only those between the same two nodes and from the same field are looked through.
+        let found = list.iter().skip(start).position(|other| other == half);
+        if let Some(found) = found {
+            list.remove(start + found);
+        }
+    }
+
+    /// Returns where `half` stands, or would, in a list of `id`.
+    fn place_of(&self, id: Id, half: &Half, is_out: bool) -> usize {
+        let Some(slot) = self.slots.get(id.index()) else { return 0 };
+        let list = if is_out { &slot.out } else { &slot.into };
+        let rank = self.rank(half.other);
+        list.partition_point(|other| {
+            let order = other.kind.cmp(&half.kind).then_with(|| self.rank(other.other).cmp(&rank));
+            order.then_with(|| self.names.text(other.via).cmp(self.names.text(half.via))).is_lt()
+        })
+    }
+
+    /// Notes what the object of `id` asks, in place of what it asked before.
+    fn ask(&mut self, id: Id, questions: Vec<Question>) {
+        let Some(slot) = self.slots.get_mut(id.index()) else { return };
+        if slot.questions == questions {
+            return;
+        }
+        let before = std::mem::replace(&mut slot.questions, questions.clone());
+        for question in before {
+            super::index::withdraw(&mut self.watchers, question, id);
+        }
+        for question in questions {
+            super::index::insert(self.watchers.entry(question).or_default(), id);
+        }
+    }
+}
+
+/// Any order will do, if it is always the same within one graph.
+fn question_order(question: &Question) -> (u8, [Symbol; 5]) {
+    let none = [Symbol::EMPTY; 5];
+    let with = |symbol: Symbol| [symbol, Symbol::EMPTY, Symbol::EMPTY, Symbol::EMPTY, Symbol::EMPTY];
+    match question {
+        Question::Name(name) => (0, [name.group, name.kind, name.namespace, name.name, name.uid]),
+        Question::Uid(uid) => (1, with(*uid)),
+        Question::AnyUid => (2, none),
+        Question::Widget(name) => (3, with(*name)),
+        Question::Definitions => (4, none),
+    }
+}
+
+/// Returns what is only in `before` and what is only in `after`; both are sorted, and may hold the same thing twice.
+fn difference(before: &[Wire], after: &[Wire]) -> (Vec<Wire>, Vec<Wire>) {
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return (gone, new),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(a), Some(b)) => a.cmp(b),
+        };
+        match order {
+            Ordering::Less => gone.extend(before.next()),
+            Ordering::Greater => new.extend(after.next()),
+            Ordering::Equal => {
+                before.next();
+                after.next();
+            }
+        }
+    }
+}

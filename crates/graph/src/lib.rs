@@ -1,0 +1,20 @@
+//! The graph of Kubernetes objects: which object refers to which, and through which field.
+//!
+//! A [`Graph`] is a pure function of a set of objects and of the [`References`] that users declare for their own
+//! kinds. It may be built at once or object by object, and nothing shows which of the two it was.
+//!
+//! Most edges are stored. Four types are not, because they would be as many as the pairs of objects they join; they are
+//! found when somebody asks (`graph/walk.rs`). Whatever a selector selects is stored once for all who select the same.
+
+mod derive;
+mod edge;
+mod graph;
+mod names;
+mod node;
+mod references;
+mod selector;
+
+pub use edge::{Edge, EdgeType, Strength};
+pub use graph::Graph;
+pub use node::{Id, Node, Sort};
+pub use references::{References, codes};

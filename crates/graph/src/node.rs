@@ -1,0 +1,106 @@
+//! The objects of the graph, and what else an edge may lead to.
+
+use kubewright_value::{Text, Value};
+
+use crate::names::Symbol;
+
+/// The number of a node, valid until its object is removed. The order of the numbers says nothing: for the order that
+/// people see there is [`Graph::ids`](crate::Graph::ids).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(pub(crate) u32);
+
+impl Id {
+    /// Returns the number, below [`Graph::capacity`](crate::Graph::capacity): for tables with a row for each node.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One object, or what is known of one that others name.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// As the object writes it. For an absent one the usual version of its group, for a virtual one empty.
+    pub api_version: Text,
+    /// The kind.
+    pub kind: Text,
+    /// The namespace; empty for none.
+    pub namespace: Text,
+    /// The name.
+    pub name: Text,
+    /// The uid; empty if it is not known.
+    pub uid: Text,
+    /// The object; none unless `sort` is [`Sort::Object`].
+    pub object: Option<Value>,
+    /// What the node stands for.
+    pub sort: Sort,
+}
+
+impl Node {
+    /// Returns the API group; empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        group_of(&self.api_version)
+    }
+}
+
+/// What a node stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sort {
+    /// An object of the set.
+    Object,
+    /// An object that others name and that is not in the set: a reference to it is broken.
+    Absent,
+    /// Something that is no object, or need not be in the set for a reference to be whole: an image, the identity of a
+    /// volume, a user, a namespace or a cluster node without a manifest.
+    Virtual,
+}
+
+impl Sort {
+    /// Returns what a node without an object stands for.
+    pub(crate) fn without_object(group: &str, kind: &str) -> Self {
+        let is_virtual = match group {
+            "" => matches!(kind, "Namespace" | "Node" | "Image" | "Volume" | "Application"),
+            "rbac.authorization.k8s.io" => matches!(kind, "User" | "Group"),
+            _ => false,
+        };
+        if is_virtual { Self::Virtual } else { Self::Absent }
+    }
+
+    /// Returns the word for it in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Absent => "absent",
+            Self::Virtual => "virtual",
+        }
+    }
+}
+
+/// What makes two objects the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    pub(crate) group: Symbol,
+    pub(crate) kind: Symbol,
+    pub(crate) namespace: Symbol,
+    pub(crate) name: Symbol,
+    /// Empty, except for an absent owner: another object may have its name by now.
+    pub(crate) uid: Symbol,
+}
+
+/// Returns the group of an `apiVersion`.
+pub(crate) fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// Returns the `apiVersion` that objects of `group` mostly have; the bare group with an open end where it is not known.
+pub(crate) fn usual_version(group: &str, kind: &str) -> String {
+    match (group, kind) {
+        ("", "Image" | "Volume" | "Application") => String::new(),
+        ("", _) => "v1".to_owned(),
+        ("autoscaling", "HorizontalPodAutoscaler") => "autoscaling/v2".to_owned(),
+        _ if !group.contains('.') || group.ends_with(".k8s.io") => format!("{group}/v1"),
+        _ => format!("{group}/"),
+    }
+}

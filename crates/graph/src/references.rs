@@ -1,0 +1,172 @@
+//! References that are declared, not programmed: those of well-known kinds of other projects, and those that users teach.
+//!
+//! ```yaml
+//! apiVersion: kubewright.dev/v1
+//! kind: References
+//! references:
+//!   - fromKind: Database.example.com
+//!     path: spec.backups[*].storeRef
+//!     toKind: [Store.example.com, ClusterStore.example.com]
+//!     type: BACKS_UP_TO
+//! ```
+
+mod path;
+mod read;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use kubewright_value::{Source, Text, yaml};
+
+use crate::edge::BUILT_IN;
+use crate::{EdgeType, Node, Strength};
+pub(crate) use path::Path;
+pub use read::codes;
+
+/// What is known about references beside what Kubernetes' own kinds have.
+#[derive(Debug, Clone)]
+pub struct References(Arc<Known>);
+
+#[derive(Debug, Clone)]
+struct Known {
+    references: Vec<Reference>,
+    // Positions in `references`, by the kind that refers; `*` for any.
+    by_kind: HashMap<Text, Vec<usize>>,
+    // The types that are not built in, sorted.
+    types: Vec<Text>,
+    // What selectors select beside Pods: `Kind.group`, or `Kind` of any group.
+    classes: HashSet<Text>,
+    volumes_match_by_name: bool,
+}
+
+/// One declared reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    pub(crate) from: KindName,
+    pub(crate) path: Path,
+    /// Never empty; the first one is meant where a reference does not say its kind.
+    pub(crate) to: Vec<KindName>,
+    pub(crate) edge_type: Text,
+    pub(crate) namespace: Whereabouts,
+    pub(crate) strength: Strength,
+    /// Whether the value is a label selector, and not a name.
+    pub(crate) is_selector: bool,
+}
+
+/// A kind, of any group if none is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KindName {
+    pub(crate) kind: Text,
+    pub(crate) group: Option<Text>,
+}
+
+impl KindName {
+    pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
+        (self.kind == "*" || self.kind == kind) && self.group.as_ref().is_none_or(|own| own == group)
+    }
+}
+
+/// In which namespace the referent is, unless the reference says so itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whereabouts {
+    /// As the kind suggests: in none for cluster-scoped kinds and those called `Cluster…`, otherwise in that of the referrer.
+    Usual,
+    /// In that of the referrer.
+    Own,
+    /// In none.
+    None,
+    /// For selectors: in all.
+    Any,
+}
+
+/// What selectors of Kubernetes' own kinds select, beside Pods.
+const OWN_CLASSES: [&str; 4] =
+    ["ReplicaSet.apps", "Node.", "Service.", "ClusterRole.rbac.authorization.k8s.io"];
+
+/// The references of well-known kinds of other projects.
+static SHIPPED: LazyLock<References> = LazyLock::new(|| {
+    let reading = yaml::read(&Source::new("<built-in references>", include_str!("references/shipped.yaml")));
+    let nothing = References::of(Vec::new(), true);
+    reading.documents.iter().fold(nothing, |known, document| known.with(document).0)
+});
+
+impl Default for References {
+    fn default() -> Self {
+        SHIPPED.clone()
+    }
+}
+
+impl References {
+    /// Returns the type called `name`, built in or declared.
+    #[must_use]
+    pub fn edge_type(&self, name: &str) -> Option<EdgeType> {
+        let built_in = BUILT_IN.iter().position(|known| *known == name);
+        let own = || self.0.types.binary_search_by(|known| known.as_str().cmp(name)).ok();
+        let number = built_in.or_else(|| own().map(|at| at + BUILT_IN.len()))?;
+        u16::try_from(number).ok().map(EdgeType)
+    }
+
+    /// Returns the name of a type; empty if it is of another graph.
+    #[must_use]
+    pub fn edge_type_name(&self, kind: EdgeType) -> &str {
+        let number = usize::from(kind.0);
+        let own = || self.0.types.get(number.checked_sub(BUILT_IN.len())?);
+        BUILT_IN.get(number).copied().or_else(|| own().map(Text::as_str)).unwrap_or_default()
+    }
+
+    /// Returns the names of the declared types that are not built in, sorted.
+    #[must_use]
+    pub fn own_types(&self) -> &[Text] {
+        &self.0.types
+    }
+
+    /// Returns the references that objects of a kind may have.
+    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = &Reference> {
+        let lists = [self.0.by_kind.get(kind), self.0.by_kind.get("*")];
+        let found = lists.into_iter().flatten().flatten().filter_map(|at| self.0.references.get(*at));
+        found.filter(move |reference| reference.from.is(group, kind))
+    }
+
+    /// Returns the classes by which selectors know an object, Pods aside.
+    pub(crate) fn classes(&self, node: &Node) -> Vec<Text> {
+        let is_rare = |class: &Text| class.split('.').next() != Some(node.kind.as_str());
+        if self.0.classes.iter().all(is_rare) {
+            return Vec::new();
+        }
+        let full = Text::from(format!("{}.{}", node.kind, node.group()));
+        [node.kind.clone(), full].into_iter().filter(|class| self.0.classes.contains(class)).collect()
+    }
+
+    /// Returns whether volumes of the same name in one namespace count as shared.
+    pub(crate) fn volumes_match_by_name(&self) -> bool {
+        self.0.volumes_match_by_name
+    }
+
+    fn of(references: Vec<Reference>, volumes_match_by_name: bool) -> Self {
+        let mut by_kind: HashMap<Text, Vec<usize>> = HashMap::new();
+        let mut classes: HashSet<Text> = OWN_CLASSES.iter().map(|class| Text::new(class)).collect();
+        let mut types = BTreeSet::new();
+        for (at, reference) in references.iter().enumerate() {
+            by_kind.entry(reference.from.kind.clone()).or_default().push(at);
+            if !BUILT_IN.contains(&reference.edge_type.as_str()) {
+                types.insert(reference.edge_type.clone());
+            }
+            if reference.is_selector {
+                classes.extend(reference.to.iter().map(class_of));
+            }
+        }
+        let types = types.into_iter().collect();
+        Self(Arc::new(Known { references, by_kind, types, classes, volumes_match_by_name }))
+    }
+}
+
+/// Returns the class of a kind: `Kind.group`, or `Kind` where any group will do.
+pub(crate) fn class_of(name: &KindName) -> Text {
+    match &name.group {
+        Some(group) => Text::from(format!("{}.{group}", name.kind)),
+        None => name.kind.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Label selectors, read once and compared as values, so that all who select the same share one selection.
+
+use kubewright_value::{Map, Text, Value};
+
+/// Conditions on labels: all of `all` and, if there are any, one of `any`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Selector {
+    pub(crate) all: Vec<Requirement>,
+    pub(crate) any: Vec<Vec<Requirement>>,
+}
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Requirement {
+    /// The label; for [`NAME_FIELD`] the object's name.
+    pub(crate) key: Text,
+    pub(crate) operator: Operator,
+    pub(crate) values: Vec<Text>,
+}
+
+/// Stands for `matchFields` on the name: no label may be called so.
+const NAME_FIELD: &str = "@metadata.name";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+    Greater,
+    Less,
+}
+
+impl Selector {
+    /// Reads a plain map of labels; nothing but text can equal a label.
+    pub(crate) fn of_map(labels: &Map) -> Option<Self> {
+        let pairs = labels.iter().map(|(key, value)| {
+            let values = vec![Text::new(value.as_str()?)];
+            Some(Requirement { key: key.clone(), operator: Operator::In, values })
+        });
+        Some(Self { all: pairs.collect::<Option<_>>()?, any: Vec::new() }.sorted())
+    }
+
+    /// Reads `{matchLabels, matchExpressions}`. One that the API server would refuse is none, and selects nothing.
+    pub(crate) fn of_labels(value: &Value) -> Option<Self> {
+        let selector = value.as_object()?;
+        let labels = selector.get("matchLabels").and_then(Value::as_object);
+        let mut all = labels.map_or_else(|| Some(Self::default()), Self::of_map)?.all;
+        all.extend(requirements(selector.get("matchExpressions"), false)?);
+        Some(Self { all, any: Vec::new() }.sorted())
+    }
+
+    /// Reads a selector of either form, as fields called `selector` have it in kinds of one's own.
+    pub(crate) fn of_either(value: &Value) -> Option<Self> {
+        let map = value.as_object()?;
+        let is_structured = map.contains_key("matchLabels") || map.contains_key("matchExpressions");
+        if is_structured { Self::of_labels(value) } else { Self::of_map(map) }
+    }
+
+    /// Reads where a Pod must run: `nodeSelector` and the required terms of `nodeAffinity`. None if neither says anything.
+    pub(crate) fn of_nodes(node_selector: Option<&Map>, terms: Option<&[Value]>) -> Option<Self> {
+        let labels = node_selector.filter(|labels| !labels.is_empty());
+        let all = labels.map_or_else(|| Some(Self::default()), Self::of_map)?.all;
+        let any: Vec<Vec<Requirement>> = terms.unwrap_or_default().iter().filter_map(term).collect();
+        let says_nothing = all.is_empty() && any.is_empty();
+        // Terms that are all empty or broken match no node.
+        let is_impossible = any.is_empty() && terms.is_some_and(|terms| !terms.is_empty());
+        (!says_nothing && !is_impossible).then(|| Self { all, any }.sorted())
+    }
+
+    /// Adds the condition that `key` has, or has not, the value `value`.
+    pub(crate) fn and(mut self, key: &str, operator: Operator, value: &str) -> Self {
+        self.all.push(Requirement { key: key.into(), operator, values: vec![value.into()] });
+        self.sorted()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.any.is_empty()
+    }
+
+    /// Returns whether an object called `name`, with the labels that `label` knows, is selected.
+    pub(crate) fn matches<'l>(&self, name: &'l str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        let holds = |requirement: &Requirement| {
+            let is_name = requirement.key == NAME_FIELD;
+            requirement.holds(if is_name { Some(name) } else { label(&requirement.key) })
+        };
+        self.all.iter().all(holds) && (self.any.is_empty() || self.any.iter().any(|term| term.iter().all(holds)))
+    }
+
+    fn sorted(mut self) -> Self {
+        self.all.sort_unstable();
+        self.all.dedup();
+        self
+    }
+}
+
+impl Requirement {
+    fn holds(&self, label: Option<&str>) -> bool {
+        let is_listed = |label: &str| self.values.iter().any(|value| value == label);
+        match self.operator {
+            Operator::In => label.is_some_and(is_listed),
+            Operator::NotIn => !label.is_some_and(is_listed),
+            Operator::Exists => label.is_some(),
+            Operator::DoesNotExist => label.is_none(),
+            Operator::Greater => self.compares(label, |label, bound| label > bound),
+            Operator::Less => self.compares(label, |label, bound| label < bound),
+        }
+    }
+
+    fn compares(&self, label: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
+        let label = label.and_then(|label| label.parse().ok());
+        let bound = self.values.first().and_then(|value| value.parse().ok());
+        label.zip(bound).is_some_and(|(label, bound)| holds(label, bound))
+    }
+}
+
+/// Reads a term of `nodeAffinity`; an empty one matches no node.
+fn term(term: &Value) -> Option<Vec<Requirement>> {
+    let mut all = requirements(term.get("matchExpressions"), false)?;
+    all.extend(requirements(term.get("matchFields"), true)?);
+    (!all.is_empty()).then_some(all)
+}
+
+/// Reads a list of conditions; none if one of them is broken. With `are_fields` they are about the name.
+fn requirements(list: Option<&Value>, are_fields: bool) -> Option<Vec<Requirement>> {
+    list.and_then(Value::as_array).unwrap_or_default().iter().map(|item| requirement(item, are_fields)).collect()
+}
+
+fn requirement(item: &Value, is_field: bool) -> Option<Requirement> {
+    let operator = match item.get("operator")?.as_str()? {
+        "In" => Operator::In,
+        "NotIn" => Operator::NotIn,
+        "Exists" => Operator::Exists,
+        "DoesNotExist" => Operator::DoesNotExist,
+        "Gt" => Operator::Greater,
+        "Lt" => Operator::Less,
+        _ => return None,
+    };
+    let values = item.get("values").and_then(Value::as_array).unwrap_or_default();
+    let mut values: Vec<Text> = values.iter().filter_map(Value::as_str).map(Text::new).collect();
+    values.sort_unstable();
+    values.dedup();
+    let key = item.get("key")?.as_str()?;
+    match (is_field, key) {
+        (true, "metadata.name") => Some(Requirement { key: NAME_FIELD.into(), operator, values }),
+        (true, _) => None,
+        (false, _) => Some(Requirement { key: key.into(), operator, values }),
+    }
+}
