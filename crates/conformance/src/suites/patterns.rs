@@ -126,7 +126,8 @@ fn table(name: &str, value: &Value) -> SuiteResult {
             } else {
                 continue;
             };
-            let id = row.get("id").and_then(Value::as_str).map_or_else(|| format!("{key}[{at}]"), str::to_owned);
+            let id =
+                row.get("id").and_then(Value::as_str).map_or_else(|| format!("{key}[{at}]"), str::to_owned);
             result.cases.push(CaseResult { name: id, failure: judged.err() });
         }
     }
@@ -242,7 +243,8 @@ fn definitions(folder: &Path) -> Result<SuiteResult, String> {
     let mut result = suite("pattern/definitions");
     for group in folders(folder)? {
         for file in files(&group)? {
-            let content = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let content =
+                std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let reading = yaml::read(&Source::new(name.as_str(), content));
             let judged = definition(&reading.documents, name.contains('@'));

@@ -221,7 +221,8 @@ impl Compiler<'_> {
                     let location = self.document.locate(&name.path);
                     let message = format!("unknown relationship type `{}`", name.value);
                     let help = types::help(&name.value);
-                    self.diagnostics.push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+                    self.diagnostics
+                        .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
                     return None;
                 };
                 return Some(match entry.list {
@@ -252,7 +253,11 @@ impl Compiler<'_> {
         let mut agrees = |path: &Placed<Text>, own: &str| {
             let plain = |key| Side { origin: Origin::Path(key), default: None, transform: None };
             let (target, dependency) = (self.key(path)?, Key::parse(own).ok()?);
-            Some(Criterion { target: plain(target), dependency: plain(dependency), operator: Operator::Equals })
+            Some(Criterion {
+                target: plain(target),
+                dependency: plain(dependency),
+                operator: Operator::Equals,
+            })
         };
         [agrees(version, "apiVersion"), agrees(kind, "kind")].into_iter().flatten().collect()
     }
@@ -303,14 +308,13 @@ impl Compiler<'_> {
         for error in errors {
             let location = self.document.locate(&text.path);
             let diagnostic = match error {
-                TemplateError::Open => {
-                    Diagnostic::new(&code::BAD_MESSAGE, "`{{` without `}}`", location)
-                }
+                TemplateError::Open => Diagnostic::new(&code::BAD_MESSAGE, "`{{` without `}}`", location),
                 TemplateError::Path(error) => {
                     Diagnostic::new(&code::BAD_MESSAGE, error.message, location).help(error.help)
                 }
                 TemplateError::Unknown(place) => {
-                    let known: Vec<String> = self.ids.iter().map(|id| format!("`{{{{{id}.name}}}}`")).collect();
+                    let known: Vec<String> =
+                        self.ids.iter().map(|id| format!("`{{{{{id}.name}}}}`")).collect();
                     let message = format!("the placeholder `{place}` names nothing");
                     let help = format!("use for example {}", known.join(", "));
                     Diagnostic::new(&code::BAD_MESSAGE, message, location).help(help)

@@ -57,7 +57,10 @@ pub(crate) enum Transform {
     /// `apps/v1` becomes `apps`, and `v1` nothing.
     ApiGroup,
     Lowercase,
-    Split { separator: Text, index: i64 },
+    Split {
+        separator: Text,
+        index: i64,
+    },
     /// The first group, or the whole match.
     Regex(Regex),
 }
@@ -167,7 +170,9 @@ impl Origin {
 impl Transform {
     fn of(&self, text: &str) -> Option<Text> {
         match self {
-            Self::ApiGroup => Some(text.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into())),
+            Self::ApiGroup => {
+                Some(text.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into()))
+            }
             Self::Lowercase => Some(text.to_lowercase().into()),
             Self::Split { separator, index } => {
                 let parts: Vec<&str> = text.split(separator.as_str()).collect();
@@ -221,7 +226,9 @@ fn selects(
 
 fn fits(selector: &Map, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
     let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-    let has_all = |pairs: &Map| pairs.iter().all(|(key, value)| value.as_str().is_some_and(|value| label(key) == Some(value)));
+    let has_all = |pairs: &Map| {
+        pairs.iter().all(|(key, value)| value.as_str().is_some_and(|value| label(key) == Some(value)))
+    };
     if !selector.contains_key("matchLabels") && !selector.contains_key("matchExpressions") {
         return Ok(has_all(selector));
     }

@@ -157,7 +157,8 @@ impl Search<'_> {
             let kind = super::lint::only_kind(&role.kinds).map_or("these kinds", Text::as_str);
             diagnostics.push(match veto {
                 Some(entry) => {
-                    let message = format!("no object is of the kind `{kind}`, so `{}` forbids nothing", entry.id);
+                    let message =
+                        format!("no object is of the kind `{kind}`, so `{}` forbids nothing", entry.id);
                     Diagnostic::new(&code::EMPTY_VETO, message, entry.location.clone())
                         .help("check the kind, and whether its objects are among those that are looked at")
                 }
@@ -169,7 +170,8 @@ impl Search<'_> {
             });
         }
         if incomparable {
-            let message = "a value is neither a number nor a quantity nor a time, so it is not greater or less";
+            let message =
+                "a value is neither a number nor a quantity nor a time, so it is not greater or less";
             diagnostics.push(Diagnostic::new(&code::NOT_COMPARED, message, self.pattern.location.clone()));
         }
         self.found.diagnostics.splice(0..0, diagnostics);

@@ -115,7 +115,11 @@ impl Key {
 
 impl Frame {
     /// Returns every choice of one element for each of `anchors` in `object`.
-    pub(crate) fn all(anchors: &[Vec<KeyStep>], object: &Value, budget: &mut Budget) -> Result<Vec<Self>, Exhausted> {
+    pub(crate) fn all(
+        anchors: &[Vec<KeyStep>],
+        object: &Value,
+        budget: &mut Budget,
+    ) -> Result<Vec<Self>, Exhausted> {
         let mut frames = vec![Self::default()];
         for anchor in anchors {
             let path = Key { text: Text::default(), steps: anchor.clone() };
@@ -217,7 +221,10 @@ impl Parser<'_> {
             return Err(wrong("a name is missing in the path", "write `metadata.name`"));
         }
         if name.contains([']', '(', ')', '?', '\'', '"']) {
-            return Err(wrong(&format!("unexpected character in `{name}`"), "put keys in quotes: `labels['a.b/c']`"));
+            return Err(wrong(
+                &format!("unexpected character in `{name}`"),
+                "put keys in quotes: `labels['a.b/c']`",
+            ));
         }
         self.rest = rest;
         Ok(if name == "*" { KeyStep::Each } else { KeyStep::Name(name.into()) })

@@ -53,7 +53,9 @@ fn actors(
 ) {
     let spec = ["spec".into()];
     let leader = pattern.roles.get(pattern.leader);
-    if let Some(leader) = leader.filter(|leader| !definition.actors.iter().any(|actor| actor.value == leader.id)) {
+    if let Some(leader) =
+        leader.filter(|leader| !definition.actors.iter().any(|actor| actor.value == leader.id))
+    {
         let message = format!("the leader `{}` is no actor; it is taken as the first", leader.id);
         let help = "add it to `actors`";
         let location = place(document, &spec, "actors");
@@ -61,7 +63,8 @@ fn actors(
     }
     if pattern.topology == Topology::Single {
         if pattern.entries.iter().any(|entry| entry.list == List::Common) {
-            let message = "with one actor there is nobody to have something in common with, so any object will do";
+            let message =
+                "with one actor there is nobody to have something in common with, so any object will do";
             let location = document.locate_key(&["spec".into(), "commonRelationships".into()]);
             let help = "use `relationships`, or the topology `LEADER_FOLLOWER`";
             diagnostics.push(Diagnostic::new(&code::COMMON_IN_SINGLE, message, location).help(help));
@@ -110,9 +113,10 @@ fn relationships(
     };
     for (entry, written) in pattern.entries.iter().zip(&definition.entries) {
         let Link::Edge { name, .. } = &entry.link else { continue };
-        let reason = entry.pairs.iter().find_map(|(one, other)| {
-            types::cannot_link(name, &kind(*one)?, &kind(*other)?)
-        });
+        let reason = entry
+            .pairs
+            .iter()
+            .find_map(|(one, other)| types::cannot_link(name, &kind(*one)?, &kind(*other)?));
         let Some(reason) = reason else { continue };
         let help = match name.as_str() {
             "MOUNTS" => "to ask for a volume that both mount, use `commonRelationships`",
@@ -126,11 +130,13 @@ fn relationships(
 fn unused(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
     let in_texts: Vec<usize> = pattern.message.roles().collect();
     for (at, role) in pattern.roles.iter().enumerate() {
-        let in_entry = pattern.entries.iter().any(|entry| entry.pairs.iter().any(|pair| pair.0 == at || pair.1 == at));
+        let in_entry =
+            pattern.entries.iter().any(|entry| entry.pairs.iter().any(|pair| pair.0 == at || pair.1 == at));
         if !in_entry && !pattern.actors.contains(&at) && !in_texts.contains(&at) {
             let message = format!("nothing names the resource `{}`", role.id);
             let help = "remove it, or name it in a relationship";
-            diagnostics.push(Diagnostic::new(&code::UNUSED_RESOURCE, message, role.location.clone()).help(help));
+            diagnostics
+                .push(Diagnostic::new(&code::UNUSED_RESOURCE, message, role.location.clone()).help(help));
         }
     }
 }

@@ -158,7 +158,8 @@ fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {
             key.steps.insert(0, KeyStep::Name("metadata".into()));
         }
     }
-    if matches!(key.steps.as_slice(), [KeyStep::Name(a), KeyStep::Name(b)] if a == "metadata" && b == "namespace") {
+    if matches!(key.steps.as_slice(), [KeyStep::Name(a), KeyStep::Name(b)] if a == "metadata" && b == "namespace")
+    {
         key.text = "metadata.namespace".into();
     } else {
         key.text = text.into();

@@ -222,7 +222,11 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Returns whether `test` holds for one of `values`, where an array of scalars stands for its elements.
-fn some(values: &[&Value], budget: &mut Budget, mut test: impl FnMut(&Value) -> bool) -> Result<bool, Exhausted> {
+fn some(
+    values: &[&Value],
+    budget: &mut Budget,
+    mut test: impl FnMut(&Value) -> bool,
+) -> Result<bool, Exhausted> {
     for value in values {
         let Some(items) = value.as_array() else {
             if test(value) {

@@ -66,7 +66,6 @@ pub(crate) struct Resource {
 /// One condition of a filter.
 #[derive(Debug, Clone)]
 pub(crate) struct Condition {
-    pub(crate) path: Vec<Step>,
     pub(crate) key: Placed<Text>,
     pub(crate) operator: Operator,
     pub(crate) values: Vec<Placed<Value>>,
@@ -100,7 +99,10 @@ pub(crate) enum Link {
 /// What follows from a relationship.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    Matrix { required: bool, shared: bool },
+    Matrix {
+        required: bool,
+        shared: bool,
+    },
     /// One of a group must hold.
     OneOf,
 }

@@ -143,16 +143,14 @@ pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> 
     let has_pods = |kind: &str| WORKLOADS.contains(&kind);
     let can = match name {
         "MANAGES" => both(&|from, to| to == "Pod" && from != "Pod"),
-        "MOUNTS" => both(&|from, to| {
-            has_pods(from) && matches!(to, "PersistentVolumeClaim" | "ConfigMap" | "Secret")
-        }),
+        "MOUNTS" => {
+            both(&|from, to| has_pods(from) && matches!(to, "PersistentVolumeClaim" | "ConfigMap" | "Secret"))
+        }
         "EXPOSES" => both(&|from, to| from == "Service" && has_pods(to)),
         "USES_CONFIG" => both(&|from, to| has_pods(from) && matches!(to, "ConfigMap" | "Secret")),
         "USES_SA" => both(&|from, to| has_pods(from) && to == "ServiceAccount"),
         "SAME_NETWORK" => both(&|from, to| (has_pods(from) || from == "NetworkPolicy") && has_pods(to)),
-        "IS_NAMESPACE_OF" => both(&|from, to| {
-            from == "Namespace" && !CLUSTER_SCOPED.contains(&to)
-        }),
+        "IS_NAMESPACE_OF" => both(&|from, to| from == "Namespace" && !CLUSTER_SCOPED.contains(&to)),
         "HAS_AFFINITY_TO" => both(&|from, to| has_pods(from) && (has_pods(to) || to == "Node")),
         "REFERENCES_KRATEO" | "MANAGES_KRATEO" => false,
         "ROUTES_TO" => both(&|from, _| from == "Ingress"),

@@ -86,7 +86,12 @@ impl Candidates {
 }
 
 /// Returns whether `object` passes the filter with some choice of the elements that it means.
-fn passes(role: &Role, object: &Value, budget: &mut Budget, incomparable: &mut bool) -> Result<bool, Exhausted> {
+fn passes(
+    role: &Role,
+    object: &Value,
+    budget: &mut Budget,
+    incomparable: &mut bool,
+) -> Result<bool, Exhausted> {
     if role.filter.is_empty() {
         return Ok(true);
     }
@@ -110,7 +115,9 @@ fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {
 
 /// Returns group and kind of everything in `category`: what the caller knows, and what definitions of resources say.
 fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
-    let group = |api_version: &str| api_version.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into());
+    let group = |api_version: &str| {
+        api_version.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into())
+    };
     let given = settings.categories.iter().filter(|(name, _, _)| *name == category);
     let mut kinds: Vec<(Text, Text)> =
         given.map(|(_, api_version, kind)| (group(api_version), kind.clone())).collect();

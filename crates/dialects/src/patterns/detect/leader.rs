@@ -77,8 +77,14 @@ impl Search<'_> {
             trace.reason = reason;
             return Ok(trace);
         }
-        let mut goal =
-            Goal { room: usize::MAX, found: Vec::new(), known: HashSet::new(), is_more: false, also: None, visit: None };
+        let mut goal = Goal {
+            room: usize::MAX,
+            found: Vec::new(),
+            known: HashSet::new(),
+            is_more: false,
+            also: None,
+            visit: None,
+        };
         // A binding may still fail at the threshold, so without scores there is no need for more than `room`.
         let can_fail = !self.plan.scores.is_empty();
         if !can_fail {
@@ -108,7 +114,11 @@ impl Search<'_> {
             let held = self.holds(entry, alone, budget)?;
             self.step(trace, entry, held, &Points::zero());
             if let Some(held) = held {
-                return Ok(Some(format!("`{}` forbids the relationship with {}", self.id(entry), self.name(held.to))));
+                return Ok(Some(format!(
+                    "`{}` forbids the relationship with {}",
+                    self.id(entry),
+                    self.name(held.to)
+                )));
             }
         }
         for at in 0..self.plan.groups.len() {
@@ -131,10 +141,16 @@ impl Search<'_> {
     }
 
     /// Returns why no binding was found, by looking at each mandatory relationship of the leader alone.
-    fn unbound(&mut self, alone: &Binding, trace: &mut Trace, budget: &mut Budget) -> Result<String, Exhausted> {
+    fn unbound(
+        &mut self,
+        alone: &Binding,
+        trace: &mut Trace,
+        budget: &mut Budget,
+    ) -> Result<String, Exhausted> {
         for entry in 0..self.pattern.entries.len() {
             let Some(found) = self.pattern.entries.get(entry) else { continue };
-            let names = |pair: &(usize, usize)| pair.0 == self.pattern.leader || pair.1 == self.pattern.leader;
+            let names =
+                |pair: &(usize, usize)| pair.0 == self.pattern.leader || pair.1 == self.pattern.leader;
             if found.rule != Rule::Mandatory || !found.pairs.iter().any(names) {
                 continue;
             }
@@ -159,7 +175,11 @@ impl Search<'_> {
         let Some(step) = self.plan.steps.get(at) else { return self.whole(binding, goal, budget) };
         let role = step.role;
         if at == 0 {
-            return if self.is_clear(at, binding, budget)? { self.bind(1, binding, goal, budget) } else { Ok(false) };
+            return if self.is_clear(at, binding, budget)? {
+                self.bind(1, binding, goal, budget)
+            } else {
+                Ok(false)
+            };
         }
         let joins = step.joins.clone();
         let mut adjacent = Vec::with_capacity(joins.len());
@@ -203,7 +223,12 @@ impl Search<'_> {
     }
 
     /// Takes note of a binding in which every role is filled. Returns whether it counts.
-    fn whole(&mut self, binding: &Binding, goal: &mut Goal<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn whole(
+        &mut self,
+        binding: &Binding,
+        goal: &mut Goal<'_>,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         if let Some(also) = goal.also
             && self.holds(also, binding, budget)?.is_none()
         {
@@ -240,7 +265,8 @@ impl Search<'_> {
     /// Returns where an actor is looked for that nothing connects: in the leader's namespace, or everywhere.
     fn scope(&self, role: usize, binding: &Binding) -> Vec<Id> {
         let Some(candidates) = self.candidates.get(role) else { return Vec::new() };
-        let node = binding.get(self.pattern.leader).copied().flatten().and_then(|leader| self.graph.node(leader));
+        let node =
+            binding.get(self.pattern.leader).copied().flatten().and_then(|leader| self.graph.node(leader));
         let namespace = node.map_or("", |node| node.namespace.as_str());
         let is_actor = self.pattern.actors.contains(&role);
         if namespace.is_empty() || !is_actor {
@@ -396,7 +422,12 @@ impl Search<'_> {
     /// Returns the roles of the actors that a finding names, the leader first.
     pub(super) fn actor_roles(&self) -> impl Iterator<Item = usize> {
         let is_single = self.pattern.topology == super::super::pattern::Topology::Single;
-        let others = self.pattern.actors.iter().copied().filter(move |role| !is_single && *role != self.pattern.leader);
+        let others = self
+            .pattern
+            .actors
+            .iter()
+            .copied()
+            .filter(move |role| !is_single && *role != self.pattern.leader);
         std::iter::once(self.pattern.leader).chain(others)
     }
 

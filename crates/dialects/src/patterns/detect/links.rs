@@ -170,7 +170,8 @@ impl Search<'_> {
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(Adjacent::default()) };
         match &found.link {
             Link::Edge { name, direction } => {
-                let (Some(kind), Some(candidates)) = (self.graph.edge_type(name), self.candidates.get(to)) else {
+                let (Some(kind), Some(candidates)) = (self.graph.edge_type(name), self.candidates.get(to))
+                else {
                     return Ok(Adjacent::default());
                 };
                 let mut ids = Vec::new();
@@ -235,7 +236,9 @@ impl Search<'_> {
         b: Id,
     ) -> Option<Held> {
         let leads = |from: Id, to: Id| {
-            self.graph.between(from, to, kind).filter(|edge| edge.from == from || kind == EdgeType::SAME_NETWORK)
+            self.graph
+                .between(from, to, kind)
+                .filter(|edge| edge.from == from || kind == EdgeType::SAME_NETWORK)
         };
         let edge = match outward(entry, direction, one) {
             None => self.graph.between(a, b, kind),
@@ -318,7 +321,9 @@ impl Search<'_> {
             criteria.dependency_anchors(&mut anchors);
             let mut lists: HashMap<Text, Vec<Id>> = HashMap::new();
             for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
-                let Some(object) = self.graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
+                let Some(object) = self.graph.node(*id).and_then(|node| node.object.as_ref()) else {
+                    continue;
+                };
                 let mut values = Vec::new();
                 for frame in frames(&anchors, object, budget)? {
                     values.extend(criterion.dependency.values(object, &frame, budget)?);
@@ -406,7 +411,11 @@ impl Adjacent {
 }
 
 /// Returns every choice of elements; one without any where none is meant.
-fn frames(anchors: &[Vec<super::super::key::KeyStep>], object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+fn frames(
+    anchors: &[Vec<super::super::key::KeyStep>],
+    object: &Value,
+    budget: &mut Budget,
+) -> Result<Vec<Frame>, Exhausted> {
     if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(anchors, object, budget) }
 }
 

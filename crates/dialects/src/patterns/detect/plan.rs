@@ -35,7 +35,8 @@ impl Plan {
         let mut vetoes = Vec::new();
         let mut late = Vec::new();
         for (at, entry) in pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule == Rule::Veto) {
-            let names_leader = entry.pairs.iter().any(|pair| pair.0 == pattern.leader || pair.1 == pattern.leader);
+            let names_leader =
+                entry.pairs.iter().any(|pair| pair.0 == pattern.leader || pair.1 == pattern.leader);
             let is_for_leader = entry.list == List::Relationships || pattern.topology == Topology::Single;
             if names_leader && is_for_leader { vetoes.push(at) } else { late.push(at) }
         }
@@ -59,9 +60,9 @@ impl Plan {
         }
         for veto in late {
             let Some(entry) = pattern.entries.get(veto) else { continue };
-            let last = steps.iter().rposition(|step| {
-                entry.pairs.iter().any(|pair| pair.0 == step.role || pair.1 == step.role)
-            });
+            let last = steps
+                .iter()
+                .rposition(|step| entry.pairs.iter().any(|pair| pair.0 == step.role || pair.1 == step.role));
             if let Some(step) = steps.get_mut(last.unwrap_or(0)) {
                 step.vetoes.push(veto);
             }
@@ -95,8 +96,9 @@ impl Plan {
 /// then actors that nothing connects, and last what is connected among itself.
 fn order(pattern: &Pattern, is_actor: &dyn Fn(usize) -> bool) -> Vec<usize> {
     let mandatory = || pattern.entries.iter().filter(|entry| entry.rule == Rule::Mandatory);
-    let in_mandatory =
-        |role: usize| mandatory().any(|entry| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role));
+    let in_mandatory = |role: usize| {
+        mandatory().any(|entry| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role))
+    };
     let mut open: Vec<usize> = pattern.actors.iter().copied().filter(|role| is_actor(*role)).collect();
     open.extend((0..pattern.roles.len()).filter(|role| !is_actor(*role) && in_mandatory(*role)));
     open.retain(|role| *role != pattern.leader);

@@ -126,10 +126,13 @@ impl<'s> Search<'s> {
         }
         let evidence = self.evidence(&binding, &score, &shown, budget)?;
         let role_id = |role: usize| pattern.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
-        let roles = self.actor_roles().filter_map(|role| Some((role_id(role), binding.get(role).copied().flatten()?)));
+        let roles = self
+            .actor_roles()
+            .filter_map(|role| Some((role_id(role), binding.get(role).copied().flatten()?)));
         let roles = roles.collect();
         let limit = self.settings.witnesses;
-        let told = witnesses.into_iter().map(|(role, ids)| (role_id(role), ids.into_iter().take(limit).collect()));
+        let told =
+            witnesses.into_iter().map(|(role, ids)| (role_id(role), ids.into_iter().take(limit).collect()));
         let scores = [List::Relationships, List::Common].into_iter().filter_map(|list| {
             let scores = pattern.entries.iter().any(|entry| entry.list == list && entry.rule.scores());
             scores.then(|| (list, score.of(list), pattern.maximum_of(Some(list))))
@@ -169,11 +172,16 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the objects of roles that are no actors, in canonical order.
-    fn witnesses(&mut self, binding: &Binding, budget: &mut Budget) -> Result<Vec<(usize, Vec<Id>)>, Exhausted> {
+    fn witnesses(
+        &mut self,
+        binding: &Binding,
+        budget: &mut Budget,
+    ) -> Result<Vec<(usize, Vec<Id>)>, Exhausted> {
         let actors = self.actors_only(binding);
         let mut found: BTreeMap<usize, Vec<Id>> = BTreeMap::new();
         let late: Vec<usize> = self.plan.steps.iter().skip(1).map(|step| step.role).collect();
-        let late: Vec<usize> = late.into_iter().filter(|role| actors.get(*role).copied().flatten().is_none()).collect();
+        let late: Vec<usize> =
+            late.into_iter().filter(|role| actors.get(*role).copied().flatten().is_none()).collect();
         if !late.is_empty() && self.plan.actor_steps < self.plan.steps.len() {
             let mut left = MOST_WITNESSES;
             let mut visit = |binding: &Binding| {
@@ -198,7 +206,8 @@ impl<'s> Search<'s> {
                     let (Some(bound), true) = (bound, is_open) else { continue };
                     let adjacent = self.adjacent(entry, (from, bound), to, budget)?;
                     let allowed = |id: &Id| *id != bound || self.pattern.allows_same;
-                    let ids: Vec<Id> = adjacent.iter(self.graph).filter(allowed).take(MOST_WITNESSES).collect();
+                    let ids: Vec<Id> =
+                        adjacent.iter(self.graph).filter(allowed).take(MOST_WITNESSES).collect();
                     budget.step(ids.len() as u64)?;
                     if !ids.is_empty() {
                         found.entry(to).or_default().extend(ids);
@@ -229,8 +238,10 @@ impl<'s> Search<'s> {
                 (None, Rule::Veto) => None,
                 (None, _) => self.holds(at, binding, budget)?,
             };
-            let role_id = |role: usize| self.pattern.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
-            let between = entry.pairs.last().map_or_else(Default::default, |pair| (role_id(pair.0), role_id(pair.1)));
+            let role_id =
+                |role: usize| self.pattern.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
+            let between =
+                entry.pairs.last().map_or_else(Default::default, |pair| (role_id(pair.0), role_id(pair.1)));
             let description = match &entry.description {
                 Some(template) => template.render(shown, budget)?.0,
                 None => String::new(),
@@ -264,7 +275,9 @@ impl<'s> Search<'s> {
         let found = match link {
             Link::Edge { name, .. } => field(held.from, held.to, name),
             Link::Common { name } => held.through.and_then(|through| field(held.from, through, name)),
-            Link::Criteria(criteria) => criteria.all.first().and_then(|criterion| criterion.dependency_path()),
+            Link::Criteria(criteria) => {
+                criteria.all.first().and_then(|criterion| criterion.dependency_path())
+            }
         };
         found.unwrap_or_default()
     }

@@ -25,9 +25,8 @@ fn compiled(text: &str) -> Pattern {
     let reading = yaml::read(&Source::new("p.yaml", text));
     let document = reading.documents.first().unwrap_or_else(|| panic!("{:?}", reading.problems));
     let (pattern, diagnostics) = compile(document);
-    pattern.unwrap_or_else(|| {
-        panic!("{:#?}", diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>())
-    })
+    pattern
+        .unwrap_or_else(|| panic!("{:#?}", diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>()))
 }
 
 #[track_caller]
@@ -48,7 +47,11 @@ fn run(pattern: &Pattern, graph: &Graph, settings: &Settings) -> Findings {
 
 fn name(graph: &Graph, id: Id) -> String {
     let node = graph.node(id).expect("a node");
-    if node.namespace.is_empty() { node.name.to_string() } else { format!("{}/{}", node.namespace, node.name) }
+    if node.namespace.is_empty() {
+        node.name.to_string()
+    } else {
+        format!("{}/{}", node.namespace, node.name)
+    }
 }
 
 /// Returns the findings as `ns/a ns/b: points`.
@@ -139,13 +142,22 @@ fn the_trace_says_which_phase_discards_a_leader() {
     let spec = format!(
         "message: m\ntopology: SINGLE\nresources: [{LEADER}, {{resource: Pod, id: p}}, {{resource: Pod, id: q, filters: {{matchAll: [{{key: metadata.name, operator: EQUALS, values: [bad]}}]}}}}]\nrelationships:\n- {{id: veto, type: EXPOSES, required: true, shared: false, resourceIds: [s, q]}}\n- {{id: some, type: EXPOSES, required: false, shared: true, weight: 0.6, resourceIds: [s, p]}}\n- {{id: more, type: EXPOSES, required: false, shared: true, weight: 0.4, resourceIds: [s, q]}}\nminRelationshipPoints: 0.6\n"
     );
-    let text = [service("a", "a"), service("b", "b"), service("c", "c"), pod("bad", "a", ""), pod("good", "b", "")];
+    let text =
+        [service("a", "a"), service("b", "b"), service("c", "c"), pod("bad", "a", ""), pod("good", "b", "")];
     let graph = graph(&text.concat());
     let found = run(&pattern(&spec), &graph, &Settings { traces: true, ..Settings::default() });
     let told: Vec<String> = found
         .trace
         .iter()
-        .map(|trace| format!("{} {} {} {}", name(&graph, trace.leader), trace.phase.name(), trace.steps.len(), trace.reason))
+        .map(|trace| {
+            format!(
+                "{} {} {} {}",
+                name(&graph, trace.leader),
+                trace.phase.name(),
+                trace.steps.len(),
+                trace.reason
+            )
+        })
         .collect();
     assert_eq!(
         told,
@@ -167,7 +179,9 @@ fn an_empty_budget_is_an_error_and_no_answer() {
 
 #[test]
 fn kinds_may_be_told_apart_by_their_group() {
-    let spec = |kind: &str| format!("message: m\ntopology: SINGLE\nresources: [{{resource: {kind}, id: k, leader: true}}]\n");
+    let spec = |kind: &str| {
+        format!("message: m\ntopology: SINGLE\nresources: [{{resource: {kind}, id: k, leader: true}}]\n")
+    };
     let text = "---\n{apiVersion: a.io/v1, kind: Thing, metadata: {name: a}}\n---\n{apiVersion: b.io/v2, kind: Thing, metadata: {name: b}}\n";
     check(&spec("Thing"), text, &["a: 0", "b: 0"]);
     check(&spec("Thing.b.io"), text, &["b: 0"]);
@@ -178,9 +192,24 @@ fn kinds_may_be_told_apart_by_their_group() {
 #[test]
 fn the_order_of_the_objects_changes_nothing() {
     let spec = "message: '{{a.name}} {{b.name}}'\ntopology: LEADER_FOLLOWER\nresources: [{resource: Pod, id: a, leader: true}, {resource: Pod, id: b}]\nactors: [a, b]\ncommonRelationships: [{id: c, type: USES_CONFIG, required: true, shared: true, resourceIds: [a, b]}]\n";
-    let mut parts: Vec<String> = (0..6).map(|at| pod(&format!("p{at}"), "x", &config(["c", "d"][at % 2]))).collect();
-    let once = format!("{:?}", run(&pattern(spec), &graph(&parts.concat()), &Settings::default()).findings.iter().map(|f| &f.message).collect::<Vec<_>>());
+    let mut parts: Vec<String> =
+        (0..6).map(|at| pod(&format!("p{at}"), "x", &config(["c", "d"][at % 2]))).collect();
+    let once = format!(
+        "{:?}",
+        run(&pattern(spec), &graph(&parts.concat()), &Settings::default())
+            .findings
+            .iter()
+            .map(|f| &f.message)
+            .collect::<Vec<_>>()
+    );
     parts.reverse();
-    let again = format!("{:?}", run(&pattern(spec), &graph(&parts.concat()), &Settings::default()).findings.iter().map(|f| &f.message).collect::<Vec<_>>());
+    let again = format!(
+        "{:?}",
+        run(&pattern(spec), &graph(&parts.concat()), &Settings::default())
+            .findings
+            .iter()
+            .map(|f| &f.message)
+            .collect::<Vec<_>>()
+    );
     assert_eq!(once, again);
 }

@@ -19,7 +19,8 @@ pub(super) fn find(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
     }
     for (at, veto) in pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule == Rule::Veto) {
         let wanted = pattern.entries.iter().enumerate().find(|(other, entry)| {
-            let same_roles = entry.pairs.iter().all(|pair| has(&veto.pairs, *pair)) && entry.pairs.len() == veto.pairs.len();
+            let same_roles = entry.pairs.iter().all(|pair| has(&veto.pairs, *pair))
+                && entry.pairs.len() == veto.pairs.len();
             *other != at
                 && entry.rule == Rule::Mandatory
                 && entry.list == veto.list
@@ -66,7 +67,11 @@ fn exclude(first: &Condition, second: &Condition) -> bool {
     match (first.operator, second.operator) {
         (Exists | Equals, NotExists) | (NotExists, Exists | Equals) => true,
         // A path that gives several values may have both; one that ends at an array too, so only well-known scalars count.
-        (Equals, Equals) => !several && is_scalar(&first.key.text) && texts(first).iter().all(|text| !texts(second).contains(text)),
+        (Equals, Equals) => {
+            !several
+                && is_scalar(&first.key.text)
+                && texts(first).iter().all(|text| !texts(second).contains(text))
+        }
         (Equals, NotEquals) | (NotEquals, Equals) => texts(first) == texts(second),
         _ => false,
     }

@@ -81,13 +81,19 @@ macro_rules! open {
     ($($name:literal)*) => { [$(($name, Any)),*] };
 }
 
-static METADATA: Shape = Fields(&open!["name" "generateName" "namespace" "labels" "annotations" "uid" "resourceVersion"
-    "generation" "creationTimestamp" "deletionTimestamp" "deletionGracePeriodSeconds" "ownerReferences" "finalizers" "managedFields" "selfLink"]);
-static CONTAINER: Shape = Fields(&open!["name" "image" "command" "args" "workingDir" "ports" "envFrom" "env" "resources"
+static METADATA: Shape = Fields(
+    &open!["name" "generateName" "namespace" "labels" "annotations" "uid" "resourceVersion"
+    "generation" "creationTimestamp" "deletionTimestamp" "deletionGracePeriodSeconds" "ownerReferences" "finalizers" "managedFields" "selfLink"],
+);
+static CONTAINER: Shape = Fields(
+    &open!["name" "image" "command" "args" "workingDir" "ports" "envFrom" "env" "resources"
     "resizePolicy" "restartPolicy" "restartPolicyRules" "volumeMounts" "volumeDevices" "livenessProbe" "readinessProbe" "startupProbe" "lifecycle"
-    "terminationMessagePath" "terminationMessagePolicy" "imagePullPolicy" "securityContext" "stdin" "stdinOnce" "tty" "targetContainerName"]);
-static CONTAINER_STATUS: Shape = Fields(&open!["name" "state" "lastState" "ready" "restartCount" "image" "imageID" "containerID"
-    "started" "allocatedResources" "allocatedResourcesStatus" "resources" "volumeMounts" "user" "stopSignal"]);
+    "terminationMessagePath" "terminationMessagePolicy" "imagePullPolicy" "securityContext" "stdin" "stdinOnce" "tty" "targetContainerName"],
+);
+static CONTAINER_STATUS: Shape = Fields(
+    &open!["name" "state" "lastState" "ready" "restartCount" "image" "imageID" "containerID"
+    "started" "allocatedResources" "allocatedResourcesStatus" "resources" "volumeMounts" "user" "stopSignal"],
+);
 static POD_SPEC: Shape = Fields(&[
     ("containers", List(&CONTAINER)),
     ("initContainers", List(&CONTAINER)),
@@ -154,65 +160,84 @@ static POD_STATUS: Shape = Fields(&[
     ("allocatedResources", Any),
     ("resources", Any),
 ]);
-static POD: Shape =
-    Fields(&[("apiVersion", Any), ("kind", Any), ("metadata", See(&METADATA)), ("spec", See(&POD_SPEC)), ("status", See(&POD_STATUS))]);
+static POD: Shape = Fields(&[
+    ("apiVersion", Any),
+    ("kind", Any),
+    ("metadata", See(&METADATA)),
+    ("spec", See(&POD_SPEC)),
+    ("status", See(&POD_STATUS)),
+]);
 static TEMPLATE: Shape = Fields(&[("metadata", See(&METADATA)), ("spec", See(&POD_SPEC))]);
 static DEPLOYMENT: Shape = Fields(&[
     ("apiVersion", Any),
     ("kind", Any),
     ("metadata", See(&METADATA)),
     ("status", Any),
-    ("spec", Fields(&[
-        ("replicas", Any),
-        ("selector", Any),
-        ("template", See(&TEMPLATE)),
-        ("strategy", Any),
-        ("minReadySeconds", Any),
-        ("revisionHistoryLimit", Any),
-        ("paused", Any),
-        ("progressDeadlineSeconds", Any),
-    ])),
+    (
+        "spec",
+        Fields(&[
+            ("replicas", Any),
+            ("selector", Any),
+            ("template", See(&TEMPLATE)),
+            ("strategy", Any),
+            ("minReadySeconds", Any),
+            ("revisionHistoryLimit", Any),
+            ("paused", Any),
+            ("progressDeadlineSeconds", Any),
+        ]),
+    ),
 ]);
 static STATEFUL_SET: Shape = Fields(&[
     ("apiVersion", Any),
     ("kind", Any),
     ("metadata", See(&METADATA)),
     ("status", Any),
-    ("spec", Fields(&[
-        ("replicas", Any),
-        ("selector", Any),
-        ("template", See(&TEMPLATE)),
-        ("volumeClaimTemplates", Any),
-        ("serviceName", Any),
-        ("podManagementPolicy", Any),
-        ("updateStrategy", Any),
-        ("revisionHistoryLimit", Any),
-        ("minReadySeconds", Any),
-        ("persistentVolumeClaimRetentionPolicy", Any),
-        ("ordinals", Any),
-    ])),
+    (
+        "spec",
+        Fields(&[
+            ("replicas", Any),
+            ("selector", Any),
+            ("template", See(&TEMPLATE)),
+            ("volumeClaimTemplates", Any),
+            ("serviceName", Any),
+            ("podManagementPolicy", Any),
+            ("updateStrategy", Any),
+            ("revisionHistoryLimit", Any),
+            ("minReadySeconds", Any),
+            ("persistentVolumeClaimRetentionPolicy", Any),
+            ("ordinals", Any),
+        ]),
+    ),
 ]);
 static CONTROLLER: Shape = Fields(&[
     ("apiVersion", Any),
     ("kind", Any),
     ("metadata", See(&METADATA)),
     ("status", Any),
-    ("spec", Fields(&[
-        ("replicas", Any),
-        ("selector", Any),
-        ("template", See(&TEMPLATE)),
-        ("updateStrategy", Any),
-        ("revisionHistoryLimit", Any),
-        ("minReadySeconds", Any),
-    ])),
+    (
+        "spec",
+        Fields(&[
+            ("replicas", Any),
+            ("selector", Any),
+            ("template", See(&TEMPLATE)),
+            ("updateStrategy", Any),
+            ("revisionHistoryLimit", Any),
+            ("minReadySeconds", Any),
+        ]),
+    ),
 ]);
 static SERVICE: Shape = Fields(&[
     ("apiVersion", Any),
     ("kind", Any),
     ("metadata", See(&METADATA)),
     ("status", Any),
-    ("spec", Fields(&open!["ports" "selector" "clusterIP" "clusterIPs" "type" "externalIPs" "sessionAffinity" "loadBalancerIP"
+    (
+        "spec",
+        Fields(
+            &open!["ports" "selector" "clusterIP" "clusterIPs" "type" "externalIPs" "sessionAffinity" "loadBalancerIP"
         "loadBalancerSourceRanges" "externalName" "externalTrafficPolicy" "healthCheckNodePort" "publishNotReadyAddresses"
         "sessionAffinityConfig" "ipFamilies" "ipFamilyPolicy" "allocateLoadBalancerNodePorts" "loadBalancerClass"
-        "internalTrafficPolicy" "trafficDistribution"])),
+        "internalTrafficPolicy" "trafficDistribution"],
+        ),
+    ),
 ]);

@@ -60,7 +60,7 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
             Diagnostic::new(&code::UNREAD_VALUES, message, location).help("write a condition for each value"),
         );
     }
-    Some(Condition { path: item.path.clone(), key, operator, values, values_from })
+    Some(Condition { key, operator, values, values_from })
 }
 
 fn values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> {

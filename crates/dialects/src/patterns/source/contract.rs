@@ -118,7 +118,8 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Definitio
     listed(reader, category.as_ref(), "category", &CATEGORIES);
     let mut text = |key: &str| {
         let found = reader.string(metadata, key)?;
-        if key.ends_with("Url") && !found.value.starts_with("http://") && !found.value.starts_with("https://") {
+        if key.ends_with("Url") && !found.value.starts_with("http://") && !found.value.starts_with("https://")
+        {
             let message = format!("`{key}` does not start with `http://` or `https://`");
             let location = reader.place(&found.path);
             reader.report(Diagnostic::new(&code::BAD_URL, message, location));
@@ -276,7 +277,8 @@ fn relationship<'d>(
     let location = reader.place(&child(&item.path, "resourceIds"));
     if ids.len() < 2 {
         let message = "a relationship is between two resources";
-        reader.report(Diagnostic::new(&code::BAD_ACTORS, message, location).help("name both in `resourceIds`"));
+        reader
+            .report(Diagnostic::new(&code::BAD_ACTORS, message, location).help("name both in `resourceIds`"));
     } else if ids.len() > 2 {
         let message = format!("every two of the {} resources must be related for this to hold", ids.len());
         let help = "write a relationship for each two that are meant";
@@ -329,7 +331,8 @@ fn leader<'d>(
         ([], Topology::LeaderFollower, _) => {
             let first = actors.and_then(<[_]>::first)?;
             let leader = resources.iter().position(|resource| resource.id == first.value)?;
-            let message = format!("no resource is marked as the leader, so the first actor `{}` leads", first.value);
+            let message =
+                format!("no resource is marked as the leader, so the first actor `{}` leads", first.value);
             let help = "mark one resource with `leader: true`";
             reader.report(Diagnostic::new(&code::ASSUMED_LEADER, message, location.clone()).help(help));
             Some(leader)

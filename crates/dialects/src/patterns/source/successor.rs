@@ -154,7 +154,11 @@ fn kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<KindRef> {
     Some(KindRef::Kind { kind: (kind != "*").then_some(kind), group, version })
 }
 
-fn relationships<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, resources: &[Resource]) -> Vec<Relationship> {
+fn relationships<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    resources: &[Resource],
+) -> Vec<Relationship> {
     let Some(groups) = reader.object(spec, "relationships") else { return Vec::new() };
     reader.only(&groups, &["matchAll", "matchAny", "matchNone"]);
     let mut entries = Vec::new();

@@ -12,7 +12,9 @@ fn direct(cell: &str, minimum: &str) -> String {
 /// Asks for pairs of Pods `lead` and `follow` with one thing in common.
 fn common(cell: &str, minimum: &str) -> String {
     let by = |id: &str, rest: &str| {
-        format!("{{resource: Pod, id: {id}{rest}, filters: {{matchAll: [{{key: metadata.labels.app, operator: EQUALS, values: [{id}]}}]}}}}")
+        format!(
+            "{{resource: Pod, id: {id}{rest}, filters: {{matchAll: [{{key: metadata.labels.app, operator: EQUALS, values: [{id}]}}]}}}}"
+        )
     };
     format!(
         "message: m\ntopology: LEADER_FOLLOWER\nresources: [{}, {}]\nactors: [lead, follow]\ncommonRelationships: [{{id: e, type: USES_CONFIG, {cell}, resourceIds: [lead, follow]}}]\nminRelationshipPoints: {minimum}\n",
@@ -96,10 +98,16 @@ fn scores(entries: &[(&str, bool, &str)], minimum: &str) -> String {
     let mut resources = format!("- {LEADER}\n");
     let mut list = String::new();
     for (at, (weight, shared, name)) in entries.iter().enumerate() {
-        resources += &format!("- {{resource: Pod, id: p{at}, filters: {{matchAll: [{{key: metadata.name, operator: EQUALS, values: [{name}]}}]}}}}\n");
-        list += &format!("- {{id: e{at}, type: EXPOSES, required: false, shared: {shared}, weight: {weight}, resourceIds: [s, p{at}]}}\n");
+        resources += &format!(
+            "- {{resource: Pod, id: p{at}, filters: {{matchAll: [{{key: metadata.name, operator: EQUALS, values: [{name}]}}]}}}}\n"
+        );
+        list += &format!(
+            "- {{id: e{at}, type: EXPOSES, required: false, shared: {shared}, weight: {weight}, resourceIds: [s, p{at}]}}\n"
+        );
     }
-    format!("message: m\ntopology: SINGLE\nresources:\n{resources}actors: [s]\nrelationships:\n{list}minRelationshipPoints: {minimum}\n")
+    format!(
+        "message: m\ntopology: SINGLE\nresources:\n{resources}actors: [s]\nrelationships:\n{list}minRelationshipPoints: {minimum}\n"
+    )
 }
 
 #[test]

@@ -18,10 +18,15 @@ fn thing(kind: &str, name: &str, rest: &str) -> String {
 }
 
 const TARGET: &str = "target: {kind: T, apiVersion: x.io/v1}\n";
-const DEPENDENCIES: &str = "dependencies: [{id: d, kind: D, apiVersion: x.io/v1}, {id: f, kind: F, apiVersion: x.io/v1}]\n";
+const DEPENDENCIES: &str =
+    "dependencies: [{id: d, kind: D, apiVersion: x.io/v1}, {id: f, kind: F, apiVersion: x.io/v1}]\n";
 
 fn by_name(group: &str, ids: &[&str]) -> String {
-    let one = |id: &&str| format!("{{with: {id}, type: custom, criteria: [{{targetPath: metadata.name, dependencyPath: spec.ref, operator: EQUALS}}]}}");
+    let one = |id: &&str| {
+        format!(
+            "{{with: {id}, type: custom, criteria: [{{targetPath: metadata.name, dependencyPath: spec.ref, operator: EQUALS}}]}}"
+        )
+    };
     let all: Vec<String> = ids.iter().map(one).collect();
     format!("{TARGET}{DEPENDENCIES}relationships: {{{group}: [{}]}}\n", all.join(", "))
 }
@@ -47,7 +52,8 @@ fn each_relationship_finds_its_own_dependency() {
     let spec = format!(
         "{TARGET}{DEPENDENCIES}relationships: {{matchAll: [{{with: d, type: custom, criteria: [{{targetPath: metadata.name, dependencyPath: spec.ref, operator: EQUALS}}]}}, {{with: d, type: custom, criteria: [{{targetPath: metadata.namespace, dependencyPath: spec.place, operator: EQUALS}}]}}]}}\n"
     );
-    let text = [thing("T", "t", ""), thing("D", "a", ", spec: {ref: t}"), thing("D", "b", ", spec: {place: 'n'}")];
+    let text =
+        [thing("T", "t", ""), thing("D", "a", ", spec: {ref: t}"), thing("D", "b", ", spec: {place: 'n'}")];
     check(&spec, &text.concat(), &["t"]);
 }
 
@@ -56,18 +62,27 @@ fn numbers_and_texts_agree_by_value() {
     let spec = format!(
         "{TARGET}{DEPENDENCIES}relationships: {{matchAll: [{{with: d, type: custom, criteria: [{{targetPath: spec.port, dependencyPath: spec.port, operator: EQUALS}}]}}]}}\n"
     );
-    let text = [thing("T", "t", ", spec: {port: 80}"), thing("T", "u", ", spec: {port: 81}"), thing("D", "d", ", spec: {port: '80'}")];
+    let text = [
+        thing("T", "t", ", spec: {port: 80}"),
+        thing("T", "u", ", spec: {port: 81}"),
+        thing("D", "d", ", spec: {port: '80'}"),
+    ];
     check(&spec, &text.concat(), &["t"]);
 }
 
 #[test]
 fn owners_are_followed_through_others() {
     let owned = |kind: &str, name: &str, owner: &str| {
-        format!("---\n{{apiVersion: x.io/v1, kind: {kind}, metadata: {{name: {name}, namespace: 'n', uid: u-{name}, ownerReferences: [{{apiVersion: x.io/v1, kind: K, name: {owner}, uid: u-{owner}}}]}}}}\n")
+        format!(
+            "---\n{{apiVersion: x.io/v1, kind: {kind}, metadata: {{name: {name}, namespace: 'n', uid: u-{name}, ownerReferences: [{{apiVersion: x.io/v1, kind: K, name: {owner}, uid: u-{owner}}}]}}}}\n"
+        )
     };
     let root = "---\n{apiVersion: x.io/v1, kind: D, metadata: {name: d, namespace: 'n', uid: u-d}}\n";
-    let text = [root.to_owned(), owned("M", "m", "d"), owned("T", "t", "m"), owned("T", "lost", "gone")].concat();
-    let spec = |group: &str| format!("{TARGET}{DEPENDENCIES}relationships: {{{group}: [{{with: d, type: ownedBy}}]}}\n");
+    let text =
+        [root.to_owned(), owned("M", "m", "d"), owned("T", "t", "m"), owned("T", "lost", "gone")].concat();
+    let spec = |group: &str| {
+        format!("{TARGET}{DEPENDENCIES}relationships: {{{group}: [{{with: d, type: ownedBy}}]}}\n")
+    };
     check(&spec("matchAll"), &text, &["t"]);
     check(&spec("matchNone"), &text, &["lost"]);
     let spec = "target: {kind: D, apiVersion: x.io/v1}\ndependencies: [{id: t, kind: T, apiVersion: x.io/v1}]\nrelationships: {matchAll: [{with: t, type: owns}]}\n";
@@ -76,7 +91,11 @@ fn owners_are_followed_through_others() {
 
 #[test]
 fn an_empty_selector_selects_everything_only_under_a_name_that_says_selector() {
-    let spec = |path: &str| format!("{TARGET}{DEPENDENCIES}relationships: {{matchAll: [{{with: d, type: selects, selectorPath: {path}}}]}}\n");
+    let spec = |path: &str| {
+        format!(
+            "{TARGET}{DEPENDENCIES}relationships: {{matchAll: [{{with: d, type: selects, selectorPath: {path}}}]}}\n"
+        )
+    };
     let text = thing("T", "t", ", spec: {selector: {}, podSelector: {}}") + &thing("D", "d", "");
     check(&spec("spec.selector"), &text, &[]);
     check(&spec("spec.podSelector"), &text, &["t"]);
@@ -93,5 +112,9 @@ fn a_kind_without_objects_may_be_a_finding() {
 #[test]
 fn the_version_of_the_target_counts() {
     check("target: {kind: T, apiVersion: x.io/v2}\n", &thing("T", "t", ""), &[]);
-    check("target: {kind: '*', apiVersion: x.io/v1}\n", &(thing("T", "t", "") + &thing("D", "d", "")), &["d", "t"]);
+    check(
+        "target: {kind: '*', apiVersion: x.io/v1}\n",
+        &(thing("T", "t", "") + &thing("D", "d", "")),
+        &["d", "t"],
+    );
 }

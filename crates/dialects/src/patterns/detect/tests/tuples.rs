@@ -9,7 +9,8 @@ fn pairs(lists: &str) -> String {
     )
 }
 
-const EXPOSES: &str = "relationships: [{id: e, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}]";
+const EXPOSES: &str =
+    "relationships: [{id: e, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}]";
 
 #[test]
 fn a_follower_is_bound_to_its_own_leader() {
@@ -32,7 +33,8 @@ fn a_veto_of_the_leader_discards_all_its_pairs_and_a_common_one_only_its_pair() 
     let text = [service("s", "a"), pod("p1", "a", ""), pod("p2", "a", "")].concat();
     check(&spec, &text, &[]);
     let spec = "message: m\ntopology: LEADER_FOLLOWER\nresources: [{resource: Pod, id: a, leader: true, filters: {matchAll: [{key: metadata.name, operator: EQUALS, values: [a]}]}}, {resource: Pod, id: b}]\nactors: [a, b]\ncommonRelationships: [{id: v, type: USES_CONFIG, required: true, shared: false, resourceIds: [a, b]}]\n";
-    let text = [pod("a", "x", &config("c")), pod("b", "x", &config("c")), pod("d", "x", &config("d"))].concat();
+    let text =
+        [pod("a", "x", &config("c")), pod("b", "x", &config("c")), pod("d", "x", &config("d"))].concat();
     check(spec, &text, &["n/a n/d: 0"]);
 }
 
@@ -47,7 +49,8 @@ fn an_object_is_never_paired_with_itself_and_pairs_have_an_order() {
 
 #[test]
 fn what_is_directly_connected_has_not_therefore_something_in_common() {
-    let lists = "commonRelationships: [{id: c, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}]";
+    let lists =
+        "commonRelationships: [{id: c, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}]";
     check(&pairs(lists), &(service("s", "a") + &pod("p", "a", "")), &[]);
 }
 
@@ -56,7 +59,9 @@ fn three_actors_in_a_chain_share_the_one_in_the_middle() {
     let spec = format!(
         "message: m\ntopology: LEADER_FOLLOWER\nresources: [{LEADER}, {{resource: Pod, id: p}}, {{resource: ConfigMap, id: c}}]\nactors: [s, p, c]\nrelationships:\n- {{id: e, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}}\n- {{id: u, type: USES_CONFIG, required: true, shared: true, resourceIds: [p, c]}}\n"
     );
-    let map = |name: &str| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: 'n'}}}}\n");
+    let map = |name: &str| {
+        format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: 'n'}}}}\n")
+    };
     let text = [
         service("s1", "a"),
         service("s2", "b"),
@@ -74,7 +79,9 @@ fn an_object_in_between_that_is_no_actor_is_only_a_witness() {
         "message: 'through {{{{p.name}}}}'\ntopology: LEADER_FOLLOWER\nresources: [{LEADER}, {{resource: Pod, id: p}}, {{resource: ConfigMap, id: c}}]\nactors: [s, c]\nrelationships:\n- {{id: e, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}}\n- {{id: u, type: USES_CONFIG, required: true, shared: true, resourceIds: [p, c]}}\n"
     );
     let map = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: 'n'}}\n";
-    let text = [service("s", "a"), pod("p2", "a", &config("c")), pod("p1", "a", &config("c")), map.to_owned()].concat();
+    let text =
+        [service("s", "a"), pod("p2", "a", &config("c")), pod("p1", "a", &config("c")), map.to_owned()]
+            .concat();
     check(&spec, &text, &["n/s n/c: 0"]);
     let graph = graph(&text);
     assert_eq!(run(&pattern(&spec), &graph, &Settings::default()).findings[0].message, "through p1");
@@ -86,7 +93,9 @@ fn entries_among_witnesses_hold_for_the_same_ones() {
         "message: m\ntopology: SINGLE\nresources: [{LEADER}, {{resource: Pod, id: p}}, {{resource: ConfigMap, id: c}}]\nactors: [s]\nrelationships:\n- {{id: e, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}}\n- {{id: u, type: USES_CONFIG, required: true, shared: true, resourceIds: [p, c]}}\n"
     );
     let map = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: 'n'}}\n";
-    let with = |app: &str| [service("s", "a"), pod("p", app, &config("c")), pod("q", "a", ""), map.to_owned()].concat();
+    let with = |app: &str| {
+        [service("s", "a"), pod("p", app, &config("c")), pod("q", "a", ""), map.to_owned()].concat()
+    };
     check(&spec, &with("a"), &["n/s: 0"]);
     check(&spec, &with("other"), &[]);
 }
@@ -110,7 +119,9 @@ fn a_score_among_witnesses_counts_once_for_the_leader() {
         "message: m\ntopology: SINGLE\nresources: [{LEADER}, {{resource: Pod, id: p}}, {{resource: ConfigMap, id: c}}]\nactors: [s]\nrelationships:\n- {{id: e, type: EXPOSES, required: true, shared: true, resourceIds: [s, p]}}\n- {{id: u, type: USES_CONFIG, required: false, shared: true, weight: 3, resourceIds: [p, c]}}\n"
     );
     let map = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: 'n'}}\n";
-    let with = |app: &str| [service("s", "a"), pod("p", "a", ""), pod("q", app, &config("c")), map.to_owned()].concat();
+    let with = |app: &str| {
+        [service("s", "a"), pod("p", "a", ""), pod("q", app, &config("c")), map.to_owned()].concat()
+    };
     check(&spec, &with("a"), &["n/s: 3"]);
     check(&spec, &with("other"), &["n/s: 0"]);
 }
@@ -151,7 +162,9 @@ fn a_direction_tells_two_of_one_kind_apart() {
     let affinity = "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {app: b}}}]}}";
     let text = pod("a", "a", affinity) + &pod("b", "b", "");
     let spec = |direction: &str| {
-        format!("message: m\ntopology: LEADER_FOLLOWER\nresources: [{{resource: Pod, id: a, leader: true}}, {{resource: Pod, id: b}}]\nactors: [a, b]\nrelationships: [{{id: e, type: HAS_AFFINITY_TO, required: true, shared: true, direction: {direction}, resourceIds: [a, b]}}]\n")
+        format!(
+            "message: m\ntopology: LEADER_FOLLOWER\nresources: [{{resource: Pod, id: a, leader: true}}, {{resource: Pod, id: b}}]\nactors: [a, b]\nrelationships: [{{id: e, type: HAS_AFFINITY_TO, required: true, shared: true, direction: {direction}, resourceIds: [a, b]}}]\n"
+        )
     };
     check(&spec("ANY"), &text, &["n/a n/b: 0", "n/b n/a: 0"]);
     check(&spec("FORWARD"), &text, &["n/a n/b: 0"]);
