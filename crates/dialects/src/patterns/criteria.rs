@@ -198,6 +198,70 @@ pub(crate) fn index_texts(values: &[Value]) -> BTreeSet<Text> {
     values.iter().filter_map(normal).collect()
 }
 
+/// Returns the labels of which a dependency must offer one to be selected, or by which one selects the target; none
+/// where that cannot be told.
+pub(crate) fn wanted_labels(
+    criteria: &Criteria,
+    target: &Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<Option<BTreeSet<Text>>, Exhausted> {
+    match &criteria.basis {
+        Basis::Selects(key) => {
+            let first = selector_labels(key, target, frame, budget)?;
+            Ok(if first.contains("") { None } else { Some(first) })
+        }
+        Basis::SelectedBy(_) => {
+            let mut labels = labels(target);
+            labels.insert(Text::default());
+            Ok(Some(labels))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns what [`wanted_labels`] of a target must have one of, so that this dependency comes into question.
+pub(crate) fn offered_labels(
+    criteria: &Criteria,
+    dependency: &Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<BTreeSet<Text>, Exhausted> {
+    match &criteria.basis {
+        Basis::Selects(_) => Ok(labels(dependency)),
+        Basis::SelectedBy(key) => selector_labels(key, dependency, frame, budget),
+        _ => Ok(BTreeSet::new()),
+    }
+}
+
+/// Returns one label that each selector at `key` wants; an empty text for one that names none.
+fn selector_labels(
+    key: &Key,
+    holder: &Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<BTreeSet<Text>, Exhausted> {
+    let mut wanted = BTreeSet::new();
+    for selector in key.values(holder, frame, budget)? {
+        let Some(selector) = selector.as_object() else { continue };
+        let has_parts = selector.contains_key("matchLabels") || selector.contains_key("matchExpressions");
+        let pairs =
+            if has_parts { selector.get("matchLabels").and_then(Value::as_object) } else { Some(selector) };
+        let first = pairs.and_then(|pairs| pairs.iter().next());
+        wanted.insert(first.map_or_else(Text::default, |(key, value)| pair(key, value)));
+    }
+    Ok(wanted)
+}
+
+fn labels(object: &Value) -> BTreeSet<Text> {
+    let labels = object.at(&["metadata", "labels"]).and_then(Value::as_object);
+    labels.into_iter().flat_map(Map::iter).map(|(key, value)| pair(key, value)).collect()
+}
+
+fn pair(key: &str, value: &Value) -> Text {
+    format!("{key}={}", value.as_str().unwrap_or_default()).into()
+}
+
 /// Returns whether the selector at `key` selects `object`. Nothing selects nothing; `{}` selects everything under a
 /// name that ends in `Selector`, and nothing under the plain name `selector`.
 fn selects(

@@ -5,6 +5,7 @@
 //! have in common is found through lists of who has it.
 
 mod candidates;
+mod dependencies;
 mod leader;
 mod links;
 mod plan;

@@ -194,12 +194,12 @@ impl Search<'_> {
             Some((first, others)) => (Some(first), others),
             None => (None, &[][..]),
         };
-        let mut ids: Box<dyn Iterator<Item = Id>> = match first {
+        let ids: Box<dyn Iterator<Item = Id>> = match first {
             Some(first) => Box::new(first.iter(graph)),
             None => Box::new(scope.into_iter()),
         };
         let mut any = false;
-        while let Some(id) = ids.next() {
+        for id in ids {
             budget.step(1)?;
             let is_taken = !self.pattern.allows_same && binding.contains(&Some(id));
             if is_taken || !others.iter().all(|list| list.contains(id, graph)) {
@@ -312,7 +312,7 @@ impl Search<'_> {
                 break;
             }
             matched += 1;
-            let finding = self.finding(binding, score, budget)?;
+            let finding = self.finding(&binding, &score, budget)?;
             self.found.findings.push(finding);
         }
         trace.leader = leader;

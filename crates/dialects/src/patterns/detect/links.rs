@@ -4,12 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use kubewright_graph::{EdgeType, Graph, Id};
-use kubewright_value::{Budget, Exhausted, Text, Value};
+use kubewright_value::{Budget, Exhausted};
 
-use super::super::criteria::{Basis, Criteria, index_texts};
-use super::super::key::Frame;
-use super::super::operator::Operator;
 use super::super::pattern::{Direction, Entry, Link};
+use super::dependencies::ValueIndex;
 use super::{Binding, Search};
 
 /// Lists of candidates by what they have, made when an entry first needs them.
@@ -18,14 +16,7 @@ pub(super) struct Buckets {
     /// By role and neighbour: the candidates of the role that have the neighbour.
     common: HashMap<usize, HashMap<Id, Rc<Vec<Id>>>>,
     /// For criteria: the candidates of the dependency by a value that the target must have too.
-    values: Option<Rc<ValueIndex>>,
-}
-
-#[derive(Debug)]
-struct ValueIndex {
-    /// The criterion that the values are of.
-    criterion: usize,
-    lists: HashMap<Text, Vec<Id>>,
+    pub(super) values: Option<Rc<ValueIndex>>,
 }
 
 /// Candidates in canonical order, in one or several sorted lists.
@@ -120,20 +111,11 @@ impl Search<'_> {
         if let Link::Edge { name, direction } = &found.link {
             let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
             let Some(candidates) = self.candidates.get(to) else { return Ok(None) };
-            let mut first: Option<Id> = None;
-            for id in ends(self.graph, found, *direction, kind, (from, a)) {
-                budget.step(1)?;
-                if !candidates.contains(id) || (id == a && !self.pattern.allows_same) {
-                    continue;
-                }
-                if first.is_none_or(|first| self.graph.rank(id) < self.graph.rank(first)) {
-                    first = Some(id);
-                }
-                // The ends of each direction come in order, and there are two directions at most.
-                if first.is_some() && !is_both(found, *direction, from) {
-                    break;
-                }
-            }
+            let (out, into) = ends(self.graph, found, *direction, kind, (from, a));
+            let is_fine = |id: Id| candidates.contains(id) && (id != a || self.pattern.allows_same);
+            // Each direction comes in canonical order, so the first of each is enough.
+            let firsts = [first(out, is_fine, budget)?, first(into, is_fine, budget)?];
+            let first = firsts.into_iter().flatten().min_by_key(|id| self.graph.rank(*id));
             return Ok(first.map(|to| Held { from: a, to, through: None }));
         }
         let adjacent = self.adjacent(entry, (from, a), to, budget)?;
@@ -175,7 +157,8 @@ impl Search<'_> {
                     return Ok(Adjacent::default());
                 };
                 let mut ids = Vec::new();
-                for id in ends(self.graph, found, *direction, kind, (from, a)) {
+                let (out, into) = ends(self.graph, found, *direction, kind, (from, a));
+                for id in out.chain(into) {
                     budget.step(1)?;
                     if candidates.contains(id) {
                         ids.push(id);
@@ -247,131 +230,6 @@ impl Search<'_> {
         }?;
         Some(Held { from: a, to: b, through: edge.through })
     }
-
-    /// Returns the candidates of `role` that meet `criteria` with the target.
-    fn dependencies(
-        &mut self,
-        entry: usize,
-        criteria: &Criteria,
-        target: Id,
-        role: usize,
-        budget: &mut Budget,
-    ) -> Result<Vec<Id>, Exhausted> {
-        let narrowed = self.narrowed(entry, criteria, target, role, budget)?;
-        let mut ids = Vec::new();
-        for id in narrowed {
-            budget.step(1)?;
-            if self.meets(criteria, target, (role, id), budget)? {
-                ids.push(id);
-            }
-        }
-        Ok(ids)
-    }
-
-    /// Returns candidates of `role` among which all are that can meet `criteria`.
-    fn narrowed(
-        &mut self,
-        entry: usize,
-        criteria: &Criteria,
-        target: Id,
-        role: usize,
-        budget: &mut Budget,
-    ) -> Result<Vec<Id>, Exhausted> {
-        let Some(candidates) = self.candidates.get(role) else { return Ok(Vec::new()) };
-        if matches!(criteria.basis, Basis::Owns | Basis::OwnedBy) {
-            let reached = reached(self.graph, target, criteria.basis == Basis::Owns, budget)?;
-            let mut ids: Vec<Id> = reached.into_iter().filter(|id| candidates.contains(*id)).collect();
-            ids.sort_by_key(|id| self.graph.rank(*id));
-            return Ok(ids);
-        }
-        let Some(index) = self.value_index(entry, criteria, role, budget)? else {
-            return Ok(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default());
-        };
-        let object = self.graph.node(target).and_then(|node| node.object.as_ref());
-        let (Some(object), Some(criterion)) = (object, criteria.all.get(index.criterion)) else {
-            return Ok(Vec::new());
-        };
-        let values = criterion.target.values(object, &self.frame, budget)?;
-        let mut ids = Vec::new();
-        for text in index_texts(&values) {
-            ids.extend(index.lists.get(&text).into_iter().flatten().copied());
-        }
-        ids.sort_by_key(|id| self.graph.rank(*id));
-        ids.dedup();
-        Ok(ids)
-    }
-
-    /// Returns the index over the criterion that tells dependencies apart best; none where none compares for equality.
-    fn value_index(
-        &mut self,
-        entry: usize,
-        criteria: &Criteria,
-        role: usize,
-        budget: &mut Budget,
-    ) -> Result<Option<Rc<ValueIndex>>, Exhausted> {
-        if let Some(known) = self.buckets.get(entry).and_then(|buckets| buckets.values.clone()) {
-            return Ok(Some(known));
-        }
-        let mut best: Option<ValueIndex> = None;
-        for (at, criterion) in criteria.all.iter().enumerate() {
-            if criterion.operator != Operator::Equals {
-                continue;
-            }
-            let mut anchors = Vec::new();
-            criteria.dependency_anchors(&mut anchors);
-            let mut lists: HashMap<Text, Vec<Id>> = HashMap::new();
-            for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
-                let Some(object) = self.graph.node(*id).and_then(|node| node.object.as_ref()) else {
-                    continue;
-                };
-                let mut values = Vec::new();
-                for frame in frames(&anchors, object, budget)? {
-                    values.extend(criterion.dependency.values(object, &frame, budget)?);
-                }
-                for text in index_texts(&values) {
-                    lists.entry(text).or_default().push(*id);
-                }
-            }
-            if best.as_ref().is_none_or(|best| lists.len() > best.lists.len()) {
-                best = Some(ValueIndex { criterion: at, lists });
-            }
-        }
-        let best = best.map(Rc::new);
-        if let Some(buckets) = self.buckets.get_mut(entry) {
-            buckets.values.clone_from(&best);
-        }
-        Ok(best)
-    }
-
-    /// Returns whether a dependency meets `criteria` with the target and its present frame.
-    fn meets(
-        &self,
-        criteria: &Criteria,
-        target: Id,
-        (role, dependency): (usize, Id),
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
-        let object = |id: Id| self.graph.node(id).and_then(|node| node.object.as_ref());
-        let (Some(left), Some(right)) = (object(target), object(dependency)) else { return Ok(false) };
-        let mut anchors = Vec::new();
-        criteria.dependency_anchors(&mut anchors);
-        let filter = self.pattern.roles.get(role).map(|role| &role.filter);
-        if !anchors.is_empty()
-            && let Some(filter) = filter
-        {
-            filter.collect_anchors(&mut anchors);
-        }
-        for frame in frames(&anchors, right, budget)? {
-            let passes = match filter.filter(|_| !anchors.is_empty()) {
-                Some(filter) => filter.passes(right, &frame, budget, &mut false)?,
-                None => true,
-            };
-            if passes && criteria.hold((left, &self.frame), (right, &frame), budget)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
 impl Adjacent {
@@ -410,15 +268,6 @@ impl Adjacent {
     }
 }
 
-/// Returns every choice of elements; one without any where none is meant.
-fn frames(
-    anchors: &[Vec<super::super::key::KeyStep>],
-    object: &Value,
-    budget: &mut Budget,
-) -> Result<Vec<Frame>, Exhausted> {
-    if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(anchors, object, budget) }
-}
-
 /// Returns whether the edge must lead away from `role`; nothing where both ways will do.
 fn outward(entry: &Entry, direction: Direction, role: usize) -> Option<bool> {
     let is_first = entry.pairs.iter().any(|pair| pair.0 == role);
@@ -429,22 +278,32 @@ fn outward(entry: &Entry, direction: Direction, role: usize) -> Option<bool> {
     }
 }
 
-fn is_both(entry: &Entry, direction: Direction, role: usize) -> bool {
-    outward(entry, direction, role).is_none()
-}
-
-/// Returns the other ends of the edges at an object, those that lead away first.
+/// Returns the other ends of the edges at an object: those that lead away, and those that lead to it.
 fn ends<'g>(
     graph: &'g Graph,
     entry: &Entry,
     direction: Direction,
     kind: EdgeType,
     (role, id): (usize, Id),
-) -> impl Iterator<Item = Id> + 'g {
+) -> (impl Iterator<Item = Id> + use<'g>, impl Iterator<Item = Id> + use<'g>) {
     let way = outward(entry, direction, role);
     let out = (way != Some(false)).then(|| graph.out(id, kind).map(|edge| edge.to));
     let into = (way != Some(true)).then(|| graph.into(id, kind).map(|edge| edge.from));
-    out.into_iter().flatten().chain(into.into_iter().flatten())
+    (out.into_iter().flatten(), into.into_iter().flatten())
+}
+
+fn first(
+    ids: impl Iterator<Item = Id>,
+    is_fine: impl Fn(Id) -> bool,
+    budget: &mut Budget,
+) -> Result<Option<Id>, Exhausted> {
+    for id in ids {
+        budget.step(1)?;
+        if is_fine(id) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns what an object may have in common with others through edges of a type.
@@ -456,24 +315,4 @@ fn shared(graph: &Graph, id: Id, kind: EdgeType) -> Vec<Id> {
         EdgeType::IS_NAMESPACE_OF => graph.into(id, kind).map(|edge| edge.from).collect(),
         _ => graph.neighbours(id, kind).collect(),
     }
-}
-
-/// Returns everything that `id` owns, or that owns it, directly or not.
-fn reached(graph: &Graph, id: Id, owned: bool, budget: &mut Budget) -> Result<Vec<Id>, Exhausted> {
-    let mut seen = std::collections::HashSet::from([id]);
-    let (mut open, mut found) = (vec![id], Vec::new());
-    while let Some(next) = open.pop() {
-        let ids: Vec<Id> = match owned {
-            true => graph.out(next, EdgeType::OWNS).map(|edge| edge.to).collect(),
-            false => graph.into(next, EdgeType::OWNS).map(|edge| edge.from).collect(),
-        };
-        budget.step(ids.len() as u64 + 1)?;
-        for id in ids {
-            if seen.insert(id) {
-                open.push(id);
-                found.push(id);
-            }
-        }
-    }
-    Ok(found)
 }

@@ -101,11 +101,11 @@ impl<'s> Search<'s> {
     /// Returns the finding that `binding` with its points is.
     pub(super) fn finding(
         &mut self,
-        binding: Binding,
-        score: Score,
+        binding: &Binding,
+        score: &Score,
         budget: &mut Budget,
     ) -> Result<Finding, Exhausted> {
-        let witnesses = self.witnesses(&binding, budget)?;
+        let witnesses = self.witnesses(binding, budget)?;
         let total = score.total();
         let maximum = self.pattern.maximum();
         let mut bound = binding.clone();
@@ -124,7 +124,7 @@ impl<'s> Search<'s> {
         for place in empty {
             self.empty_place(&place);
         }
-        let evidence = self.evidence(&binding, &score, &shown, budget)?;
+        let evidence = self.evidence(binding, score, &shown, budget)?;
         let role_id = |role: usize| pattern.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
         let roles = self
             .actor_roles()

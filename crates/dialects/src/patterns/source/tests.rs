@@ -106,7 +106,7 @@ fn relationships() {
     check("resourceIds: [s, p]", "resourceIds: [s, s]", &[("KW-P011", 29)]);
     check("required: true", "required: false", &[("KW-P024", 25), ("KW-P032", 16)]);
     check("required: true", "required: true\n    weight: 1", &[("KW-P025", 28)]);
-    for weight in ["-1", "x", ".nan", ".inf"] {
+    for weight in ["-1", "x", "[1]"] {
         check("required: true", &format!("required: false\n    weight: {weight}"), &[("KW-P015", 28)]);
     }
 }
