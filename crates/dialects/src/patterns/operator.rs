@@ -166,6 +166,9 @@ pub(crate) fn text_of(value: &Value) -> Option<Text> {
 /// Returns the number that `text` is, without any suffix.
 pub(crate) fn decimal(text: &str) -> Option<Number> {
     let text = text.trim();
+    // Most texts are names, and reading them as JSON only to fail is slow.
+    let is_start = |byte: &u8| byte.is_ascii_digit() || b"+-.".contains(byte);
+    text.as_bytes().first().filter(|byte| is_start(byte))?;
     if let Ok(Value::Number(number)) = json::parse(text) {
         return Some(number);
     }
