@@ -80,7 +80,8 @@ fn median(times: &mut [Duration]) -> Duration {
 }
 
 /// Returns the CPU time of this thread where the system tells it, wall time elsewhere.
-fn now() -> Duration {
+#[must_use]
+pub fn now() -> Duration {
     cpu_time().unwrap_or_else(|| {
         static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         START.get_or_init(Instant::now).elapsed()

@@ -173,7 +173,12 @@ impl Deriving<'_> {
     /// Adds edges to all Pods and templates of this namespace that `selector` selects.
     fn select(&mut self, kind: EdgeType, selector: Selector, via: &str, strength: Strength) {
         let scope = Scope::Namespace(self.own_namespace());
-        self.select_in(kind, Selection { class: Symbol::EMPTY, only: Only::All, scope, selector }, via, strength);
+        self.select_in(
+            kind,
+            Selection { class: Symbol::EMPTY, only: Only::All, scope, selector },
+            via,
+            strength,
+        );
     }
 
     fn select_in(&mut self, kind: EdgeType, selection: Selection, via: &str, strength: Strength) {

@@ -9,21 +9,19 @@ mod selections;
 mod store;
 mod walk;
 
-use std::collections::HashMap;
-
 use kubewright_value::{Text, Value};
 
 use crate::derive::{Derived, derive};
 use crate::edge::BUILT_IN;
-use crate::names::{Names, Symbol};
+use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::Identity;
 use crate::{EdgeType, Id, Node, References, Sort};
 use index::Header;
 pub(crate) use index::{has_no_namespace, is_widget_group};
 use selections::Selections;
 pub(crate) use selections::{Only, Scope, Selection};
-use store::{Slot, Wire};
 pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
+use store::{Slot, Wire};
 
 /// Objects, and what they have to do with each other.
 #[derive(Debug, Clone)]
@@ -34,18 +32,18 @@ pub struct Graph {
     free: Vec<Id>,
     // INVARIANT: once settled, every node in canonical order, ascending in rank.
     order: Vec<Id>,
-    identities: HashMap<Identity, Id>,
-    uids: HashMap<Symbol, Vec<Id>>,
-    kinds: HashMap<Symbol, Vec<Id>>,
+    identities: SymbolMap<Identity, Id>,
+    uids: SymbolMap<Symbol, Vec<Id>>,
+    kinds: SymbolMap<Symbol, Vec<Id>>,
     // How many objects each namespace has.
-    population: HashMap<Symbol, u32>,
+    population: SymbolMap<Symbol, u32>,
     // Objects of the groups whose references name a plural, by name.
-    widgets: HashMap<Symbol, Vec<Id>>,
+    widgets: SymbolMap<Symbol, Vec<Id>>,
     // CustomResourceDefinitions by group and kind, and by group and plural.
-    definitions: HashMap<(Symbol, Symbol), Vec<Id>>,
-    watchers: HashMap<Question, Vec<Id>>,
+    definitions: SymbolMap<(Symbol, Symbol), Vec<Id>>,
+    watchers: SymbolMap<Question, Vec<Id>>,
     // Edges that were derived from an object at neither end.
-    foreign: HashMap<Id, Vec<Wire>>,
+    foreign: SymbolMap<Id, Vec<Wire>>,
     with_uid: usize,
     selections: Selections,
     // While it is built at once, nothing is in order.
@@ -77,14 +75,14 @@ impl Graph {
             slots: Vec::new(),
             free: Vec::new(),
             order: Vec::new(),
-            identities: HashMap::new(),
-            uids: HashMap::new(),
-            kinds: HashMap::new(),
-            population: HashMap::new(),
-            widgets: HashMap::new(),
-            definitions: HashMap::new(),
-            watchers: HashMap::new(),
-            foreign: HashMap::new(),
+            identities: SymbolMap::default(),
+            uids: SymbolMap::default(),
+            kinds: SymbolMap::default(),
+            population: SymbolMap::default(),
+            widgets: SymbolMap::default(),
+            definitions: SymbolMap::default(),
+            watchers: SymbolMap::default(),
+            foreign: SymbolMap::default(),
             with_uid: 0,
             selections: Selections::default(),
             is_settled: true,
@@ -158,6 +156,7 @@ impl Graph {
     }
 
     /// Returns all nodes in canonical order: by namespace, kind, name, group. Also those without an object.
+    #[must_use]
     pub fn ids(&self) -> impl ExactSizeIterator<Item = Id> + '_ {
         self.order.iter().copied()
     }

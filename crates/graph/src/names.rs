@@ -1,6 +1,7 @@
 //! Every name once: namespaces, kinds, names, label keys and the fields that edges come from.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use kubewright_value::Text;
 
@@ -52,5 +53,38 @@ impl Names {
     /// Returns the shared text of `symbol`.
     pub(crate) fn shared(&self, symbol: Symbol) -> Text {
         usize::try_from(symbol.0).ok().and_then(|at| self.texts.get(at)).cloned().unwrap_or_default()
+    }
+}
+
+/// A map whose keys are made of symbols. Symbols are given in turn, so nobody can choose those that collide.
+pub(crate) type SymbolMap<K, V> = HashMap<K, V, BuildHasherDefault<SymbolHasher>>;
+
+/// Mixes a few small numbers quickly.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SymbolHasher(u64);
+
+impl Hasher for SymbolHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(number.cast_unsigned() as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
     }
 }

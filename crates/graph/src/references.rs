@@ -144,7 +144,7 @@ impl References {
 
     fn of(references: Vec<Reference>, volumes_match_by_name: bool) -> Self {
         let mut by_kind: HashMap<Text, Vec<usize>> = HashMap::new();
-        let mut classes: HashSet<Text> = OWN_CLASSES.iter().map(|class| Text::new(class)).collect();
+        let mut classes: HashSet<Text> = OWN_CLASSES.iter().copied().map(Text::new).collect();
         let mut types = BTreeSet::new();
         for (at, reference) in references.iter().enumerate() {
             by_kind.entry(reference.from.kind.clone()).or_default().push(at);

@@ -84,7 +84,8 @@ impl Selector {
             let is_name = requirement.key == NAME_FIELD;
             requirement.holds(if is_name { Some(name) } else { label(&requirement.key) })
         };
-        self.all.iter().all(holds) && (self.any.is_empty() || self.any.iter().any(|term| term.iter().all(holds)))
+        self.all.iter().all(holds)
+            && (self.any.is_empty() || self.any.iter().any(|term| term.iter().all(holds)))
     }
 
     fn sorted(mut self) -> Self {
@@ -123,7 +124,11 @@ fn term(term: &Value) -> Option<Vec<Requirement>> {
 
 /// Reads a list of conditions; none if one of them is broken. With `are_fields` they are about the name.
 fn requirements(list: Option<&Value>, are_fields: bool) -> Option<Vec<Requirement>> {
-    list.and_then(Value::as_array).unwrap_or_default().iter().map(|item| requirement(item, are_fields)).collect()
+    list.and_then(Value::as_array)
+        .unwrap_or_default()
+        .iter()
+        .map(|item| requirement(item, are_fields))
+        .collect()
 }
 
 fn requirement(item: &Value, is_field: bool) -> Option<Requirement> {

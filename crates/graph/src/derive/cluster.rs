@@ -25,7 +25,8 @@ impl Deriving<'_> {
                 self.called(service, &format!("webhooks[{at}].clientConfig.service"));
             }
         }
-        for keys in [&["spec", "service"][..], &["spec", "conversion", "webhook", "clientConfig", "service"]] {
+        for keys in [&["spec", "service"][..], &["spec", "conversion", "webhook", "clientConfig", "service"]]
+        {
             if let Some(service) = object.at(keys) {
                 self.called(service, &keys.join("."));
             }

@@ -4,11 +4,11 @@ use kubewright_value::{Text, Value};
 
 use super::scheduling::scope_of;
 use super::{Deriving, Target, items, named_group, or, text};
+use crate::EdgeType;
 use crate::graph::{Only, Scope, Selection, has_no_namespace};
 use crate::names::Symbol;
 use crate::references::{KindName, Reference, Whereabouts, class_of};
 use crate::selector::Selector;
-use crate::EdgeType;
 
 /// How many places one declared reference may have in one object.
 const MAX_PLACES: usize = 10_000;
@@ -77,15 +77,19 @@ impl Deriving<'_> {
 
     /// Returns where a selector selects: as the `namespaceSelector` beside it says, otherwise as declared.
     fn declared_scopes(&mut self, reference: &Reference, object: &Value) -> Vec<Scope> {
-        if let Some(selector) = object.at(&["spec", "namespaceSelector"]).filter(|selector| !selector.is_null()) {
+        if let Some(selector) =
+            object.at(&["spec", "namespaceSelector"]).filter(|selector| !selector.is_null())
+        {
             if selector.get("any").and_then(Value::as_bool) == Some(true) {
                 return vec![Scope::Everywhere];
             }
-            let named: Vec<&str> = items(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
+            let named: Vec<&str> =
+                items(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
             if !named.is_empty() {
                 return named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
             }
-            let is_selector = selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
+            let is_selector =
+                selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
             if is_selector {
                 return Selector::of_labels(selector).map(scope_of).into_iter().collect();
             }

@@ -84,19 +84,29 @@ impl Deriving<'_> {
         let namespace = self.namespace.clone();
         for (at, tls) in items(object, &["spec", "tls"]) {
             let secret = core("Secret", &namespace, text(tls, &["secretName"]));
-            self.refer(EdgeType::TERMINATES_TLS_WITH, secret, &format!("spec.tls[{at}].secretName"), Strength::Required);
+            self.refer(
+                EdgeType::TERMINATES_TLS_WITH,
+                secret,
+                &format!("spec.tls[{at}].secretName"),
+                Strength::Required,
+            );
         }
         let annotation = "kubernetes.io/ingress.class";
         let named = text(object, &["spec", "ingressClassName"]);
         let (name, via) = match named.is_empty() {
             false => (named, "spec.ingressClassName"),
-            true => (text(object, &["metadata", "annotations", annotation]), "metadata.annotations['kubernetes.io/ingress.class']"),
+            true => (
+                text(object, &["metadata", "annotations", annotation]),
+                "metadata.annotations['kubernetes.io/ingress.class']",
+            ),
         };
         let class = Target { group: "networking.k8s.io", kind: "IngressClass", namespace: "", name };
         match named.is_empty() {
             false => self.refer(EdgeType::OF_CLASS, class, via, Strength::Required),
             // The annotation may name a class that is no object.
-            true if !name.is_empty() => self.refer_if_present(EdgeType::OF_CLASS, class, via, Strength::Required),
+            true if !name.is_empty() => {
+                self.refer_if_present(EdgeType::OF_CLASS, class, via, Strength::Required);
+            }
             true => {}
         }
     }
@@ -160,14 +170,24 @@ impl Deriving<'_> {
             self.gateway_reference(EdgeType::TARGETS_POLICY, target, ("", ""), "spec.targetRef");
         }
         for (at, target) in items(object, &["spec", "targetRefs"]) {
-            self.gateway_reference(EdgeType::TARGETS_POLICY, target, ("", ""), &format!("spec.targetRefs[{at}]"));
+            self.gateway_reference(
+                EdgeType::TARGETS_POLICY,
+                target,
+                ("", ""),
+                &format!("spec.targetRefs[{at}]"),
+            );
         }
     }
 
     fn reference_grant(&mut self, object: &Value) {
         for (at, from) in items(object, &["spec", "from"]) {
             let namespace = core("Namespace", "", text(from, &["namespace"]));
-            self.refer(EdgeType::GRANTS_REFERENCE, namespace, &format!("spec.from[{at}]"), Strength::Required);
+            self.refer(
+                EdgeType::GRANTS_REFERENCE,
+                namespace,
+                &format!("spec.from[{at}]"),
+                Strength::Required,
+            );
         }
     }
 
@@ -185,7 +205,8 @@ impl Deriving<'_> {
 
     fn network_policy(&mut self, object: &Value) {
         let nothing = Value::object(kubewright_value::Map::new());
-        let selector = object.at(&["spec", "podSelector"]).filter(|selector| !selector.is_null()).unwrap_or(&nothing);
+        let selector =
+            object.at(&["spec", "podSelector"]).filter(|selector| !selector.is_null()).unwrap_or(&nothing);
         if let Some(selector) = Selector::of_labels(selector) {
             self.select(EdgeType::ISOLATES, selector, "spec.podSelector", Strength::Required);
         }

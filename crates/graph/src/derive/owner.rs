@@ -103,6 +103,7 @@ impl Deriving<'_> {
     /// Objects with the same uid are told apart by name, because ranks are not known while a graph is built.
     fn order_of(&self, id: Id) -> (String, String, String) {
         let node = self.graph.node(id);
-        node.map(|node| (node.namespace.to_string(), node.kind.to_string(), node.name.to_string())).unwrap_or_default()
+        node.map(|node| (node.namespace.to_string(), node.kind.to_string(), node.name.to_string()))
+            .unwrap_or_default()
     }
 }

@@ -2,9 +2,9 @@
 
 use kubewright_value::Value;
 
+use super::Target;
 use super::{Deriving, Template, core, items, or, strength_of, text};
 use crate::{EdgeType, Strength};
-use super::Target;
 
 /// Where the containers of a Pod are.
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
@@ -32,7 +32,12 @@ impl Deriving<'_> {
             ("runtimeClassName", "node.k8s.io", "RuntimeClass"),
         ] {
             let name = text(spec, &[field]);
-            self.refer(EdgeType::OF_CLASS, class(group, kind, name), &format!("{path}.{field}"), Strength::Required);
+            self.refer(
+                EdgeType::OF_CLASS,
+                class(group, kind, name),
+                &format!("{path}.{field}"),
+                Strength::Required,
+            );
         }
         let node = core("Node", "", text(spec, &["nodeName"]));
         self.refer(EdgeType::SCHEDULED_ON, node, &format!("{path}.nodeName"), Strength::Required);
@@ -65,7 +70,11 @@ impl Deriving<'_> {
 
     fn account(&mut self, spec: &Value, path: &str) {
         let namespace = self.namespace.clone();
-        let field = if text(spec, &["serviceAccountName"]).is_empty() { "serviceAccount" } else { "serviceAccountName" };
+        let field = if text(spec, &["serviceAccountName"]).is_empty() {
+            "serviceAccount"
+        } else {
+            "serviceAccountName"
+        };
         let name = text(spec, &[field]);
         let account = core("ServiceAccount", &namespace, or(name, "default"));
         match name.is_empty() {

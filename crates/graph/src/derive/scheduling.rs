@@ -11,10 +11,9 @@ use crate::{EdgeType, Strength};
 impl Deriving<'_> {
     pub(super) fn scheduling(&mut self, template: &Template<'_>) {
         let (spec, path) = (template.spec, template.path);
-        for (field, kind) in [
-            ("podAffinity", EdgeType::HAS_AFFINITY_TO),
-            ("podAntiAffinity", EdgeType::HAS_ANTI_AFFINITY_TO),
-        ] {
+        for (field, kind) in
+            [("podAffinity", EdgeType::HAS_AFFINITY_TO), ("podAntiAffinity", EdgeType::HAS_ANTI_AFFINITY_TO)]
+        {
             let Some(affinity) = spec.at(&["affinity", field]) else { continue };
             let required = "requiredDuringSchedulingIgnoredDuringExecution";
             for (at, term) in items(affinity, &[required]) {
@@ -43,7 +42,8 @@ impl Deriving<'_> {
             }
         }
         for scope in self.scopes(term) {
-            let selection = Selection { class: Symbol::EMPTY, only: Only::Pods, scope, selector: selector.clone() };
+            let selection =
+                Selection { class: Symbol::EMPTY, only: Only::Pods, scope, selector: selector.clone() };
             self.select_in(kind, selection, via, strength);
         }
     }

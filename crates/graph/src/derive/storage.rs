@@ -77,7 +77,11 @@ impl Deriving<'_> {
         self.refer(EdgeType::SNAPSHOT_OF, claim, "spec.source.persistentVolumeClaimName", Strength::Required);
         let cluster = |kind, name| Target { group: SNAPSHOT, kind, namespace: "", name };
         for (keys, kind, edge) in [
-            (&["spec", "source", "volumeSnapshotContentName"][..], "VolumeSnapshotContent", EdgeType::SNAPSHOT_OF),
+            (
+                &["spec", "source", "volumeSnapshotContentName"][..],
+                "VolumeSnapshotContent",
+                EdgeType::SNAPSHOT_OF,
+            ),
             (&["spec", "volumeSnapshotClassName"], "VolumeSnapshotClass", EdgeType::OF_CLASS),
         ] {
             self.refer(edge, cluster(kind, text(object, keys)), &keys.join("."), Strength::Required);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_value::Value;
+use kubewright_value::{Map, Value};
 
 use super::{Deriving, Template, core, items, strength_of, text};
 use crate::{EdgeType, Strength};
@@ -71,10 +71,22 @@ impl Deriving<'_> {
             self.refer_if_present(EdgeType::MOUNTS, claim, &via, mount.strength(Strength::Required));
         }
         if let Some(source) = volume.get("configMap") {
-            self.configuration(mount, "ConfigMap", text(source, &["name"]), source, &format!("{path}.configMap"));
+            self.configuration(
+                mount,
+                "ConfigMap",
+                text(source, &["name"]),
+                source,
+                &format!("{path}.configMap"),
+            );
         }
         if let Some(source) = volume.get("secret") {
-            self.configuration(mount, "Secret", text(source, &["secretName"]), source, &format!("{path}.secret"));
+            self.configuration(
+                mount,
+                "Secret",
+                text(source, &["secretName"]),
+                source,
+                &format!("{path}.secret"),
+            );
         }
         for (at, sources) in items(volume, &["projected", "sources"]) {
             for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
@@ -84,13 +96,11 @@ impl Deriving<'_> {
                 }
             }
         }
-        for (field, keys) in OPENED_WITH {
-            let Some(source) = volume.get(field) else { continue };
-            let secret = core("Secret", &namespace, text(source, keys));
-            let via = format!("{path}.{field}.{}", keys.first().copied().unwrap_or_default());
-            self.refer(EdgeType::USES_CONFIG, secret, &via, Strength::Required);
+        for (field, source) in volume.as_object().into_iter().flat_map(Map::iter) {
+            self.opened_with(field, source, path);
+            self.identity_of(mount, field, source);
         }
-        self.identities(mount);
+        self.identity_by_name(mount);
     }
 
     /// A ConfigMap or Secret in a volume is both mounted and used.
@@ -101,18 +111,29 @@ impl Deriving<'_> {
         self.refer(EdgeType::USES_CONFIG, target, via, mount.strength(strength_of(source)));
     }
 
-    /// Adds what two volumes that are the same have in common.
-    fn identities(&mut self, mount: &Mount<'_>) {
-        for (field, keys) in IDENTITIES {
-            let Some(source) = mount.volume.get(field) else { continue };
-            let parts: Option<Vec<String>> = keys.iter().map(|key| part(source.get(key)?)).collect();
-            if let Some(parts) = parts.filter(|parts| parts.iter().any(|part| !part.is_empty())) {
-                let name = format!("{field}:{}", parts.join(":"));
-                let via = format!("{}.{field}", mount.path);
-                let strength = mount.strength(Strength::Required);
-                self.refer(EdgeType::MOUNTS, core("Volume", "", &name), &via, strength);
-            }
+    /// Adds the Secret that a volume is opened with.
+    fn opened_with(&mut self, field: &str, source: &Value, path: &str) {
+        let Some((_, keys)) = OPENED_WITH.iter().find(|(known, _)| *known == field) else { return };
+        let namespace = self.namespace.clone();
+        let secret = core("Secret", &namespace, text(source, keys));
+        let via = format!("{path}.{field}.{}", keys.first().copied().unwrap_or_default());
+        self.refer(EdgeType::USES_CONFIG, secret, &via, Strength::Required);
+    }
+
+    /// Adds what a volume has in common with others that are the same.
+    fn identity_of(&mut self, mount: &Mount<'_>, field: &str, source: &Value) {
+        let Some((_, keys)) = IDENTITIES.iter().find(|(known, _)| *known == field) else { return };
+        let parts: Option<Vec<String>> = keys.iter().map(|key| part(source.get(key)?)).collect();
+        if let Some(parts) = parts.filter(|parts| parts.iter().any(|part| !part.is_empty())) {
+            let name = format!("{field}:{}", parts.join(":"));
+            let via = format!("{}.{field}", mount.path);
+            let strength = mount.strength(Strength::Required);
+            self.refer(EdgeType::MOUNTS, core("Volume", "", &name), &via, strength);
         }
+    }
+
+    /// Volumes of the same name in one namespace count as shared.
+    fn identity_by_name(&mut self, mount: &Mount<'_>) {
         let is_given = mount.name.starts_with("kube-api-access-") || mount.name.starts_with("default-token-");
         if !mount.name.is_empty() && !is_given && self.graph.references.volumes_match_by_name() {
             let namespace = self.namespace.clone();

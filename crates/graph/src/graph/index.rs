@@ -1,13 +1,12 @@
 //! What an object is called, and under which names it is found.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
 use kubewright_value::{Text, Value};
 
 use super::{Graph, Question};
-use crate::names::{Names, Symbol};
+use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::{Identity, group_of};
 use crate::{Id, Sort};
 
@@ -50,7 +49,7 @@ pub(crate) fn has_no_namespace(group: &str, version: &str, kind: &str) -> bool {
 impl Graph {
     /// Gives every object its node, in canonical order.
     pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
-        let mut chosen: HashMap<Identity, (Header, Value)> = HashMap::new();
+        let mut chosen: SymbolMap<Identity, (Header, Value)> = SymbolMap::default();
         for object in objects {
             let header = Header::of(&object, &mut self.names);
             match chosen.get(&header.identity) {
@@ -99,9 +98,8 @@ impl Graph {
         let rank = self.is_settled.then(|| self.rank(id));
         let ranks = |other: Id, slots: &[super::Slot]| slots.get(other.index()).map_or(0, |slot| slot.rank);
         let kinds = self.kinds.entry(facts.identity.kind).or_default();
-        let place = rank.map_or(kinds.len(), |rank| {
-            kinds.partition_point(|other| ranks(*other, &self.slots) < rank)
-        });
+        let place =
+            rank.map_or(kinds.len(), |rank| kinds.partition_point(|other| ranks(*other, &self.slots) < rank));
         kinds.insert(place, id);
         if facts.uid != Symbol::EMPTY {
             insert(self.uids.entry(facts.uid).or_default(), id);
@@ -127,8 +125,8 @@ impl Graph {
         let rank = self.rank(id);
         if let Some(kinds) = self.kinds.get_mut(&facts.identity.kind) {
             let slots = &self.slots;
-            let place = kinds
-                .partition_point(|other| slots.get(other.index()).is_some_and(|slot| slot.rank < rank));
+            let place =
+                kinds.partition_point(|other| slots.get(other.index()).is_some_and(|slot| slot.rank < rank));
             if kinds.get(place) == Some(&id) {
                 kinds.remove(place);
             }
@@ -137,14 +135,14 @@ impl Graph {
             }
         }
         if facts.uid != Symbol::EMPTY {
-            withdraw(&mut self.uids, facts.uid, id);
+            withdraw(&mut self.uids, &facts.uid, id);
             self.with_uid -= 1;
         }
         if facts.is_widget {
-            withdraw(&mut self.widgets, facts.identity.name, id);
+            withdraw(&mut self.widgets, &facts.identity.name, id);
         }
         for defined in facts.defines.into_iter().flatten() {
-            withdraw(&mut self.definitions, defined, id);
+            withdraw(&mut self.definitions, &defined, id);
         }
         self.hide(id);
         let namespace = facts.identity.namespace;
@@ -213,7 +211,8 @@ impl Graph {
         let slot = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object)?;
         let identity = slot.identity;
         let is_widget = is_widget_group(self.names.text(identity.group));
-        let spec = (slot.node.kind == "CustomResourceDefinition").then(|| slot.node.object.as_ref()?.get("spec"));
+        let spec =
+            (slot.node.kind == "CustomResourceDefinition").then(|| slot.node.object.as_ref()?.get("spec"));
         let defined = spec.flatten().and_then(|spec| {
             let names = spec.get("names")?;
             let plural = names.get("plural").and_then(Value::as_str).unwrap_or_default();
@@ -254,7 +253,8 @@ fn without_twins(objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
         // As many as there are groups with this kind.
         let alike = kept.iter().rposition(|(other, _)| !are_twins(&other.identity, &header.identity));
         let start = alike.map_or(0, |at| at + 1);
-        let twin = kept.iter_mut().skip(start).find(|(other, _)| other.uid == header.uid && !header.uid.is_empty());
+        let twin =
+            kept.iter_mut().skip(start).find(|(other, _)| other.uid == header.uid && !header.uid.is_empty());
         match twin {
             Some(twin) if preference((&twin.0, &twin.1), (&header, &object)).is_ge() => {}
             Some(twin) => *twin = (header, object),
@@ -272,7 +272,10 @@ fn preference(a: (&Header, &Value), b: (&Header, &Value)) -> Ordering {
         let is_stable = !version.contains("alpha") && !version.contains("beta");
         (group != "extensions", is_stable, !version.contains("alpha"))
     };
-    stability(a.0).cmp(&stability(b.0)).then_with(|| a.0.api_version.cmp(&b.0.api_version)).then_with(|| a.1.cmp(b.1))
+    stability(a.0)
+        .cmp(&stability(b.0))
+        .then_with(|| a.0.api_version.cmp(&b.0.api_version))
+        .then_with(|| a.1.cmp(b.1))
 }
 
 /// Puts `id` into a list that ascends in numbers, unless it is there.
@@ -288,12 +291,12 @@ pub(super) fn insert(list: &mut Vec<Id>, id: Id) {
 }
 
 /// Takes `id` out of the list under `key`, and the list away if that was all.
-pub(super) fn withdraw<K: Eq + std::hash::Hash>(lists: &mut HashMap<K, Vec<Id>>, key: K, id: Id) {
-    let Some(list) = lists.get_mut(&key) else { return };
+pub(super) fn withdraw<K: Eq + std::hash::Hash>(lists: &mut SymbolMap<K, Vec<Id>>, key: &K, id: Id) {
+    let Some(list) = lists.get_mut(key) else { return };
     if let Ok(place) = list.binary_search(&id) {
         list.remove(place);
     }
     if list.is_empty() {
-        lists.remove(&key);
+        lists.remove(key);
     }
 }

@@ -11,7 +11,7 @@ use kubewright_value::Map;
 use super::Graph;
 use super::index::{insert, withdraw};
 use crate::derive::{Wanted, template};
-use crate::names::{Names, Symbol};
+use crate::names::{Names, Symbol, SymbolMap};
 use crate::selector::{Operator, Selector};
 use crate::{EdgeType, Id, Node, Sort, Strength};
 
@@ -59,9 +59,9 @@ pub(super) struct Selections {
     free: Vec<u32>,
     known: HashMap<Selection, u32>,
     // Which objects have a label.
-    labelled: HashMap<Place, Vec<Id>>,
+    labelled: SymbolMap<Place, Vec<Id>>,
     // Which groups require a label; those that require none at the place of all objects.
-    anchored: HashMap<Place, Vec<u32>>,
+    anchored: SymbolMap<Place, Vec<u32>>,
     // The groups whose namespaces depend on labels.
     matching: Vec<u32>,
 }
@@ -154,7 +154,7 @@ impl Graph {
     /// Takes back what [`Graph::show`] did.
     pub(super) fn hide(&mut self, id: Id) {
         for place in self.places(id) {
-            withdraw(&mut self.selections.labelled, place, id);
+            withdraw(&mut self.selections.labelled, &place, id);
         }
     }
 
@@ -222,13 +222,9 @@ impl Graph {
             return *known;
         }
         let anchors = self.anchors(&selection);
-        let mut members: Vec<Id> = Vec::new();
-        for anchor in &anchors {
-            let labelled = self.selections.labelled.get(anchor).into_iter().flatten();
-            members.extend(labelled.filter(|id| self.is_selected(&selection, **id)));
-        }
-        members.sort_by_key(|id| self.rank(*id));
-        let group = Group { selection: selection.clone(), anchors: anchors.clone(), members, sources: Vec::new() };
+        let members = self.members(&selection, &anchors);
+        let group =
+            Group { selection: selection.clone(), anchors: anchors.clone(), members, sources: Vec::new() };
         let number = match self.selections.free.pop() {
             Some(number) => number,
             None => u32::try_from(self.selections.groups.len()).unwrap_or(u32::MAX),
@@ -251,6 +247,29 @@ impl Graph {
             None => self.selections.groups.push(group),
         }
         number
+    }
+
+    /// Returns whom a new selection selects, in canonical order.
+    fn members(&self, selection: &Selection, anchors: &[Place]) -> Vec<Id> {
+        // Namespaces that are chosen by label are few, what is in all of them is much.
+        let namespaces: Option<Vec<Symbol>> = match &selection.scope {
+            Scope::Matching(selector) => {
+                let all = self.population.keys().copied();
+                Some(all.filter(|namespace| self.is_namespace_selected(selector, *namespace)).collect())
+            }
+            _ => None,
+        };
+        let mut members: Vec<Id> = Vec::new();
+        for (class, namespace, key, value) in anchors.iter().copied() {
+            let own = [namespace];
+            for namespace in namespaces.as_deref().unwrap_or(&own) {
+                let labelled =
+                    self.selections.labelled.get(&(class, *namespace, key, value)).into_iter().flatten();
+                members.extend(labelled.filter(|id| self.is_selected(selection, **id)));
+            }
+        }
+        members.sort_by_key(|id| self.rank(*id));
+        members
     }
 
     /// Returns the labels of which a selected object has one: those that the fewest objects have.
@@ -388,7 +407,11 @@ impl Graph {
 /// Returns the labels by which selectors of a class know the object: those of the Pods it makes, or its own.
 fn labels(node: &Node, class: Symbol) -> Option<&Map> {
     let object = node.object.as_ref()?;
-    if class == Symbol::EMPTY { template(object)?.labels } else { object.at(&["metadata", "labels"])?.as_object() }
+    if class == Symbol::EMPTY {
+        template(object)?.labels
+    } else {
+        object.at(&["metadata", "labels"])?.as_object()
+    }
 }
 
 fn is_pod(node: &Node) -> bool {
@@ -396,6 +419,7 @@ fn is_pod(node: &Node) -> bool {
 }
 
 fn has_owner(node: &Node) -> bool {
-    let owners = node.object.as_ref().and_then(|object| object.at(&["metadata", "ownerReferences"])?.as_array());
+    let owners =
+        node.object.as_ref().and_then(|object| object.at(&["metadata", "ownerReferences"])?.as_array());
     owners.is_some_and(|owners| !owners.is_empty())
 }

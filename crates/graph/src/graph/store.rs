@@ -69,7 +69,14 @@ impl Wire {
     }
 
     fn of_out(from: Id, half: &Half) -> Self {
-        Self { from, to: half.other, kind: half.kind, via: half.via, strength: half.strength, flags: half.flags }
+        Self {
+            from,
+            to: half.other,
+            kind: half.kind,
+            via: half.via,
+            strength: half.strength,
+            flags: half.flags,
+        }
     }
 
     fn of_into(to: Id, half: &Half) -> Self {
@@ -305,7 +312,7 @@ impl Graph {
         }
         let before = std::mem::replace(&mut slot.questions, questions.clone());
         for question in before {
-            super::index::withdraw(&mut self.watchers, question, id);
+            super::index::withdraw(&mut self.watchers, &question, id);
         }
         for question in questions {
             super::index::insert(self.watchers.entry(question).or_default(), id);

@@ -34,7 +34,13 @@ pub(super) fn label(graph: &Graph, id: Id) -> String {
 
 pub(super) fn written(graph: &Graph, edge: &Edge<'_>) -> String {
     let kind = graph.edge_type_name(edge.kind);
-    format!("{} {kind} {} via {} {}", label(graph, edge.from), label(graph, edge.to), edge.via, edge.strength.name())
+    format!(
+        "{} {kind} {} via {} {}",
+        label(graph, edge.from),
+        label(graph, edge.to),
+        edge.via,
+        edge.strength.name()
+    )
 }
 
 /// Everything about a graph that anybody can see.
@@ -70,8 +76,10 @@ pub(super) fn check(text: &str, kind: &str, want: &[&str]) {
     let graph = &graph(text);
     let kind = graph.edge_type(kind).expect("a type");
     let edges: Vec<Edge<'_>> = graph.edges().filter(|edge| edge.kind == kind).collect();
-    let mut found: Vec<String> =
-        edges.iter().map(|edge| format!("{} -> {}", label(graph, edge.from), label(graph, edge.to))).collect();
+    let mut found: Vec<String> = edges
+        .iter()
+        .map(|edge| format!("{} -> {}", label(graph, edge.from), label(graph, edge.to)))
+        .collect();
     found.dedup();
     assert_eq!(found, want);
     for edge in &edges {
@@ -92,7 +100,8 @@ pub(super) fn check_via(text: &str, kind: &str, want: &[&str]) {
     let graph = &graph(text);
     let kind = graph.edge_type(kind).expect("a type");
     let edges = graph.edges().filter(|edge| edge.kind == kind);
-    let found: Vec<String> =
-        edges.map(|edge| format!("{} {} {}", label(graph, edge.to), edge.via, edge.strength.name())).collect();
+    let found: Vec<String> = edges
+        .map(|edge| format!("{} {} {}", label(graph, edge.to), edge.via, edge.strength.name()))
+        .collect();
     assert_eq!(found, want);
 }

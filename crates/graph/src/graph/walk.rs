@@ -16,6 +16,7 @@ use crate::{Edge, EdgeType, Id, Node, Sort, Strength};
 
 impl Graph {
     /// Returns the edges of type `kind` that start at `id`, by their ends in canonical order.
+    #[must_use]
     pub fn out(&self, id: Id, kind: EdgeType) -> Edges<'_> {
         Edges(match kind {
             EdgeType::IS_NAMESPACE_OF => self.inhabitants(id),
@@ -27,9 +28,12 @@ impl Graph {
     }
 
     /// Returns the edges of type `kind` that end at `id`, by their starts in canonical order.
+    #[must_use]
     pub fn into(&self, id: Id, kind: EdgeType) -> Edges<'_> {
         Edges(match kind {
-            EdgeType::IS_NAMESPACE_OF => Inner::Listed(self.namespace_of(id).into_iter().collect::<Vec<_>>().into_iter()),
+            EdgeType::IS_NAMESPACE_OF => {
+                Inner::Listed(self.namespace_of(id).into_iter().collect::<Vec<_>>().into_iter())
+            }
             EdgeType::DEFINES_KIND => Inner::Listed(self.defined_by(id).into_iter()),
             EdgeType::MANAGES => Inner::Listed(self.managers(id).into_iter()),
             EdgeType::SAME_NETWORK => self.network_into(id),
@@ -38,6 +42,7 @@ impl Graph {
     }
 
     /// Returns the nodes that an edge of type `kind` joins with `id`, whatever its direction: in canonical order, none twice.
+    #[must_use]
     pub fn neighbours(&self, id: Id, kind: EdgeType) -> std::vec::IntoIter<Id> {
         let mut ids: Vec<Id> = self.out(id, kind).map(|edge| edge.to).collect();
         ids.extend(self.into(id, kind).map(|edge| edge.from));
@@ -67,7 +72,8 @@ impl Graph {
     /// Returns all edges in canonical order of their starts, then by type. Of SAME_NETWORK only those from policies: the
     /// others may be as many as there are pairs of Pods.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
-        self.ids().flat_map(move |id| self.types_from(id).into_iter().flat_map(move |kind| self.out(id, kind)))
+        self.ids()
+            .flat_map(move |id| self.types_from(id).into_iter().flat_map(move |kind| self.out(id, kind)))
     }
 
     /// Returns the types of the edges that may start at `id`, ascending; without SAME_NETWORK between Pods.
@@ -143,14 +149,17 @@ impl Graph {
         let (first, second) = (groups.next(), groups.next());
         match first {
             None => Inner::Into(self, id, halves.iter()),
-            Some(sources) if second.is_none() && halves.is_empty() => Inner::Sources(self, id, sources.iter()),
+            Some(sources) if second.is_none() && halves.is_empty() => {
+                Inner::Sources(self, id, sources.iter())
+            }
             Some(_) => {
                 let mut edges: Vec<Edge<'_>> = halves.iter().map(|half| self.edge_into(id, half)).collect();
                 for sources in self.sources(id, kind) {
                     let sources = sources.iter().filter(|source| admits(kind, source.id, id));
                     edges.extend(sources.map(|source| self.edge_of_source(id, source)));
                 }
-                edges.sort_by(|a, b| self.rank(a.from).cmp(&self.rank(b.from)).then_with(|| a.via.cmp(b.via)));
+                edges
+                    .sort_by(|a, b| self.rank(a.from).cmp(&self.rank(b.from)).then_with(|| a.via.cmp(b.via)));
                 Inner::Listed(edges.into_iter())
             }
         }
@@ -182,7 +191,8 @@ impl Graph {
     }
 
     fn inhabitants(&self, id: Id) -> Inner<'_> {
-        let Some(node) = self.node(id).filter(|node| node.kind == "Namespace" && node.group().is_empty()) else {
+        let Some(node) = self.node(id).filter(|node| node.kind == "Namespace" && node.group().is_empty())
+        else {
             return Inner::Listed(Vec::new().into_iter());
         };
         // Cluster-scoped objects stand first, under the empty name, and belong to no namespace.

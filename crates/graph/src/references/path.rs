@@ -30,9 +30,9 @@ impl Path {
         while !rest.is_empty() {
             let at = text.len() - rest.len();
             let (step, after) = match rest.strip_prefix('[') {
-                Some(inside) => bracket(inside).ok_or_else(|| {
-                    ("expected `[*]`, `[0]` or `['key']`".to_owned(), at)
-                })?,
+                Some(inside) => {
+                    bracket(inside).ok_or_else(|| ("expected `[*]`, `[0]` or `['key']`".to_owned(), at))?
+                }
                 None => {
                     let end = rest.find(['.', '[']).unwrap_or(rest.len());
                     let (key, after) = rest.split_at(end);
@@ -71,7 +71,12 @@ impl fmt::Display for Path {
 }
 
 /// No deeper than a path has steps.
-fn walk<'v>(steps: &[PathStep], value: &'v Value, place: &mut String, found: &mut impl FnMut(&'v Value, &str)) {
+fn walk<'v>(
+    steps: &[PathStep],
+    value: &'v Value,
+    place: &mut String,
+    found: &mut impl FnMut(&'v Value, &str),
+) {
     let Some((step, rest)) = steps.split_first() else { return found(value, place) };
     let length = place.len();
     let mut go = |step: &PathStep, child: Option<&'v Value>, place: &mut String| {

@@ -56,7 +56,10 @@ impl References {
             let (at, reference) = found;
             if references.contains(&reference) {
                 let place = document.locate(&[Step::from("references"), Step::from(at)]);
-                let message = format!("the reference from `{}` at `{}` is declared twice", reference.from.kind, reference.path);
+                let message = format!(
+                    "the reference from `{}` at `{}` is declared twice",
+                    reference.from.kind, reference.path
+                );
                 reader.diagnostics.push(Diagnostic::new(&TWICE, message, place).help("remove one of them"));
             } else {
                 references.push(reference);
@@ -83,7 +86,11 @@ impl Reader<'_> {
             }
             None | Some(Value::Null) => Vec::new(),
             Some(other) => {
-                self.wrong(&path, format!("`references` is of type {}", other.kind()), "write a list of references");
+                self.wrong(
+                    &path,
+                    format!("`references` is of type {}", other.kind()),
+                    "write a list of references",
+                );
                 Vec::new()
             }
         }
@@ -92,30 +99,44 @@ impl Reader<'_> {
     fn reference(&mut self, item: &Value, at: usize) -> Option<Reference> {
         let place = vec![Step::from("references"), Step::from(at)];
         let Some(map) = item.as_object() else {
-            self.wrong(&place, format!("a reference is of type {}", item.kind()), "write `fromKind`, `path` and `toKind`");
+            self.wrong(
+                &place,
+                format!("a reference is of type {}", item.kind()),
+                "write `fromKind`, `path` and `toKind`",
+            );
             return None;
         };
         let before = self.diagnostics.iter().filter(|one| one.is_error()).count();
         self.unknown_fields(Some(map), &FIELDS, &place);
-        let from = self.required(map, "fromKind", &place).and_then(|text| self.kind_name(text, &field(&place, "fromKind"), true));
-        let path = self.required(map, "path", &place).and_then(|text| self.path(text, &field(&place, "path")));
+        let from = self
+            .required(map, "fromKind", &place)
+            .and_then(|text| self.kind_name(text, &field(&place, "fromKind"), true));
+        let path =
+            self.required(map, "path", &place).and_then(|text| self.path(text, &field(&place, "path")));
         let to = self.targets(map, &place);
         let edge_type = self.edge_type(map, &place);
         let is_selector = self.flag(item, "selector", &place).unwrap_or(false);
-        let namespace = self.word(map, "namespace", &place, &[
-            ("own", Whereabouts::Own),
-            ("none", Whereabouts::None),
-            ("any", Whereabouts::Any),
-        ]);
+        let namespace = self.word(
+            map,
+            "namespace",
+            &place,
+            &[("own", Whereabouts::Own), ("none", Whereabouts::None), ("any", Whereabouts::Any)],
+        );
         if namespace == Some(Whereabouts::Any) && !is_selector {
-            let message = "`namespace: any` is for selectors: a name is looked for in one namespace".to_owned();
+            let message =
+                "`namespace: any` is for selectors: a name is looked for in one namespace".to_owned();
             self.wrong(&field(&place, "namespace"), message, "use `own` or `none`, or set `selector: true`");
         }
-        let strength = self.word(map, "strength", &place, &[
-            ("required", Strength::Required),
-            ("optional", Strength::Optional),
-            ("preferred", Strength::Preferred),
-        ]);
+        let strength = self.word(
+            map,
+            "strength",
+            &place,
+            &[
+                ("required", Strength::Required),
+                ("optional", Strength::Optional),
+                ("preferred", Strength::Preferred),
+            ],
+        );
         let is_broken = self.diagnostics.iter().filter(|one| one.is_error()).count() > before;
         let (from, path, to, edge_type) = (from?, path?, to?, edge_type?);
         (!is_broken).then(|| Reference {
@@ -141,7 +162,11 @@ impl Reader<'_> {
                 names.collect()
             }
             Some(_) => {
-                self.wrong(&place, "`toKind` is no kind".to_owned(), "write `Kind`, `Kind.group` or a list of them");
+                self.wrong(
+                    &place,
+                    "`toKind` is no kind".to_owned(),
+                    "write `Kind`, `Kind.group` or a list of them",
+                );
                 None
             }
             None => {
@@ -154,7 +179,8 @@ impl Reader<'_> {
     fn kind_name(&mut self, text: &str, place: &[Step], may_be_any: bool) -> Option<KindName> {
         let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
         let is_word = |text: &str| !text.is_empty() && text.chars().all(|one| one.is_ascii_alphanumeric());
-        let is_group = |text: &str| text.chars().all(|one| one.is_ascii_alphanumeric() || one == '.' || one == '-');
+        let is_group =
+            |text: &str| text.chars().all(|one| one.is_ascii_alphanumeric() || one == '.' || one == '-');
         if (is_word(kind) || (may_be_any && kind == "*")) && group.is_none_or(is_group) {
             return Some(KindName { kind: kind.into(), group: group.map(Text::new) });
         }
@@ -173,7 +199,11 @@ impl Reader<'_> {
                 location.position.column = location.position.column.saturating_add(at);
                 location.length = 1;
                 let help = "write keys with dots, `[*]` for every item, `['a.b/c']` for a key with dots";
-                let diagnostic = Diagnostic::new(&WRONG_PATH, format!("the path `{text}` cannot be read: {message}"), location);
+                let diagnostic = Diagnostic::new(
+                    &WRONG_PATH,
+                    format!("the path `{text}` cannot be read: {message}"),
+                    location,
+                );
                 self.diagnostics.push(diagnostic.help(help));
                 None
             }
@@ -189,8 +219,13 @@ impl Reader<'_> {
             return Some(text.into());
         }
         let known = nearest(text, BUILT_IN.iter().copied());
-        let help = known.map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
-        self.wrong(&place, format!("`{value}` is no type: types are written in capitals, digits and `_`"), &help);
+        let help = known
+            .map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
+        self.wrong(
+            &place,
+            format!("`{value}` is no type: types are written in capitals, digits and `_`"),
+            &help,
+        );
         None
     }
 
@@ -202,7 +237,11 @@ impl Reader<'_> {
             }
             Some(Value::String(text)) => Some(text),
             Some(other) => {
-                self.wrong(&field(place, key), format!("`{key}` is of type {}", other.kind()), "write a text");
+                self.wrong(
+                    &field(place, key),
+                    format!("`{key}` is of type {}", other.kind()),
+                    "write a text",
+                );
                 None
             }
         }
@@ -214,7 +253,11 @@ impl Reader<'_> {
         let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
         if found.is_none() {
             let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-            self.wrong(&field(place, key), format!("`{key}` cannot be {value}"), &format!("use one of {}", known.join(", ")));
+            self.wrong(
+                &field(place, key),
+                format!("`{key}` cannot be {value}"),
+                &format!("use one of {}", known.join(", ")),
+            );
         }
         found.map(|(_, meaning)| *meaning)
     }
@@ -222,7 +265,11 @@ impl Reader<'_> {
     fn flag(&mut self, holder: &Value, key: &str, place: &[Step]) -> Option<bool> {
         let value = holder.get(key)?;
         if value.as_bool().is_none() {
-            self.wrong(&field(place, key), format!("`{key}` is of type {}", value.kind()), "write `true` or `false`");
+            self.wrong(
+                &field(place, key),
+                format!("`{key}` is of type {}", value.kind()),
+                "write `true` or `false`",
+            );
         }
         value.as_bool()
     }
@@ -235,7 +282,8 @@ impl Reader<'_> {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => format!("the fields are {}", known.join(", ")),
             };
-            self.diagnostics.push(Diagnostic::new(&UNKNOWN_FIELD, format!("unknown field `{key}`"), location).help(help));
+            self.diagnostics
+                .push(Diagnostic::new(&UNKNOWN_FIELD, format!("unknown field `{key}`"), location).help(help));
         }
     }
 

@@ -33,7 +33,10 @@ fn check(references: &str, objects: &str, want: &[&str]) {
 #[track_caller]
 fn check_problems(references: &str, want: &[&str]) {
     let (_, problems) = References::default().with(&document(&file(references)));
-    let found: Vec<String> = problems.iter().map(|problem| format!("{} {} {}", problem.code.id, problem.location.position, problem.message)).collect();
+    let found: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{} {} {}", problem.code.id, problem.location.position, problem.message))
+        .collect();
     assert_eq!(found, want);
     assert!(problems.iter().all(|problem| !problem.help.is_empty()));
 }
@@ -42,51 +45,71 @@ const DATABASE: &str = "apiVersion: example.com/v1\nkind: Database\nmetadata: {n
 
 #[test]
 fn a_reference_may_name_its_kind_and_namespace() {
-    check("- {fromKind: Database.example.com, path: 'spec.backups[*].storeRef', toKind: [Store.example.com, ClusterStore.example.com], type: BACKS_UP_TO}", DATABASE, &[
-        "BACKS_UP_TO /ClusterStore/s spec.backups[0].storeRef",
-        "BACKS_UP_TO b/Store/t spec.backups[1].storeRef",
-    ]);
+    check(
+        "- {fromKind: Database.example.com, path: 'spec.backups[*].storeRef', toKind: [Store.example.com, ClusterStore.example.com], type: BACKS_UP_TO}",
+        DATABASE,
+        &[
+            "BACKS_UP_TO /ClusterStore/s spec.backups[0].storeRef",
+            "BACKS_UP_TO b/Store/t spec.backups[1].storeRef",
+        ],
+    );
 }
 
 #[test]
 fn a_reference_may_be_a_bare_name() {
-    check("- {fromKind: Database, path: \"metadata.annotations['example.com/owner']\", toKind: User.example.com, namespace: none}", DATABASE, &[
-        "REFERS_TO /User/bob metadata.annotations['example.com/owner']",
-    ]);
+    check(
+        "- {fromKind: Database, path: \"metadata.annotations['example.com/owner']\", toKind: User.example.com, namespace: none}",
+        DATABASE,
+        &["REFERS_TO /User/bob metadata.annotations['example.com/owner']"],
+    );
 }
 
 #[test]
 fn a_reference_of_another_group_or_kind_makes_no_edge() {
-    check("- {fromKind: Database.other.com, path: spec.selector, toKind: Store}\n- {fromKind: '*', path: 'spec.backups[*].storeRef', toKind: Elsewhere.other.com, type: X}", DATABASE, &[
-        "X a/Elsewhere/t spec.backups[1].storeRef",
-    ].map(|_| "X b/Elsewhere/t spec.backups[1].storeRef"));
+    check(
+        "- {fromKind: Database.other.com, path: spec.selector, toKind: Store}\n- {fromKind: '*', path: 'spec.backups[*].storeRef', toKind: Elsewhere.other.com, type: X}",
+        DATABASE,
+        &["X a/Elsewhere/t spec.backups[1].storeRef"].map(|_| "X b/Elsewhere/t spec.backups[1].storeRef"),
+    );
 }
 
 #[test]
 fn a_selector_selects_objects_of_a_kind() {
-    let store = "---\napiVersion: example.com/v1\nkind: Store\nmetadata: {name: s, namespace: b, labels: {app: x}}\n";
-    let reference = "- {fromKind: Database, path: spec.selector, toKind: Store, selector: true, type: WATCHES";
+    let store =
+        "---\napiVersion: example.com/v1\nkind: Store\nmetadata: {name: s, namespace: b, labels: {app: x}}\n";
+    let reference =
+        "- {fromKind: Database, path: spec.selector, toKind: Store, selector: true, type: WATCHES";
     check(&format!("{reference}}}"), &format!("{DATABASE}{store}"), &[]);
-    check(&format!("{reference}, namespace: any}}"), &format!("{DATABASE}{store}"), &["WATCHES b/Store/s spec.selector"]);
+    check(
+        &format!("{reference}, namespace: any}}"),
+        &format!("{DATABASE}{store}"),
+        &["WATCHES b/Store/s spec.selector"],
+    );
 }
 
 #[test]
 fn every_mistake_has_its_place() {
-    check_problems("- {fromKind: A, path: x, tokind: B}", &[
-        "KW-G001 4:26 unknown field `tokind`",
-        "KW-G002 4:3 the reference has no `toKind`",
-    ]);
-    check_problems("- {fromKind: A, path: 'x..y', toKind: B}", &["KW-G004 4:25 the path `x..y` cannot be read: expected a key"]);
+    check_problems(
+        "- {fromKind: A, path: x, tokind: B}",
+        &["KW-G001 4:26 unknown field `tokind`", "KW-G002 4:3 the reference has no `toKind`"],
+    );
+    check_problems(
+        "- {fromKind: A, path: 'x..y', toKind: B}",
+        &["KW-G004 4:25 the path `x..y` cannot be read: expected a key"],
+    );
     check_problems("- {fromKind: 'A B', path: x, toKind: B}", &["KW-G003 4:14 `A B` is no kind"]);
-    check_problems("- {fromKind: A, path: x, toKind: B, type: uses_sa}", &[
-        "KW-G003 4:43 `\"uses_sa\"` is no type: types are written in capitals, digits and `_`",
-    ]);
-    check_problems("- {fromKind: A, path: x, toKind: B, namespace: any}", &[
-        "KW-G003 4:48 `namespace: any` is for selectors: a name is looked for in one namespace",
-    ]);
-    check_problems("- {fromKind: A, path: x, toKind: B}\n- {fromKind: A, path: x, toKind: B}", &[
-        "KW-G005 5:3 the reference from `A` at `x` is declared twice",
-    ]);
+    check_problems(
+        "- {fromKind: A, path: x, toKind: B, type: uses_sa}",
+        &["KW-G003 4:43 `\"uses_sa\"` is no type: types are written in capitals, digits and `_`"],
+    );
+    check_problems(
+        "- {fromKind: A, path: x, toKind: B, namespace: any}",
+        &["KW-G003 4:48 `namespace: any` is for selectors: a name is looked for in one namespace"],
+    );
+    check_problems(
+        "- {fromKind: A, path: x, toKind: B}\n- {fromKind: A, path: x, toKind: B}",
+        &["KW-G005 5:3 the reference from `A` at `x` is declared twice"],
+    );
     check_problems("- 1", &["KW-G003 4:3 a reference is of type number"]);
 }
 

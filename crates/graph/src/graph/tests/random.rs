@@ -25,19 +25,41 @@ impl Random {
 /// Returns one object of a few names, kinds and labels, so that objects meet.
 pub(super) fn object(random: &mut Random) -> Value {
     let kinds = [
-        "Pod", "Pod", "Pod", "Deployment", "ReplicaSet", "Service", "NetworkPolicy", "Namespace", "ServiceAccount",
-        "ConfigMap", "PersistentVolumeClaim", "PodDisruptionBudget", "Node", "Row", "Table", "Markdown", "Crd",
-        "EndpointSlice", "ResourceQuota", "ClusterRole", "Ingress",
+        "Pod",
+        "Pod",
+        "Pod",
+        "Deployment",
+        "ReplicaSet",
+        "Service",
+        "NetworkPolicy",
+        "Namespace",
+        "ServiceAccount",
+        "ConfigMap",
+        "PersistentVolumeClaim",
+        "PodDisruptionBudget",
+        "Node",
+        "Row",
+        "Table",
+        "Markdown",
+        "Crd",
+        "EndpointSlice",
+        "ResourceQuota",
+        "ClusterRole",
+        "Ingress",
     ];
     let kind = random.one(&kinds);
     let (version, kind, spec) = body(kind, random);
     let name = random.one(&["x", "z", "default", "x-v"]);
     let namespace = random.one(&["a", "b", "a", ""]);
-    let label = |random: &mut Random| format!("{}: {}", random.one(&["app", "tier"]), random.one(&["x", "z"]));
+    let label =
+        |random: &mut Random| format!("{}: {}", random.one(&["app", "tier"]), random.one(&["x", "z"]));
     let labels = match random.below(3) {
         0 => String::new(),
         1 => format!(", labels: {{{}}}", label(random)),
-        _ => format!(", labels: {{app: {}, managed-by: x, kubernetes.io/service-name: z}}", random.one(&["x", "z"])),
+        _ => format!(
+            ", labels: {{app: {}, managed-by: x, kubernetes.io/service-name: z}}",
+            random.one(&["x", "z"])
+        ),
     };
     let uid = match random.below(5) {
         0 => format!(", uid: u-{kind}-{name}"),
@@ -61,29 +83,75 @@ pub(super) fn object(random: &mut Random) -> Value {
 }
 
 fn body(kind: &'static str, random: &mut Random) -> (&'static str, &'static str, String) {
-    let selector = random.one(&["{}", "{matchLabels: {app: x}}", "{matchLabels: {app: y}}", "{matchExpressions: [{key: app, operator: NotIn, values: [x]}]}"]);
+    let selector = random.one(&[
+        "{}",
+        "{matchLabels: {app: x}}",
+        "{matchLabels: {app: y}}",
+        "{matchExpressions: [{key: app, operator: NotIn, values: [x]}]}",
+    ]);
     let name = random.one(&["x", "z"]);
     let pod = format!(
         "{{{}containers: [{{image: {name}, envFrom: [{{configMapRef: {{name: {name}}}}}]}}], volumes: [{{name: v, {}}}], affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{{labelSelector: {selector}, {}}}]}}}}, {}}}",
         random.one(&["", "serviceAccountName: x, "]),
         random.one(&["ephemeral: {}", "persistentVolumeClaim: {claimName: x}", "secret: {secretName: z}"]),
-        random.one(&["namespaces: [b]", "namespaceSelector: {}", "namespaceSelector: {matchLabels: {app: x}}", "topologyKey: z"]),
+        random.one(&[
+            "namespaces: [b]",
+            "namespaceSelector: {}",
+            "namespaceSelector: {matchLabels: {app: x}}",
+            "topologyKey: z"
+        ]),
         random.one(&["nodeSelector: {app: x}", "nodeName: x"]),
     );
-    let template = format!("spec: {{selector: {{matchLabels: {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {pod}}}}}");
+    let template = format!(
+        "spec: {{selector: {{matchLabels: {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {pod}}}}}"
+    );
     let widgets = "widgets.templates.krateo.io/v1";
     match kind {
         "Pod" => ("v1", kind, format!("spec: {pod}")),
         "Deployment" | "ReplicaSet" => ("apps/v1", kind, template),
         "Service" => ("v1", kind, format!("spec: {{selector: {{app: {name}}}}}")),
-        "NetworkPolicy" => ("networking.k8s.io/v1", kind, format!("spec: {{podSelector: {selector}, ingress: [{{from: [{{namespaceSelector: {{matchLabels: {{app: {name}}}}}}}, {{podSelector: {selector}}}]}}]}}")),
+        "NetworkPolicy" => (
+            "networking.k8s.io/v1",
+            kind,
+            format!(
+                "spec: {{podSelector: {selector}, ingress: [{{from: [{{namespaceSelector: {{matchLabels: {{app: {name}}}}}}}, {{podSelector: {selector}}}]}}]}}"
+            ),
+        ),
         "PodDisruptionBudget" => ("policy/v1", kind, format!("spec: {{selector: {selector}}}")),
-        "Row" | "Table" => (widgets, kind, format!("spec: {{resourcesRefs: {{items: [{{name: {name}, resource: {}}}]}}}}", random.one(&["tables", "rows", "tableaux"]))),
+        "Row" | "Table" => (
+            widgets,
+            kind,
+            format!(
+                "spec: {{resourcesRefs: {{items: [{{name: {name}, resource: {}}}]}}}}",
+                random.one(&["tables", "rows", "tableaux"])
+            ),
+        ),
         "Markdown" => (widgets, kind, String::new()),
-        "Crd" => ("apiextensions.k8s.io/v1", "CustomResourceDefinition", format!("spec: {{group: widgets.templates.krateo.io, names: {{kind: Table, plural: {}}}}}", random.one(&["tables", "tableaux"]))),
-        "EndpointSlice" => ("discovery.k8s.io/v1", kind, format!("endpoints: [{{targetRef: {{kind: Pod, name: {name}}}}}, {{targetRef: {{kind: Pod, name: x}}}}]")),
-        "ClusterRole" => ("rbac.authorization.k8s.io/v1", kind, format!("aggregationRule: {{clusterRoleSelectors: [{selector}]}}")),
-        "Ingress" => (random.one(&["networking.k8s.io/v1", "extensions/v1beta1"]), kind, format!("spec: {{defaultBackend: {{service: {{name: {name}}}}}}}")),
+        "Crd" => (
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            format!(
+                "spec: {{group: widgets.templates.krateo.io, names: {{kind: Table, plural: {}}}}}",
+                random.one(&["tables", "tableaux"])
+            ),
+        ),
+        "EndpointSlice" => (
+            "discovery.k8s.io/v1",
+            kind,
+            format!(
+                "endpoints: [{{targetRef: {{kind: Pod, name: {name}}}}}, {{targetRef: {{kind: Pod, name: x}}}}]"
+            ),
+        ),
+        "ClusterRole" => (
+            "rbac.authorization.k8s.io/v1",
+            kind,
+            format!("aggregationRule: {{clusterRoleSelectors: [{selector}]}}"),
+        ),
+        "Ingress" => (
+            random.one(&["networking.k8s.io/v1", "extensions/v1beta1"]),
+            kind,
+            format!("spec: {{defaultBackend: {{service: {{name: {name}}}}}}}"),
+        ),
         _ => ("v1", kind, String::new()),
     }
 }

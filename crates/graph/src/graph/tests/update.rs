@@ -14,7 +14,8 @@ fn inserting_replacing_and_removing_equal_a_rebuild() {
         let mut random = Random::new(seed);
         let mut graph = Graph::new(&References::default());
         for step in 0..40 {
-            let present: Vec<Id> = graph.ids().filter(|id| graph.node(*id).unwrap().object.is_some()).collect();
+            let present: Vec<Id> =
+                graph.ids().filter(|id| graph.node(*id).unwrap().object.is_some()).collect();
             if !present.is_empty() && random.below(3) == 0 {
                 graph.remove(present[random.below(present.len())]);
             } else {
@@ -59,12 +60,18 @@ fn the_order_of_objects_never_shows() {
 
 #[test]
 fn one_object_read_at_two_versions_is_one_node() {
-    let at = |version: &str, uid: &str| format!("---\napiVersion: {version}\nkind: Ingress\nmetadata: {{name: i, namespace: a{uid}}}\n");
+    let at = |version: &str, uid: &str| {
+        format!("---\napiVersion: {version}\nkind: Ingress\nmetadata: {{name: i, namespace: a{uid}}}\n")
+    };
     let one = |text: &str| graph(text).of_kind("Ingress").len();
     assert_eq!(one(&[at("networking.k8s.io/v1", ""), at("networking.k8s.io/v1beta1", "")].concat()), 1);
-    assert_eq!(one(&[at("networking.k8s.io/v1", ", uid: u"), at("extensions/v1beta1", ", uid: u")].concat()), 1);
+    assert_eq!(
+        one(&[at("networking.k8s.io/v1", ", uid: u"), at("extensions/v1beta1", ", uid: u")].concat()),
+        1
+    );
     assert_eq!(one(&[at("networking.k8s.io/v1", ", uid: u"), at("example.com/v1", ", uid: w")].concat()), 2);
-    let graph = graph(&[at("extensions/v1beta1", ", uid: u"), at("networking.k8s.io/v1", ", uid: u")].concat());
+    let graph =
+        graph(&[at("extensions/v1beta1", ", uid: u"), at("networking.k8s.io/v1", ", uid: u")].concat());
     let kept = graph.node(graph.of_kind("Ingress")[0]).unwrap();
     assert_eq!(kept.api_version, "networking.k8s.io/v1");
 }
@@ -86,10 +93,17 @@ fn a_removed_object_that_is_named_stays_as_an_absent_node() {
 
 #[test]
 fn those_who_keep_away_from_each_other_are_no_pairs_in_memory() {
-    let pod = |at: usize| format!("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{at}, namespace: a, labels: {{app: x}}}}\nspec: {{affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{{labelSelector: {{matchLabels: {{app: x}}}}}}]}}}}}}\n");
+    let pod = |at: usize| {
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{at}, namespace: a, labels: {{app: x}}}}\nspec: {{affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{{labelSelector: {{matchLabels: {{app: x}}}}}}]}}}}}}\n"
+        )
+    };
     let graph = graph(&(0..2000).map(pod).collect::<String>());
-    let kinds: BTreeMap<&str, usize> = graph.of_kind("Pod").iter().take(1).map(|id| {
-        ("HAS_ANTI_AFFINITY_TO", graph.out(*id, crate::EdgeType::HAS_ANTI_AFFINITY_TO).count())
-    }).collect();
+    let kinds: BTreeMap<&str, usize> = graph
+        .of_kind("Pod")
+        .iter()
+        .take(1)
+        .map(|id| ("HAS_ANTI_AFFINITY_TO", graph.out(*id, crate::EdgeType::HAS_ANTI_AFFINITY_TO).count()))
+        .collect();
     assert_eq!(kinds["HAS_ANTI_AFFINITY_TO"], 1999);
 }

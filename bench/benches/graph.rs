@@ -1,0 +1,175 @@
+//! Building the graph of generated clusters, one Service with 50,000 Pods, and replacing one object of 100,000.
+//!
+//! `cargo bench -p kubewright-bench --bench graph` prints Markdown tables of CPU time.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a measurement of something that fails is worse than none"
+)]
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use kubewright_bench::clock::now;
+use kubewright_bench::cluster;
+use kubewright_graph::{EdgeType, Graph, References};
+use kubewright_value::Value;
+
+// As in the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const SIZES: [(usize, usize); 4] = [(1_000, 9), (20_000, 5), (100_000, 3), (1_000_000, 1)];
+const CROWDS: [usize; 2] = [5_000, 50_000];
+const REPLACED: usize = 2_000;
+
+fn main() {
+    println!(
+        "\n| objects | nodes | edges | build ms | µs per object | walk all edges ms | MB for objects | MB for the graph |\n|---:|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    let mut times = Vec::new();
+    for (size, rounds) in SIZES {
+        times.push((size, build(size, rounds)));
+    }
+    let (first, last) = (times[0], times[times.len() - 1]);
+    let slope = |a: (usize, Duration), b: (usize, Duration)| {
+        (b.1.as_secs_f64() / a.1.as_secs_f64()).ln() / (b.0 as f64 / a.0 as f64).ln()
+    };
+    println!("\nlog-log slope from {} to {}: {:.2}", first.0, last.0, slope(first, last));
+    let crowds: Vec<(usize, Duration)> = CROWDS.iter().map(|count| (*count, crowd(*count))).collect();
+    println!("log-log slope of the crowd: {:.2}", slope(crowds[0], crowds[1]));
+    replace();
+}
+
+fn build(size: usize, rounds: usize) -> Duration {
+    let before = resident();
+    let objects = cluster::objects(size);
+    let with_objects = resident();
+    let mut times = Vec::new();
+    let mut graph = Graph::new(&References::default());
+    for _ in 0..rounds {
+        drop(std::mem::replace(&mut graph, Graph::new(&References::default())));
+        // A clone of an object is a reference to it.
+        let given = objects.clone();
+        let start = now();
+        graph = Graph::build(given, &References::default());
+        times.push(now().saturating_sub(start));
+    }
+    times.sort_unstable();
+    let time = times[times.len() / 2];
+    let memory = resident().saturating_sub(with_objects);
+    let start = now();
+    let edges = black_box(graph.edges().count());
+    let walk = now().saturating_sub(start);
+    println!(
+        "| {size} | {} | {edges} | {:.1} | {:.2} | {:.1} | {} | {memory} |",
+        graph.len(),
+        millis(time),
+        time.as_secs_f64() * 1e6 / size as f64,
+        millis(walk),
+        with_objects.saturating_sub(before),
+    );
+    time
+}
+
+fn crowd(count: usize) -> Duration {
+    let objects = cluster::crowd(count);
+    let start = now();
+    let mut graph = Graph::build(objects.clone(), &References::default());
+    let time = now().saturating_sub(start);
+    let service = graph.of_kind("Service")[0];
+    let start = now();
+    let exposed = graph.out(service, EdgeType::EXPOSES).count();
+    let walk = now().saturating_sub(start);
+    let start = now();
+    for pod in objects.iter().skip(2).take(200) {
+        graph.insert(touched(pod));
+    }
+    let replace = now().saturating_sub(start) / 200;
+    println!(
+        "\none Service with {exposed} Pods that keep away from each other: build {:.1} ms, walk {:.2} ms, replace one Pod {:.3} ms",
+        millis(time),
+        millis(walk),
+        millis(replace)
+    );
+    time
+}
+
+fn replace() {
+    let objects = cluster::objects(100_000);
+    let mut graph = Graph::build(objects.clone(), &References::default());
+    println!("\n| replaced in 100,000 | mean ms | worst ms |\n|---|---:|---:|");
+    for kind in [
+        "Pod",
+        "ReplicaSet",
+        "Deployment",
+        "Service",
+        "ConfigMap",
+        "ServiceAccount",
+        "NetworkPolicy",
+        "Namespace",
+        "Node",
+    ] {
+        let chosen: Vec<&Value> = objects
+            .iter()
+            .filter(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
+            .collect();
+        let step = (chosen.len() / REPLACED).max(1);
+        let mut times = Vec::new();
+        for object in chosen.iter().step_by(step) {
+            let object = touched(object);
+            let start = now();
+            graph.insert(object);
+            times.push(now().saturating_sub(start));
+        }
+        let total: Duration = times.iter().sum();
+        let worst = times.iter().max().expect("some of each kind");
+        println!("| {kind} | {:.4} | {:.4} |", millis(total) / times.len() as f64, millis(*worst));
+    }
+    let pods: Vec<Value> = objects
+        .iter()
+        .filter(|object| object.get("kind").and_then(Value::as_str) == Some("Pod"))
+        .take(REPLACED)
+        .cloned()
+        .collect();
+    let start = now();
+    for pod in &pods {
+        let id = graph.insert(pod.clone());
+        graph.remove(id);
+        graph.insert(pod.clone());
+    }
+    println!(
+        "| remove a Pod and insert it again | {:.4} | |",
+        millis(now().saturating_sub(start)) / pods.len() as f64
+    );
+}
+
+/// Returns the object with another label, image and annotation, as after an update.
+fn touched(object: &Value) -> Value {
+    let mut object = object.clone();
+    let metadata =
+        object.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut);
+    if let Some(labels) = metadata.and_then(|map| {
+        map.get_or_insert(&"labels".into()).map(|labels| {
+            if labels.is_null() {
+                *labels = Value::object(kubewright_value::Map::new());
+            }
+            labels
+        })
+    }) {
+        labels.as_object_mut().map(|labels| labels.insert("touched".into(), Value::from("yes")));
+    }
+    object
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Returns the resident memory in MB, where the system tells it.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<usize>().ok()).unwrap_or(0) / 1024
+}

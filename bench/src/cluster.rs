@@ -1,0 +1,175 @@
+//! Clusters made by code: applications as they are mostly written, in namespaces, on nodes.
+
+use kubewright_value::{Value, json};
+
+/// How many objects one application has.
+const APPLICATION: usize = 20;
+/// How many applications share a namespace, its NetworkPolicies, quota and default account.
+const NAMESPACE: usize = 10;
+
+/// Returns about `count` objects: half of them Pods, each with an owner, configuration, an account, a node and images.
+#[must_use]
+pub fn objects(count: usize) -> Vec<Value> {
+    let mut objects = Vec::with_capacity(count + 64);
+    let applications = count.div_ceil(APPLICATION + 1);
+    for node in 0..applications.div_ceil(5) {
+        push(
+            &mut objects,
+            format!(
+                r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{node}","uid":"node-{node}","labels":{{"kubernetes.io/hostname":"node-{node}","zone":"z{}"}}}}}}"#,
+                node % 3
+            ),
+        );
+    }
+    for application in 0..applications {
+        if application % NAMESPACE == 0 {
+            namespace(&mut objects, application / NAMESPACE);
+        }
+        self::application(&mut objects, application, applications.div_ceil(5));
+    }
+    objects.truncate(count);
+    objects
+}
+
+/// Returns one Service and `count` Pods that it selects, which keep away from each other, under one policy.
+#[must_use]
+pub fn crowd(count: usize) -> Vec<Value> {
+    let mut objects = Vec::with_capacity(count + 2);
+    push(&mut objects, r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"crowd","namespace":"big"},"spec":{"selector":{"app":"crowd"}}}"#.to_owned());
+    push(&mut objects, r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"all","namespace":"big"},"spec":{"podSelector":{},"ingress":[{"from":[{"namespaceSelector":{}}]}]}}"#.to_owned());
+    for at in 0..count {
+        push(
+            &mut objects,
+            format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"crowd-{at}","namespace":"big","uid":"crowd-{at}","labels":{{"app":"crowd"}}}},"spec":{{"affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{{"labelSelector":{{"matchLabels":{{"app":"crowd"}}}},"topologyKey":"host"}}]}}}},"containers":[{{"name":"c","image":"crowd:1","envFrom":[{{"configMapRef":{{"name":"shared"}}}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"shared"}}}}]}}}}"#
+            ),
+        );
+    }
+    objects
+}
+
+fn namespace(objects: &mut Vec<Value>, at: usize) {
+    let ns = format!("ns-{at}");
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{ns}","labels":{{"team":"t{}"}}}}}}"#,
+            at % 20
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ServiceAccount","metadata":{{"name":"default","namespace":"{ns}"}}}}"#
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"quota","namespace":"{ns}"}}}}"#
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"default","namespace":"{ns}"}},"spec":{{"podSelector":{{}},"ingress":[{{"from":[{{"namespaceSelector":{{"matchLabels":{{"kubernetes.io/metadata.name":"ns-0"}}}}}},{{"podSelector":{{}}}}]}}]}}}}"#
+        ),
+    );
+}
+
+fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
+    let (ns, app) = (format!("ns-{}", at / NAMESPACE), format!("app-{at}"));
+    let labels = format!(
+        r#"{{"app":"{app}","app.kubernetes.io/instance":"{app}","tier":"{}","pod-template-hash":"h{at}"}}"#,
+        ["web", "db", "job"][at % 3]
+    );
+    let selector =
+        format!(r#"{{"matchLabels":{{"app":"{app}","tier":"{}"}}}}"#, ["web", "db", "job"][at % 3]);
+    let spec = |node: usize| {
+        format!(
+            r#"{{"serviceAccountName":"{app}","nodeName":"node-{node}","containers":[{{"name":"main","image":"registry.example.com/{app}:1.{}","envFrom":[{{"configMapRef":{{"name":"{app}"}}}}],"env":[{{"name":"PASSWORD","valueFrom":{{"secretKeyRef":{{"name":"{app}","key":"password"}}}}}}],"resources":{{"requests":{{"cpu":"100m","memory":"128Mi"}},"limits":{{"memory":"256Mi"}}}},"readinessProbe":{{"httpGet":{{"path":"/ready","port":8080}}}},"volumeMounts":[{{"name":"data","mountPath":"/data"}},{{"name":"config","mountPath":"/etc/app"}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"{app}"}}}},{{"name":"config","configMap":{{"name":"{app}"}}}}]}}"#,
+            at % 50
+        )
+    };
+    let metadata = |name: &str, more: &str| {
+        format!(r#"{{"name":"{name}","namespace":"{ns}","uid":"uid-{name}-{at}","labels":{labels}{more}}}"#)
+    };
+    let owner = |kind: &str, name: &str| {
+        format!(
+            r#","ownerReferences":[{{"apiVersion":"apps/v1","kind":"{kind}","name":"{name}","uid":"uid-{name}-{at}","controller":true}}]"#
+        )
+    };
+    let template = format!(
+        r#"{{"metadata":{{"labels":{labels}}},"spec":{}}}"#,
+        spec(0).replace(r#""nodeName":"node-0","#, "")
+    );
+    let set = format!("{app}-h{at}");
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
+            metadata(&app, "")
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
+            metadata(&set, &owner("Deployment", &app))
+        ),
+    );
+    for pod in 0..10 {
+        let name = format!("{set}-{pod}");
+        push(
+            objects,
+            format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{},"status":{{"phase":"Running"}}}}"#,
+                metadata(&name, &owner("ReplicaSet", &set)),
+                spec((at * 10 + pod) % nodes.max(1))
+            ),
+        );
+    }
+    for kind in ["ConfigMap", "Secret", "ServiceAccount"] {
+        push(
+            objects,
+            format!(
+                r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{app}","namespace":"{ns}"}}}}"#
+            ),
+        );
+    }
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"storageClassName":"fast"}}}}"#
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"ingressClassName":"nginx","rules":[{{"http":{{"paths":[{{"backend":{{"service":{{"name":"{app}"}}}}}}]}}}}]}}}}"#
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"{app}"}}}}}}"#
+        ),
+    );
+    push(
+        objects,
+        format!(
+            r#"{{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{selector}}}}}"#
+        ),
+    );
+}
+
+/// Nothing is pushed for a text that is no JSON, which would be a mistake here.
+fn push(objects: &mut Vec<Value>, text: String) {
+    objects.extend(json::parse(&text).ok());
+}
