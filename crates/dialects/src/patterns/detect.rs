@@ -147,6 +147,15 @@ impl Search<'_> {
     fn doubts(&mut self, incomparable: bool) {
         let mut diagnostics = Vec::new();
         for (role, candidates) in self.pattern.roles.iter().zip(&self.candidates) {
+            if let [one, other] = candidates.groups.as_slice() {
+                let kind = super::lint::only_kind(&role.kinds).map_or("", Text::as_str);
+                let message = format!(
+                    "objects of `{one}` and of `{other}` have the kind `{kind}`, and all are looked at"
+                );
+                let help = format!("if one is meant, write `{kind}.{other}`");
+                let location = role.location.clone();
+                diagnostics.push(Diagnostic::new(&code::SEVERAL_GROUPS, message, location).help(help));
+            }
             if candidates.has_kind || self.pattern.emits_on_empty {
                 continue;
             }

@@ -41,5 +41,6 @@ codes! {
     KIND_NOT_THERE "KW-P040" Warning "no object has the kind";
     EMPTY_VETO "KW-P041" Warning "a forbidden relationship with a kind that no object has";
     NOT_COMPARED "KW-P042" Warning "a value that cannot be compared";
+    SEVERAL_GROUPS "KW-P044" Warning "a kind that objects of several groups have";
     EMPTY_PLACEHOLDER "KW-P043" Warning "a placeholder without a value";
 }

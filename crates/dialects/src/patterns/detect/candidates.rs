@@ -16,6 +16,8 @@ pub(super) struct Candidates {
     bits: Vec<u64>,
     /// Whether there is an object of the kind, filtered out or not.
     pub(super) has_kind: bool,
+    /// Two groups that have the kind, where the pattern names none.
+    pub(super) groups: Vec<Text>,
 }
 
 impl Candidates {
@@ -32,6 +34,9 @@ impl Candidates {
                 KindRef::Kind { kind: Some(kind), group, version } => {
                     let ids = graph.of_kind(kind).iter().copied();
                     let fits = |node: &Node| is_of(node, group.as_deref(), version.as_deref());
+                    if group.is_none() {
+                        found.groups = groups(graph, kind);
+                    }
                     found.add(role, graph, ids, fits, budget, incomparable)?;
                 }
                 KindRef::Kind { kind: None, group, version } => {
@@ -106,6 +111,17 @@ fn passes(
         }
     }
     Ok(false)
+}
+
+/// Returns the first two groups of the objects of a kind.
+fn groups(graph: &Graph, kind: &str) -> Vec<Text> {
+    let mut nodes = graph.of_kind(kind).iter().filter_map(|id| graph.node(*id));
+    let Some(first) = nodes.next() else { return Vec::new() };
+    let other = nodes.find(|node| node.group() != first.group());
+    let mut groups: Vec<Text> =
+        [Some(first), other].into_iter().flatten().map(|node| node.group().into()).collect();
+    groups.sort();
+    groups
 }
 
 fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {

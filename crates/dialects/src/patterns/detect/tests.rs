@@ -187,6 +187,12 @@ fn kinds_may_be_told_apart_by_their_group() {
     check(&spec("Thing.b.io"), text, &["b: 0"]);
     check(&spec("a.io/v1/Thing"), text, &["a: 0"]);
     check(&spec("a.io/v2/Thing"), text, &[]);
+    let codes = |kind: &str| -> Vec<&str> {
+        let found = run(&pattern(&spec(kind)), &graph(text), &Settings::default());
+        found.diagnostics.iter().map(|one| one.code.id).collect()
+    };
+    assert_eq!(codes("Thing"), ["KW-P044"]);
+    assert_eq!(codes("Thing.a.io"), Vec::<&str>::new());
 }
 
 #[test]
