@@ -7,6 +7,7 @@ mod jmespath;
 mod jsonpatch;
 mod kyverno;
 mod modrule;
+mod patterns;
 mod podsecurity;
 mod traits;
 
@@ -52,6 +53,7 @@ pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, Strin
     }
     results.extend(kyverno::run(&corpus.join("kyverno"), prefix)?);
     results.extend(podsecurity::run(&corpus.join("podsecurity"), prefix)?);
+    results.extend(patterns::run(&corpus.join("pattern"), prefix)?);
     results.extend(traits::published::run(&corpus.join("trait").join("published"), prefix)?);
     Ok(results)
 }

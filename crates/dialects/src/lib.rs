@@ -13,6 +13,7 @@ pub mod kyverno;
 mod load;
 pub mod modrule;
 mod notes;
+pub mod patterns;
 mod selector;
 mod trace;
 pub mod traits;
@@ -85,5 +86,6 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(admission::Native::new()),
         Box::new(admission::Policies::new(options)),
         Box::new(traits::Traits::new(options)),
+        Box::new(patterns::Patterns),
     ]
 }

@@ -1,0 +1,352 @@
+//! From a definition to a pattern that can run: paths, texts and expressions read, ids resolved.
+
+use kubewright_engine::Diagnostic;
+use kubewright_lang::goregex;
+use kubewright_value::{Document, Step, Text, Value};
+
+use super::criteria::{Basis, Criteria, Criterion, Origin, Side};
+use super::diagnostics as code;
+use super::filter::{Condition, Filter, Operands};
+use super::key::Key;
+use super::message::{Template, TemplateError};
+use super::operator::{Operand, Operator, text_of};
+use super::pattern::{Entry, Link, List, Pattern, Role, Rule};
+use super::points::Points;
+use super::source::{self, Definition};
+use super::types;
+use crate::fields::{Placed, child};
+
+/// How many resources and relationships a pattern may have.
+const MOST: usize = 64;
+
+/// Compiles `definition`. Where something cannot be read, there is no pattern.
+pub(crate) fn compile(
+    definition: &Definition,
+    document: &Document,
+    own_types: &[Text],
+) -> (Option<Pattern>, Vec<Diagnostic>) {
+    let ids = definition.resources.iter().map(|resource| resource.id.clone()).collect();
+    let mut compiler = Compiler { document, ids, own_types, diagnostics: Vec::new() };
+    let pattern = compiler.pattern(definition);
+    let has_error = compiler.diagnostics.iter().any(Diagnostic::is_error);
+    (pattern.filter(|_| !has_error), compiler.diagnostics)
+}
+
+struct Compiler<'d> {
+    document: &'d Document,
+    ids: Vec<Text>,
+    own_types: &'d [Text],
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Compiler<'_> {
+    fn pattern(&mut self, definition: &Definition) -> Option<Pattern> {
+        if definition.resources.len() > MOST || definition.entries.len() > MOST {
+            let location = self.document.locate(&["spec".into()]);
+            let message = format!("a pattern has at most {MOST} resources and {MOST} relationships");
+            self.diagnostics.push(Diagnostic::new(&code::TOO_LARGE, message, location));
+            return None;
+        }
+        let roles: Vec<Role> = definition.resources.iter().map(|resource| self.role(resource)).collect();
+        let entries: Vec<Entry> =
+            definition.entries.iter().filter_map(|entry| self.entry(definition, entry)).collect();
+        let message = self.template(&definition.message);
+        let mut leader_anchors = Vec::new();
+        if let Some(leader) = roles.get(definition.leader) {
+            leader.filter.collect_anchors(&mut leader_anchors);
+        }
+        for entry in &entries {
+            if let Link::Criteria(criteria) = &entry.link {
+                criteria.target_anchors(&mut leader_anchors);
+            }
+        }
+        let mut actors: Vec<usize> =
+            definition.actors.iter().filter_map(|actor| self.position(&actor.value)).collect();
+        if !actors.contains(&definition.leader) {
+            actors.insert(0, definition.leader);
+        }
+        Some(Pattern {
+            name: definition.name.clone(),
+            display_name: definition.display_name.clone(),
+            version: definition.version.clone(),
+            pattern_type: definition.pattern_type.clone(),
+            severity: definition.severity,
+            category: definition.category.clone(),
+            description: definition.description.clone(),
+            doc_url: definition.doc_url.clone(),
+            git_url: definition.git_url.clone(),
+            topology: definition.topology,
+            location: self.document.locate(&["metadata".into(), "name".into()]),
+            roles,
+            leader: definition.leader,
+            actors,
+            entries,
+            minimum: definition.minimum.as_ref().map_or_else(Points::zero, |found| found.value.clone()),
+            common_minimum: definition.common_minimum.clone(),
+            message,
+            emits_on_empty: definition.emits_on_empty,
+            allows_same: definition.is_successor,
+            leader_anchors,
+        })
+    }
+
+    fn role(&mut self, resource: &source::Resource) -> Role {
+        let mut group = |conditions: &[source::Condition]| {
+            conditions.iter().filter_map(|condition| self.condition(condition)).collect()
+        };
+        let filter =
+            Filter { all: group(&resource.all), any: group(&resource.any), none: group(&resource.none) };
+        let location = self.document.locate(&resource.path);
+        Role { id: resource.id.clone(), kinds: resource.kinds.clone(), filter, location }
+    }
+
+    fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {
+        let key = self.key(&condition.key);
+        let operands = match &condition.values_from {
+            Some(from) => Operands::From(self.key(from)?),
+            None => Operands::Written(self.operands(condition)),
+        };
+        let mut key = key?;
+        if matches!(condition.operator, Operator::Size(_)) {
+            key = key.without_each();
+        }
+        Some(Condition { key, operator: condition.operator, operands })
+    }
+
+    fn operands(&mut self, condition: &source::Condition) -> Vec<Operand> {
+        let mut operands = Vec::with_capacity(condition.values.len());
+        for value in &condition.values {
+            let mut operand = Operand::new(&self.written(value));
+            let location = self.document.locate(&value.path);
+            if condition.operator.is_regex() {
+                match goregex::compile(&operand.text) {
+                    Ok(regex) => operand.regex = Some(regex),
+                    Err(error) => {
+                        let message = format!("`{}` is no regular expression: {error}", operand.text);
+                        self.diagnostics.push(Diagnostic::new(&code::BAD_TRANSFORM, message, location));
+                        continue;
+                    }
+                }
+            } else if let Some(wanted) = never_compares(condition.operator, &operand) {
+                let message = format!("`{}` is {wanted}, so the condition never holds", operand.text);
+                self.diagnostics.push(Diagnostic::new(&code::NEVER_COMPARES, message, location));
+            }
+            operands.push(operand);
+        }
+        operands
+    }
+
+    /// Returns the text of a scalar as it was written, where that still shows.
+    fn written(&self, value: &Placed<Value>) -> Text {
+        let text = text_of(&value.value).unwrap_or_default();
+        let Value::Number(number) = &value.value else { return text };
+        let written = self.document.locate(&value.path).text().unwrap_or_default();
+        if super::operator::decimal(&written) == Some(*number) { written.trim().into() } else { text }
+    }
+
+    fn entry(&mut self, definition: &Definition, entry: &source::Relationship) -> Option<Entry> {
+        let location = self.document.locate(&entry.path);
+        let mut positions = Vec::new();
+        for id in &entry.ids {
+            match self.position(&id.value) {
+                Some(position) if positions.contains(&position) => {
+                    let message = format!("`{}` is related to itself", id.value);
+                    let location = self.document.locate(&id.path);
+                    let help = "the same object never fills two roles; write a second resource";
+                    self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_ID, message, location).help(help));
+                }
+                Some(position) => positions.push(position),
+                None if definition.is_successor => return None,
+                None => {
+                    let message = format!("`{}` is no resource of the pattern", id.value);
+                    let known: Vec<String> = self.ids.iter().map(|id| format!("`{id}`")).collect();
+                    let location = self.document.locate(&id.path);
+                    let help = format!("use one of {}", known.join(", "));
+                    self.diagnostics.push(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(help));
+                }
+            }
+        }
+        let link = self.link(definition, entry);
+        let description = entry.description.as_ref().map(|text| self.template(text));
+        let rule = match entry.rule {
+            source::Rule::OneOf => Rule::OneOf(0),
+            // In this dialect each relationship finds its own dependency.
+            source::Rule::Matrix { required: true, shared: true } if definition.is_successor => {
+                Rule::OneOf(1 + definition.entries.iter().position(|other| other.id == entry.id)?)
+            }
+            source::Rule::Matrix { required: true, shared: true } => Rule::Mandatory,
+            source::Rule::Matrix { required: true, shared: false } => Rule::Veto,
+            source::Rule::Matrix { required: false, shared: true } => Rule::Present,
+            source::Rule::Matrix { required: false, shared: false } => Rule::Absent,
+        };
+        let weight = self.weight(entry, rule);
+        Some(Entry {
+            id: entry.id.clone(),
+            list: entry.list,
+            pairs: pairs(&positions),
+            link: link?,
+            rule,
+            weight,
+            description,
+            location,
+        })
+    }
+
+    fn weight(&mut self, entry: &source::Relationship, rule: Rule) -> Points {
+        match &entry.weight {
+            Some(weight) if rule.scores() => weight.value.clone(),
+            Some(weight) => {
+                let message = "the weight of a required relationship is not counted";
+                let location = self.document.locate(&weight.path);
+                let help = "remove `weight`, or write `required: false`";
+                self.diagnostics.push(Diagnostic::new(&code::WEIGHT_IGNORED, message, location).help(help));
+                Points::zero()
+            }
+            None if rule.scores() => {
+                let message = format!("`{}` has no weight and counts one point", entry.id);
+                let location = self.document.locate(&entry.path);
+                let help = "write `weight: 1`";
+                self.diagnostics.push(Diagnostic::new(&code::WEIGHT_MISSING, message, location).help(help));
+                Points::from_whole(1)
+            }
+            None => Points::zero(),
+        }
+    }
+
+    fn link(&mut self, definition: &Definition, entry: &source::Relationship) -> Option<Link> {
+        let (basis, criteria) = match &entry.link {
+            source::Link::Typed { name, direction } => {
+                let known = types::find(&name.value, self.own_types);
+                let Some(found) = known else {
+                    let location = self.document.locate(&name.path);
+                    let message = format!("unknown relationship type `{}`", name.value);
+                    let help = types::help(&name.value);
+                    self.diagnostics
+                        .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+                    return None;
+                };
+                return Some(match entry.list {
+                    List::Relationships => Link::Edge { name: found, direction: *direction },
+                    List::Common => Link::Common { name: found },
+                });
+            }
+            source::Link::Custom(criteria) => (Basis::Custom, criteria.as_slice()),
+            source::Link::Owns => (Basis::Owns, [].as_slice()),
+            source::Link::OwnedBy => (Basis::OwnedBy, [].as_slice()),
+            source::Link::Selects(path, criteria) => (Basis::Selects(self.key(path)?), criteria.as_slice()),
+            source::Link::SelectedBy(path, criteria) => {
+                (Basis::SelectedBy(self.key(path)?), criteria.as_slice())
+            }
+        };
+        let mut all: Vec<Criterion> = criteria.iter().filter_map(|one| self.criterion(one)).collect();
+        all.extend(self.kind_of_target(definition, entry));
+        Some(Link::Criteria(Box::new(Criteria { basis, all })))
+    }
+
+    /// Returns the criteria that a dependency has the kind that its target names.
+    fn kind_of_target(&mut self, definition: &Definition, entry: &source::Relationship) -> Vec<Criterion> {
+        let with = entry.ids.last().map(|id| &id.value);
+        let resource = definition.resources.iter().find(|resource| Some(&resource.id) == with);
+        let Some((version, kind)) = resource.and_then(|resource| resource.from_target.as_ref()) else {
+            return Vec::new();
+        };
+        let mut agrees = |path: &Placed<Text>, own: &str| {
+            let plain = |key| Side { origin: Origin::Path(key), default: None, transform: None };
+            let (target, dependency) = (self.key(path)?, Key::parse(own).ok()?);
+            Some(Criterion {
+                target: plain(target),
+                dependency: plain(dependency),
+                operator: Operator::Equals,
+            })
+        };
+        [agrees(version, "apiVersion"), agrees(kind, "kind")].into_iter().flatten().collect()
+    }
+
+    fn criterion(&mut self, criterion: &source::Criterion) -> Option<Criterion> {
+        let target = self.side(&criterion.target);
+        let dependency = self.side(&criterion.dependency);
+        Some(Criterion { target: target?, dependency: dependency?, operator: criterion.operator })
+    }
+
+    fn side(&mut self, side: &source::Side) -> Option<Side> {
+        let origin = self.origin(&side.origin)?;
+        let default = match &side.default {
+            Some(default) => Some(self.origin(default)?),
+            None => None,
+        };
+        Some(Side { origin, default, transform: side.transform.clone() })
+    }
+
+    fn origin(&mut self, origin: &source::Origin) -> Option<Origin> {
+        match origin {
+            source::Origin::Path(path) => self.key(path).map(Origin::Path),
+            source::Origin::Value(text) => Some(Origin::Value(text.clone())),
+        }
+    }
+
+    fn key(&mut self, text: &Placed<Text>) -> Option<Key> {
+        let location = self.document.locate(&text.path);
+        match Key::parse(&text.value) {
+            Ok(key) => {
+                if key.has_unquoted_slash() {
+                    let message = format!("`{}` has a name with a slash", text.value);
+                    let help = "put a key with dots or slashes in quotes: `metadata.labels['a.b/c']`";
+                    self.diagnostics.push(Diagnostic::new(&code::UNQUOTED_KEY, message, location).help(help));
+                }
+                Some(key)
+            }
+            Err(error) => {
+                self.diagnostics
+                    .push(Diagnostic::new(&code::BAD_KEY, error.message, location).help(error.help));
+                None
+            }
+        }
+    }
+
+    fn template(&mut self, text: &Placed<Text>) -> Template {
+        let (template, errors) = Template::parse(&text.value, &self.ids);
+        for error in errors {
+            let location = self.document.locate(&text.path);
+            let diagnostic = match error {
+                TemplateError::Open => Diagnostic::new(&code::BAD_MESSAGE, "`{{` without `}}`", location),
+                TemplateError::Path(error) => {
+                    Diagnostic::new(&code::BAD_MESSAGE, error.message, location).help(error.help)
+                }
+                TemplateError::Unknown(place) => {
+                    let known: Vec<String> =
+                        self.ids.iter().map(|id| format!("`{{{{{id}.name}}}}`")).collect();
+                    let message = format!("the placeholder `{place}` names nothing");
+                    let help = format!("use for example {}", known.join(", "));
+                    Diagnostic::new(&code::BAD_MESSAGE, message, location).help(help)
+                }
+            };
+            self.diagnostics.push(diagnostic);
+        }
+        template
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.ids.iter().position(|known| *known == id)
+    }
+}
+
+/// Returns every two of `positions`.
+fn pairs(positions: &[usize]) -> Vec<(usize, usize)> {
+    let behind = |at: usize| positions.iter().skip(at + 1);
+    let each = positions.iter().enumerate();
+    each.flat_map(|(at, first)| behind(at).map(|second| (*first, *second))).collect()
+}
+
+/// Returns what `operand` is instead of what `operator` can compare with.
+fn never_compares(operator: Operator, operand: &Operand) -> Option<&'static str> {
+    match operator {
+        Operator::Size(_) if operand.number.is_none() => Some("no number"),
+        Operator::Is(_) if !operand.is_ordered() => Some("neither a number nor a quantity nor a time"),
+        _ => None,
+    }
+}
+
+/// Returns the place of a field of the pattern.
+pub(crate) fn place(document: &Document, path: &[Step], key: &str) -> kubewright_value::Location {
+    document.locate(&child(path, key))
+}

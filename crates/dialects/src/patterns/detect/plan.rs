@@ -1,0 +1,117 @@
+//! In which order the roles of a pattern are bound.
+
+use super::super::pattern::{List, Pattern, Rule, Topology};
+
+/// The order, and what each step has to look at.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<PlanStep>,
+    /// How many steps it takes until every actor is bound; the rest only has to be possible.
+    pub(super) actor_steps: usize,
+    /// Entries that discard the leader by themselves.
+    pub(super) vetoes: Vec<usize>,
+    /// Entries of which one of each group must hold for the leader.
+    pub(super) groups: Vec<Vec<usize>>,
+    pub(super) scores: Vec<usize>,
+}
+
+/// The binding of one role.
+#[derive(Debug)]
+pub(super) struct PlanStep {
+    pub(super) role: usize,
+    /// Entries and the role bound before from which they lead here.
+    pub(super) joins: Vec<(usize, usize)>,
+    /// Forbidden relationships that can be judged once this role is bound.
+    pub(super) vetoes: Vec<usize>,
+}
+
+impl Plan {
+    pub(super) fn of(pattern: &Pattern) -> Self {
+        let is_actor = |role: usize| match pattern.topology {
+            Topology::Single => role == pattern.leader,
+            Topology::LeaderFollower => pattern.actors.contains(&role),
+        };
+        let order = order(pattern, &is_actor);
+        let mut vetoes = Vec::new();
+        let mut late = Vec::new();
+        for (at, entry) in pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule == Rule::Veto) {
+            let names_leader =
+                entry.pairs.iter().any(|pair| pair.0 == pattern.leader || pair.1 == pattern.leader);
+            let is_for_leader = entry.list == List::Relationships || pattern.topology == Topology::Single;
+            if names_leader && is_for_leader { vetoes.push(at) } else { late.push(at) }
+        }
+        let mut steps: Vec<PlanStep> = Vec::with_capacity(order.len());
+        for (at, role) in order.iter().enumerate() {
+            let before = order.get(..at).unwrap_or_default();
+            let mut joins = Vec::new();
+            for (number, entry) in pattern.entries.iter().enumerate() {
+                if entry.rule != Rule::Mandatory {
+                    continue;
+                }
+                for (one, other) in &entry.pairs {
+                    if other == role && before.contains(one) {
+                        joins.push((number, *one));
+                    } else if one == role && before.contains(other) {
+                        joins.push((number, *other));
+                    }
+                }
+            }
+            steps.push(PlanStep { role: *role, joins, vetoes: Vec::new() });
+        }
+        for veto in late {
+            let Some(entry) = pattern.entries.get(veto) else { continue };
+            let last = steps
+                .iter()
+                .rposition(|step| entry.pairs.iter().any(|pair| pair.0 == step.role || pair.1 == step.role));
+            if let Some(step) = steps.get_mut(last.unwrap_or(0)) {
+                step.vetoes.push(veto);
+            }
+        }
+        let actor_steps = steps.iter().rposition(|step| is_actor(step.role)).map_or(0, |last| last + 1);
+        let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (at, entry) in pattern.entries.iter().enumerate() {
+            let Rule::OneOf(number) = entry.rule else { continue };
+            match groups.iter_mut().find(|(known, _)| *known == number) {
+                Some((_, members)) => members.push(at),
+                None => groups.push((number, vec![at])),
+            }
+        }
+        let scored = pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule.scores());
+        Self {
+            steps,
+            actor_steps,
+            vetoes,
+            groups: groups.into_iter().map(|(_, members)| members).collect(),
+            scores: scored.map(|(at, _)| at).collect(),
+        }
+    }
+
+    /// Returns whether `role` is bound by a step.
+    pub(super) fn binds(&self, role: usize) -> bool {
+        self.steps.iter().any(|step| step.role == role)
+    }
+}
+
+/// Returns the roles in the order in which they are bound: the leader, then what is connected, actors before others,
+/// then actors that nothing connects, and last what is connected among itself.
+fn order(pattern: &Pattern, is_actor: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let mandatory = || pattern.entries.iter().filter(|entry| entry.rule == Rule::Mandatory);
+    let in_mandatory = |role: usize| {
+        mandatory().any(|entry| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role))
+    };
+    let mut open: Vec<usize> = pattern.actors.iter().copied().filter(|role| is_actor(*role)).collect();
+    open.extend((0..pattern.roles.len()).filter(|role| !is_actor(*role) && in_mandatory(*role)));
+    open.retain(|role| *role != pattern.leader);
+    let mut order = vec![pattern.leader];
+    while !open.is_empty() {
+        let touches = |role: usize| {
+            mandatory().flat_map(|entry| &entry.pairs).any(|(one, other)| {
+                (*one == role && order.contains(other)) || (*other == role && order.contains(one))
+            })
+        };
+        let connected = open.iter().position(|role| touches(*role));
+        let next = open.remove(connected.unwrap_or(0));
+        order.push(next);
+    }
+    order
+}

@@ -1,0 +1,293 @@
+//! From a binding to a finding: points, evidence, witnesses and the message.
+
+use std::collections::BTreeMap;
+
+use kubewright_engine::Diagnostic;
+use kubewright_graph::Id;
+use kubewright_value::{Budget, Exhausted, Text, Value};
+
+use super::super::diagnostics as code;
+use super::super::finding::{Evidence, Finding};
+use super::super::message::Values;
+use super::super::pattern::{Link, List, Pattern, Rule};
+use super::super::points::Points;
+use super::links::Held;
+use super::{Binding, Search};
+
+/// How many ways to fill the other roles are looked at to name and count witnesses.
+const MOST_WITNESSES: usize = 10_000;
+
+/// The points of one binding.
+#[derive(Debug)]
+pub(super) struct Score {
+    pub(super) entries: Vec<(usize, Option<Held>, Points)>,
+    relationships: Points,
+    common: Points,
+}
+
+impl Score {
+    pub(super) fn new() -> Self {
+        Self { entries: Vec::new(), relationships: Points::zero(), common: Points::zero() }
+    }
+
+    pub(super) fn add(&mut self, entry: usize, list: List, held: Option<Held>, points: Points) {
+        let sum = match list {
+            List::Relationships => &mut self.relationships,
+            List::Common => &mut self.common,
+        };
+        *sum = sum.plus(&points);
+        self.entries.push((entry, held, points));
+    }
+
+    pub(super) fn of(&self, list: List) -> Points {
+        match list {
+            List::Relationships => self.relationships.clone(),
+            List::Common => self.common.clone(),
+        }
+    }
+
+    pub(super) fn total(&self) -> Points {
+        self.relationships.plus(&self.common)
+    }
+}
+
+/// Returns what an entry does, in a word.
+pub(super) fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Mandatory => "mandatory",
+        Rule::OneOf(_) => "one-of",
+        Rule::Veto => "veto",
+        Rule::Present => "score",
+        Rule::Absent => "score-absent",
+    }
+}
+
+/// What fills the placeholders of a finding.
+struct Shown<'s> {
+    pattern: &'s Pattern,
+    objects: Vec<Option<&'s Value>>,
+    counts: Vec<usize>,
+    score: String,
+}
+
+impl Values for Shown<'_> {
+    fn object(&self, role: usize) -> Option<&Value> {
+        self.objects.get(role).copied().flatten()
+    }
+
+    fn count(&self, role: usize) -> usize {
+        self.counts.get(role).copied().unwrap_or(0)
+    }
+
+    fn score(&self) -> String {
+        self.score.clone()
+    }
+
+    fn pattern(&self, field: &str) -> Text {
+        match field {
+            "name" => self.pattern.name.clone(),
+            "displayName" => self.pattern.display_name.clone(),
+            "severity" => self.pattern.severity.name().into(),
+            "category" => self.pattern.category.clone(),
+            "description" => self.pattern.description.clone(),
+            "docUrl" => self.pattern.doc_url.clone(),
+            "patternType" => self.pattern.pattern_type.clone(),
+            _ => Text::default(),
+        }
+    }
+}
+
+impl<'s> Search<'s> {
+    /// Returns the finding that `binding` with its points is.
+    pub(super) fn finding(
+        &mut self,
+        binding: &Binding,
+        score: &Score,
+        budget: &mut Budget,
+    ) -> Result<Finding, Exhausted> {
+        let witnesses = self.witnesses(binding, budget)?;
+        let total = score.total();
+        let maximum = self.pattern.maximum();
+        let mut bound = binding.clone();
+        let mut counts: Vec<usize> = binding.iter().map(|id| usize::from(id.is_some())).collect();
+        for (role, ids) in &witnesses {
+            if let (Some(slot), Some(count)) = (bound.get_mut(*role), counts.get_mut(*role)) {
+                *slot = slot.or(ids.first().copied());
+                *count = ids.len();
+            }
+        }
+        let (graph, pattern) = (self.graph, self.pattern);
+        let object = |id: Option<Id>| id.and_then(|id| graph.node(id)).and_then(|node| node.object.as_ref());
+        let objects: Vec<Option<&'s Value>> = bound.iter().map(|id| object(*id)).collect();
+        let shown = Shown { pattern, objects, counts, score: total.to_string() };
+        let (message, empty) = pattern.message.render(&shown, budget)?;
+        for place in empty {
+            self.empty_place(&place);
+        }
+        let evidence = self.evidence(binding, score, &shown, budget)?;
+        let role_id = |role: usize| pattern.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
+        let roles = self
+            .actor_roles()
+            .filter_map(|role| Some((role_id(role), binding.get(role).copied().flatten()?)));
+        let roles = roles.collect();
+        let limit = self.settings.witnesses;
+        let told =
+            witnesses.into_iter().map(|(role, ids)| (role_id(role), ids.into_iter().take(limit).collect()));
+        let scores = [List::Relationships, List::Common].into_iter().filter_map(|list| {
+            let scores = pattern.entries.iter().any(|entry| entry.list == list && entry.rule.scores());
+            scores.then(|| (list, score.of(list), pattern.maximum_of(Some(list))))
+        });
+        Ok(Finding {
+            pattern: pattern.name.clone(),
+            severity: pattern.severity,
+            roles,
+            witnesses: told.collect(),
+            confidence: total.percent_of(&maximum),
+            points: total,
+            maximum,
+            scores: scores.collect(),
+            evidence,
+            message,
+        })
+    }
+
+    /// Returns the finding that there is no object to look at.
+    pub(super) fn empty(&mut self, budget: &mut Budget) -> Result<Finding, Exhausted> {
+        let pattern = self.pattern;
+        let nothing = vec![None; pattern.roles.len()];
+        let shown = Shown { pattern, objects: nothing, counts: Vec::new(), score: "0".to_owned() };
+        let (message, _) = pattern.message.render(&shown, budget)?;
+        Ok(Finding {
+            pattern: pattern.name.clone(),
+            severity: pattern.severity,
+            roles: Vec::new(),
+            witnesses: Vec::new(),
+            points: Points::zero(),
+            maximum: pattern.maximum(),
+            scores: Vec::new(),
+            confidence: 100.0,
+            evidence: Vec::new(),
+            message,
+        })
+    }
+
+    /// Returns the objects of roles that are no actors, in canonical order.
+    fn witnesses(
+        &mut self,
+        binding: &Binding,
+        budget: &mut Budget,
+    ) -> Result<Vec<(usize, Vec<Id>)>, Exhausted> {
+        let actors = self.actors_only(binding);
+        let mut found: BTreeMap<usize, Vec<Id>> = BTreeMap::new();
+        let late: Vec<usize> = self.plan.steps.iter().skip(1).map(|step| step.role).collect();
+        let late: Vec<usize> =
+            late.into_iter().filter(|role| actors.get(*role).copied().flatten().is_none()).collect();
+        if !late.is_empty() && self.plan.actor_steps < self.plan.steps.len() {
+            let mut left = MOST_WITNESSES;
+            let mut visit = |binding: &Binding| {
+                for role in &late {
+                    if let Some(id) = binding.get(*role).copied().flatten() {
+                        found.entry(*role).or_default().push(id);
+                    }
+                }
+                left -= 1;
+                left > 0
+            };
+            self.each_witness(&actors, &mut visit, budget)?;
+        }
+        for entry in 0..self.pattern.entries.len() {
+            let Some(known) = self.pattern.entries.get(entry).filter(|entry| entry.rule.is_wanted()) else {
+                continue;
+            };
+            for (one, other) in known.pairs.clone() {
+                for (from, to) in [(one, other), (other, one)] {
+                    let bound = actors.get(from).copied().flatten();
+                    let is_open = actors.get(to).copied().flatten().is_none() && !late.contains(&to);
+                    let (Some(bound), true) = (bound, is_open) else { continue };
+                    let adjacent = self.adjacent(entry, (from, bound), to, budget)?;
+                    let allowed = |id: &Id| *id != bound || self.pattern.allows_same;
+                    let ids: Vec<Id> =
+                        adjacent.iter(self.graph).filter(allowed).take(MOST_WITNESSES).collect();
+                    budget.step(ids.len() as u64)?;
+                    if !ids.is_empty() {
+                        found.entry(to).or_default().extend(ids);
+                    }
+                }
+            }
+        }
+        for ids in found.values_mut() {
+            ids.sort_by_key(|id| self.graph.rank(*id));
+            ids.dedup();
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    fn evidence(
+        &mut self,
+        binding: &Binding,
+        score: &Score,
+        shown: &Shown<'_>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Evidence>, Exhausted> {
+        let mut all = Vec::with_capacity(self.pattern.entries.len());
+        for (at, entry) in self.pattern.entries.iter().enumerate() {
+            let scored = score.entries.iter().find(|(scored, _, _)| *scored == at);
+            let held = match (scored, entry.rule) {
+                (Some((_, held, _)), _) => *held,
+                // It was looked at before, and is not there: otherwise there would be no finding.
+                (None, Rule::Veto) => None,
+                (None, _) => self.holds(at, binding, budget)?,
+            };
+            let role_id =
+                |role: usize| self.pattern.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
+            let between =
+                entry.pairs.last().map_or_else(Default::default, |pair| (role_id(pair.0), role_id(pair.1)));
+            let description = match &entry.description {
+                Some(template) => template.render(shown, budget)?.0,
+                None => String::new(),
+            };
+            let leader = binding.get(self.pattern.leader).copied().flatten();
+            all.push(Evidence {
+                entry: entry.id.clone(),
+                relationship: entry.link.name().into(),
+                list: entry.list,
+                rule: rule_name(entry.rule),
+                from: held.map(|held| held.from).or(leader),
+                to: held.map(|held| held.to),
+                through: held.and_then(|held| held.through),
+                between,
+                via: held.map(|held| self.via(&entry.link, held)).unwrap_or_default(),
+                held: held.is_some(),
+                wanted: entry.rule.is_wanted(),
+                points: scored.map_or_else(Points::zero, |(_, _, points)| points.clone()),
+                description,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Returns the field that says that two objects are related.
+    fn via(&self, link: &Link, held: Held) -> Text {
+        let field = |a: Id, b: Id, name: &str| {
+            let kind = self.graph.edge_type(name)?;
+            self.graph.between(a, b, kind).map(|edge| Text::from(edge.via))
+        };
+        let found = match link {
+            Link::Edge { name, .. } => field(held.from, held.to, name),
+            Link::Common { name } => held.through.and_then(|through| field(held.from, through, name)),
+            Link::Criteria(criteria) => {
+                criteria.all.first().and_then(|criterion| criterion.dependency_path())
+            }
+        };
+        found.unwrap_or_default()
+    }
+
+    fn empty_place(&mut self, place: &str) {
+        if !self.seen.insert(place.to_owned()) {
+            return;
+        }
+        let message = format!("the placeholder `{place}` has no value for some finding");
+        let location = self.pattern.location.clone();
+        self.found.diagnostics.push(Diagnostic::new(&code::EMPTY_PLACEHOLDER, message, location));
+    }
+}

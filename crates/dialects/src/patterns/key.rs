@@ -1,0 +1,271 @@
+//! Paths into objects: `spec.containers[*].image`, `metadata.labels['app']`, `spec.containers[@].livenessProbe`.
+//!
+//! A path starts at the root, whether or not it begins with `$` or a dot. It gives a list of values: `[*]` goes
+//! into every element, what is absent gives nothing, and null is absent. `[@]` stands for one element that all
+//! paths with the same beginning mean; which one, a [`Frame`] says.
+
+use kubewright_value::{Budget, Exhausted, Text, Value};
+
+/// How many steps a path may have.
+const LONGEST: usize = 64;
+
+/// A path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) text: Text,
+    pub(crate) steps: Vec<KeyStep>,
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeyStep {
+    Name(Text),
+    /// Counted from the end where negative.
+    Index(i64),
+    /// `[*]`
+    Each,
+    /// `[@]`
+    Same,
+}
+
+/// Why a text is no path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyError {
+    pub(crate) message: String,
+    pub(crate) help: &'static str,
+}
+
+/// Which element each `[@]` means, by the path to its array.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Frame(Vec<(Vec<KeyStep>, usize)>);
+
+impl Key {
+    pub(crate) fn parse(text: &str) -> Result<Self, KeyError> {
+        let steps = Parser { rest: text.trim() }.path()?;
+        let same = steps.iter().filter(|step| **step == KeyStep::Same).count();
+        let first = steps.iter().position(|step| *step == KeyStep::Same);
+        let fans_out = steps.iter().take(first.unwrap_or(0)).any(|step| *step == KeyStep::Each);
+        if same > 1 || fans_out {
+            return Err(KeyError {
+                message: format!("`[@]` stands after another `[@]` or `[*]` in `{text}`"),
+                help: "one element can be meant once in a path, before any `[*]`",
+            });
+        }
+        if steps.len() > LONGEST {
+            return Err(KeyError { message: format!("a path has at most {LONGEST} steps"), help: "" });
+        }
+        Ok(Self { text: text.into(), steps })
+    }
+
+    /// Returns whether a name in it has a slash, which most likely is the end of a key with dots.
+    pub(crate) fn has_unquoted_slash(&self) -> bool {
+        let named = |step: &KeyStep| match step {
+            KeyStep::Name(name) if name.contains('/') => !self.text.contains(&format!("['{name}']")),
+            _ => false,
+        };
+        self.steps.iter().any(named) && !self.text.contains('"')
+    }
+
+    /// Returns the path to the array of `[@]`, if there is one.
+    pub(crate) fn anchor(&self) -> Option<&[KeyStep]> {
+        let at = self.steps.iter().position(|step| *step == KeyStep::Same)?;
+        self.steps.get(..at)
+    }
+
+    /// Returns the same path without every `[*]`.
+    pub(crate) fn without_each(&self) -> Self {
+        let steps = self.steps.iter().filter(|step| **step != KeyStep::Each).cloned().collect();
+        Self { text: self.text.clone(), steps }
+    }
+
+    /// Returns the values at the path.
+    pub(crate) fn values<'v>(
+        &self,
+        object: &'v Value,
+        frame: &Frame,
+        budget: &mut Budget,
+    ) -> Result<Vec<&'v Value>, Exhausted> {
+        let mut current = vec![object];
+        for (at, step) in self.steps.iter().enumerate() {
+            budget.step(current.len() as u64 + 1)?;
+            match step {
+                KeyStep::Each => {
+                    let fan: Vec<&Value> = current.into_iter().flat_map(inside).collect();
+                    budget.step(fan.len() as u64)?;
+                    current = fan;
+                }
+                single => {
+                    let element = || frame.element(self.steps.get(..at).unwrap_or_default());
+                    current.retain_mut(|value| match one(value, single, element) {
+                        Some(next) => {
+                            *value = next;
+                            true
+                        }
+                        None => false,
+                    });
+                }
+            }
+            if current.is_empty() {
+                break;
+            }
+        }
+        Ok(current)
+    }
+}
+
+impl Frame {
+    /// Returns every choice of one element for each of `anchors` in `object`.
+    pub(crate) fn all(
+        anchors: &[Vec<KeyStep>],
+        object: &Value,
+        budget: &mut Budget,
+    ) -> Result<Vec<Self>, Exhausted> {
+        let mut frames = vec![Self::default()];
+        for anchor in anchors {
+            let path = Key { text: Text::default(), steps: anchor.clone() };
+            let lengths = path.values(object, &Self::default(), budget)?;
+            let length = lengths.first().and_then(|value| value.as_array()).map_or(0, <[Value]>::len);
+            budget.step((frames.len() as u64).saturating_mul(length as u64))?;
+            let longer = |frame: &Self, at: usize| {
+                let mut longer = frame.clone();
+                longer.0.push((anchor.clone(), at));
+                longer
+            };
+            frames = frames.iter().flat_map(|frame| (0..length).map(move |at| longer(frame, at))).collect();
+        }
+        Ok(frames)
+    }
+
+    fn element(&self, anchor: &[KeyStep]) -> Option<usize> {
+        self.0.iter().find(|(path, _)| path == anchor).map(|(_, at)| *at)
+    }
+}
+
+/// Adds the anchor of `key` to `anchors`, once.
+pub(crate) fn collect_anchor(key: &Key, anchors: &mut Vec<Vec<KeyStep>>) {
+    if let Some(anchor) = key.anchor()
+        && !anchors.iter().any(|known| known == anchor)
+    {
+        anchors.push(anchor.to_vec());
+    }
+}
+
+/// Returns the elements or values inside of `value`, without nulls.
+fn inside(value: &Value) -> Vec<&Value> {
+    let there = |value: &&Value| !value.is_null();
+    match value {
+        Value::Array(_) => value.as_array().unwrap_or_default().iter().filter(there).collect(),
+        Value::Object(map) => map.values().filter(there).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn one<'v>(value: &'v Value, step: &KeyStep, element: impl Fn() -> Option<usize>) -> Option<&'v Value> {
+    let next = match step {
+        KeyStep::Name(name) => value.get(name),
+        KeyStep::Index(index) => {
+            let items = value.as_array()?;
+            let from_end = || items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?);
+            items.get(usize::try_from(*index).ok().or_else(from_end)?)
+        }
+        KeyStep::Same => value.as_array()?.get(element()?),
+        KeyStep::Each => None,
+    };
+    next.filter(|value| !value.is_null())
+}
+
+struct Parser<'t> {
+    rest: &'t str,
+}
+
+impl Parser<'_> {
+    fn path(mut self) -> Result<Vec<KeyStep>, KeyError> {
+        if let Some(rest) = self.rest.strip_prefix('$') {
+            if !rest.starts_with(['.', '[']) {
+                return Err(wrong("`$` is followed by neither `.` nor `[`", "write `$.metadata.name`"));
+            }
+            self.rest = rest;
+        }
+        if self.rest.starts_with("..") {
+            return Err(deep());
+        }
+        self.rest = self.rest.strip_prefix('.').unwrap_or(self.rest);
+        let mut steps = vec![self.first()?];
+        while !self.rest.is_empty() {
+            steps.push(self.next()?);
+        }
+        Ok(steps)
+    }
+
+    fn first(&mut self) -> Result<KeyStep, KeyError> {
+        if self.rest.starts_with('[') { self.bracket() } else { self.name() }
+    }
+
+    fn next(&mut self) -> Result<KeyStep, KeyError> {
+        if self.rest.starts_with("..") {
+            return Err(deep());
+        }
+        match self.rest.strip_prefix('.') {
+            Some(rest) => {
+                self.rest = rest;
+                self.first()
+            }
+            None => self.bracket(),
+        }
+    }
+
+    fn name(&mut self) -> Result<KeyStep, KeyError> {
+        let end = self.rest.find(['.', '[']).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        if name.is_empty() {
+            return Err(wrong("a name is missing in the path", "write `metadata.name`"));
+        }
+        if name.contains([']', '(', ')', '?', '\'', '"']) {
+            return Err(wrong(
+                &format!("unexpected character in `{name}`"),
+                "put keys in quotes: `labels['a.b/c']`",
+            ));
+        }
+        self.rest = rest;
+        Ok(if name == "*" { KeyStep::Each } else { KeyStep::Name(name.into()) })
+    }
+
+    fn bracket(&mut self) -> Result<KeyStep, KeyError> {
+        let inner = self.rest.strip_prefix('[').ok_or_else(|| {
+            wrong(&format!("expected `.` or `[` before `{}`", self.rest), "write `labels['app'].x`")
+        })?;
+        for quote in ['\'', '"'] {
+            let Some(quoted) = inner.strip_prefix(quote) else { continue };
+            let closing = format!("{quote}]");
+            let (name, rest) =
+                quoted.split_once(closing.as_str()).ok_or_else(|| wrong("a quoted key does not end", ""))?;
+            self.rest = rest;
+            return Ok(KeyStep::Name(name.into()));
+        }
+        let (content, rest) = inner.split_once(']').ok_or_else(|| wrong("`[` without `]`", ""))?;
+        self.rest = rest;
+        let help = "use `[*]` for every element, `[@]` for one, `[0]` for the first, `['key']` for a key";
+        match content.trim() {
+            "*" => Ok(KeyStep::Each),
+            "@" => Ok(KeyStep::Same),
+            text if text.starts_with('?') || text.contains(':') => {
+                Err(wrong(&format!("`[{text}]` is neither an element nor a key"), help))
+            }
+            text => match text.parse() {
+                Ok(index) => Ok(KeyStep::Index(index)),
+                Err(_) => Err(wrong(&format!("`[{text}]` is neither an element nor a key"), help)),
+            },
+        }
+    }
+}
+
+fn deep() -> KeyError {
+    wrong("`..` searches at any depth, which paths here do not", "write the whole path from the root")
+}
+
+fn wrong(message: &str, help: &'static str) -> KeyError {
+    KeyError { message: message.to_owned(), help }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Filters that nothing passes, and relationships that are wanted and forbidden at once.
+
+use kubewright_engine::Diagnostic;
+
+use super::super::diagnostics as code;
+use super::super::filter::{Condition, Filter, Operands};
+use super::super::operator::Operator;
+use super::super::pattern::{Pattern, Rule};
+
+pub(super) fn find(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
+    for role in &pattern.roles {
+        if let Some(why) = in_filter(&role.filter) {
+            let location = role.location.clone();
+            diagnostics.push(
+                Diagnostic::new(&code::FILTER_CONTRADICTION, why, location)
+                    .help("conditions that exclude each other belong into `matchAny`"),
+            );
+        }
+    }
+    for (at, veto) in pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule == Rule::Veto) {
+        let wanted = pattern.entries.iter().enumerate().find(|(other, entry)| {
+            let same_roles = entry.pairs.iter().all(|pair| has(&veto.pairs, *pair))
+                && entry.pairs.len() == veto.pairs.len();
+            *other != at
+                && entry.rule == Rule::Mandatory
+                && entry.list == veto.list
+                && entry.link.name() == veto.link.name()
+                && same_roles
+        });
+        if let Some((_, wanted)) = wanted {
+            let message = format!("`{}` must not be there, and `{}` says that it must", veto.id, wanted.id);
+            diagnostics.push(
+                Diagnostic::new(&code::CONTRADICTION, message, veto.location.clone())
+                    .help("nothing can match; remove one of the two"),
+            );
+        }
+    }
+}
+
+fn has(pairs: &[(usize, usize)], (one, other): (usize, usize)) -> bool {
+    pairs.contains(&(one, other)) || pairs.contains(&(other, one))
+}
+
+/// Returns why nothing can pass `filter`.
+fn in_filter(filter: &Filter) -> Option<String> {
+    for (at, first) in filter.all.iter().enumerate() {
+        if let Some(second) = filter.all.iter().skip(at + 1).find(|second| exclude(first, second)) {
+            return Some(format!("two conditions about `{}` exclude each other", second.key.text));
+        }
+        if filter.none.iter().any(|none| is_same(first, none)) {
+            return Some(format!("`{}` must and must not hold", first.key.text));
+        }
+    }
+    let dead = |any: &Condition| filter.none.iter().any(|none| is_same(any, none));
+    if !filter.any.is_empty() && filter.any.iter().all(dead) {
+        return Some("each condition of `matchAny` is also in `matchNone`".to_owned());
+    }
+    None
+}
+
+fn exclude(first: &Condition, second: &Condition) -> bool {
+    use Operator::{Equals, Exists, NotEquals, NotExists};
+    if first.key.steps != second.key.steps {
+        return false;
+    }
+    let several = first.key.text.contains('*') || first.key.text.contains('@');
+    match (first.operator, second.operator) {
+        (Exists | Equals, NotExists) | (NotExists, Exists | Equals) => true,
+        // A path that gives several values may have both; one that ends at an array too, so only well-known scalars count.
+        (Equals, Equals) => {
+            !several
+                && is_scalar(&first.key.text)
+                && texts(first).iter().all(|text| !texts(second).contains(text))
+        }
+        (Equals, NotEquals) | (NotEquals, Equals) => texts(first) == texts(second),
+        _ => false,
+    }
+}
+
+/// Returns whether the value at the path is one text in every object.
+fn is_scalar(path: &str) -> bool {
+    let path = path.trim_start_matches(['$', '.']);
+    matches!(path, "metadata.name" | "metadata.namespace" | "kind" | "apiVersion")
+        || path.starts_with("metadata.labels")
+        || path.starts_with("metadata.annotations")
+}
+
+fn is_same(first: &Condition, second: &Condition) -> bool {
+    let written = |condition: &Condition| matches!(condition.operands, Operands::Written(_));
+    first.key.steps == second.key.steps
+        && first.operator == second.operator
+        && written(first)
+        && written(second)
+        && texts(first) == texts(second)
+}
+
+fn texts(condition: &Condition) -> Vec<&str> {
+    match &condition.operands {
+        Operands::Written(operands) => operands.iter().map(|operand| operand.text.as_str()).collect(),
+        Operands::From(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,243 @@
+//! Paths that no object of a kind has, such as `spec.containers[*].redinessProbe`.
+//!
+//! A misspelt path in a negative condition finds everything, so the fields that patterns mostly ask for are known here:
+//! those of metadata, of Pods and of what has Pods.
+
+use kubewright_engine::{Diagnostic, nearest};
+use kubewright_value::Document;
+
+use super::super::diagnostics as code;
+use super::super::key::{Key, KeyStep};
+use super::super::source::Definition;
+use super::only_kind;
+
+/// What an object may have.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// These fields.
+    Fields(&'static [(&'static str, Shape)]),
+    /// A list of these.
+    List(&'static Shape),
+    /// What stands elsewhere in this table.
+    See(&'static Shape),
+    /// Anything.
+    Any,
+}
+
+use Shape::{Any, Fields, List, See};
+
+pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+    for resource in &definition.resources {
+        let Some(shape) = only_kind(&resource.kinds).and_then(|kind| shape_of(kind)) else { continue };
+        for condition in resource.all.iter().chain(&resource.any).chain(&resource.none) {
+            let Ok(key) = Key::parse(&condition.key.value) else { continue };
+            let Some((wrong, near)) = wrong_step(shape, &key) else { continue };
+            let kind = only_kind(&resource.kinds).map(ToString::to_string).unwrap_or_default();
+            let message = format!("no `{kind}` has `{wrong}` in `{}`", key.text);
+            let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+            let location = document.locate(&condition.key.path);
+            diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
+        }
+    }
+}
+
+/// Returns the first name of `key` that `shape` does not have, and one that it has.
+fn wrong_step(shape: &'static Shape, key: &Key) -> Option<(String, Option<&'static str>)> {
+    let mut shape = *shape;
+    for step in &key.steps {
+        if let See(elsewhere) = shape {
+            shape = *elsewhere;
+        }
+        shape = match (shape, step) {
+            (Fields(fields), KeyStep::Name(name)) => match fields.iter().find(|(field, _)| name == field) {
+                Some((_, shape)) => *shape,
+                None => {
+                    let near = nearest(name, fields.iter().map(|(field, _)| *field));
+                    return Some((name.to_string(), near));
+                }
+            },
+            (List(inner), KeyStep::Each | KeyStep::Same | KeyStep::Index(_)) => *inner,
+            (List(_), KeyStep::Name(name)) => return Some((name.to_string(), None)),
+            _ => return None,
+        };
+    }
+    None
+}
+
+fn shape_of(kind: &str) -> Option<&'static Shape> {
+    Some(match kind {
+        "Pod" => &POD,
+        "Deployment" => &DEPLOYMENT,
+        "StatefulSet" => &STATEFUL_SET,
+        "DaemonSet" | "ReplicaSet" => &CONTROLLER,
+        "Service" => &SERVICE,
+        "Namespace" | "ConfigMap" | "Secret" | "ServiceAccount" => return None,
+        _ => return None,
+    })
+}
+
+/// Fields without anything known inside.
+macro_rules! open {
+    ($($name:literal)*) => { [$(($name, Any)),*] };
+}
+
+static METADATA: Shape = Fields(
+    &open!["name" "generateName" "namespace" "labels" "annotations" "uid" "resourceVersion"
+    "generation" "creationTimestamp" "deletionTimestamp" "deletionGracePeriodSeconds" "ownerReferences" "finalizers" "managedFields" "selfLink"],
+);
+static CONTAINER: Shape = Fields(
+    &open!["name" "image" "command" "args" "workingDir" "ports" "envFrom" "env" "resources"
+    "resizePolicy" "restartPolicy" "restartPolicyRules" "volumeMounts" "volumeDevices" "livenessProbe" "readinessProbe" "startupProbe" "lifecycle"
+    "terminationMessagePath" "terminationMessagePolicy" "imagePullPolicy" "securityContext" "stdin" "stdinOnce" "tty" "targetContainerName"],
+);
+static CONTAINER_STATUS: Shape = Fields(
+    &open!["name" "state" "lastState" "ready" "restartCount" "image" "imageID" "containerID"
+    "started" "allocatedResources" "allocatedResourcesStatus" "resources" "volumeMounts" "user" "stopSignal"],
+);
+static POD_SPEC: Shape = Fields(&[
+    ("containers", List(&CONTAINER)),
+    ("initContainers", List(&CONTAINER)),
+    ("ephemeralContainers", List(&CONTAINER)),
+    ("volumes", Any),
+    ("restartPolicy", Any),
+    ("terminationGracePeriodSeconds", Any),
+    ("activeDeadlineSeconds", Any),
+    ("dnsPolicy", Any),
+    ("dnsConfig", Any),
+    ("nodeSelector", Any),
+    ("serviceAccountName", Any),
+    ("serviceAccount", Any),
+    ("automountServiceAccountToken", Any),
+    ("nodeName", Any),
+    ("hostNetwork", Any),
+    ("hostPID", Any),
+    ("hostIPC", Any),
+    ("hostUsers", Any),
+    ("shareProcessNamespace", Any),
+    ("securityContext", Any),
+    ("imagePullSecrets", Any),
+    ("hostname", Any),
+    ("hostnameOverride", Any),
+    ("subdomain", Any),
+    ("setHostnameAsFQDN", Any),
+    ("affinity", Any),
+    ("schedulerName", Any),
+    ("schedulingGates", Any),
+    ("tolerations", Any),
+    ("hostAliases", Any),
+    ("priorityClassName", Any),
+    ("priority", Any),
+    ("readinessGates", Any),
+    ("runtimeClassName", Any),
+    ("enableServiceLinks", Any),
+    ("preemptionPolicy", Any),
+    ("overhead", Any),
+    ("topologySpreadConstraints", Any),
+    ("os", Any),
+    ("resourceClaims", Any),
+    ("resources", Any),
+    ("workloadRef", Any),
+]);
+static POD_STATUS: Shape = Fields(&[
+    ("phase", Any),
+    ("conditions", Any),
+    ("message", Any),
+    ("reason", Any),
+    ("nominatedNodeName", Any),
+    ("hostIP", Any),
+    ("hostIPs", Any),
+    ("podIP", Any),
+    ("podIPs", Any),
+    ("startTime", Any),
+    ("initContainerStatuses", List(&CONTAINER_STATUS)),
+    ("containerStatuses", List(&CONTAINER_STATUS)),
+    ("ephemeralContainerStatuses", List(&CONTAINER_STATUS)),
+    ("qosClass", Any),
+    ("resize", Any),
+    ("resourceClaimStatuses", Any),
+    ("extendedResourceClaimStatus", Any),
+    ("observedGeneration", Any),
+    ("allocatedResources", Any),
+    ("resources", Any),
+]);
+static POD: Shape = Fields(&[
+    ("apiVersion", Any),
+    ("kind", Any),
+    ("metadata", See(&METADATA)),
+    ("spec", See(&POD_SPEC)),
+    ("status", See(&POD_STATUS)),
+]);
+static TEMPLATE: Shape = Fields(&[("metadata", See(&METADATA)), ("spec", See(&POD_SPEC))]);
+static DEPLOYMENT: Shape = Fields(&[
+    ("apiVersion", Any),
+    ("kind", Any),
+    ("metadata", See(&METADATA)),
+    ("status", Any),
+    (
+        "spec",
+        Fields(&[
+            ("replicas", Any),
+            ("selector", Any),
+            ("template", See(&TEMPLATE)),
+            ("strategy", Any),
+            ("minReadySeconds", Any),
+            ("revisionHistoryLimit", Any),
+            ("paused", Any),
+            ("progressDeadlineSeconds", Any),
+        ]),
+    ),
+]);
+static STATEFUL_SET: Shape = Fields(&[
+    ("apiVersion", Any),
+    ("kind", Any),
+    ("metadata", See(&METADATA)),
+    ("status", Any),
+    (
+        "spec",
+        Fields(&[
+            ("replicas", Any),
+            ("selector", Any),
+            ("template", See(&TEMPLATE)),
+            ("volumeClaimTemplates", Any),
+            ("serviceName", Any),
+            ("podManagementPolicy", Any),
+            ("updateStrategy", Any),
+            ("revisionHistoryLimit", Any),
+            ("minReadySeconds", Any),
+            ("persistentVolumeClaimRetentionPolicy", Any),
+            ("ordinals", Any),
+        ]),
+    ),
+]);
+static CONTROLLER: Shape = Fields(&[
+    ("apiVersion", Any),
+    ("kind", Any),
+    ("metadata", See(&METADATA)),
+    ("status", Any),
+    (
+        "spec",
+        Fields(&[
+            ("replicas", Any),
+            ("selector", Any),
+            ("template", See(&TEMPLATE)),
+            ("updateStrategy", Any),
+            ("revisionHistoryLimit", Any),
+            ("minReadySeconds", Any),
+        ]),
+    ),
+]);
+static SERVICE: Shape = Fields(&[
+    ("apiVersion", Any),
+    ("kind", Any),
+    ("metadata", See(&METADATA)),
+    ("status", Any),
+    (
+        "spec",
+        Fields(
+            &open!["ports" "selector" "clusterIP" "clusterIPs" "type" "externalIPs" "sessionAffinity" "loadBalancerIP"
+        "loadBalancerSourceRanges" "externalName" "externalTrafficPolicy" "healthCheckNodePort" "publishNotReadyAddresses"
+        "sessionAffinityConfig" "ipFamilies" "ipFamilyPolicy" "allocateLoadBalancerNodePorts" "loadBalancerClass"
+        "internalTrafficPolicy" "trafficDistribution"],
+        ),
+    ),
+]);

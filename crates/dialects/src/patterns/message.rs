@@ -1,0 +1,178 @@
+//! Texts with placeholders: `Pod {{app.name}} mounts {{ app.spec.volumes[*].name }}`.
+//!
+//! A text is read once, and what is put in is never read again: labels are written by anybody.
+
+use kubewright_value::{Budget, Exhausted, Text, Value, json};
+
+use super::key::{Frame, Key, KeyError, KeyStep};
+
+/// A text with placeholders.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Template {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone)]
+enum Piece {
+    Text(String),
+    Place(Place),
+}
+
+/// What a placeholder stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// A path of the object that fills the role.
+    Role(usize, Key),
+    /// How many objects fill the role.
+    Count(usize),
+    Score,
+    /// A field of the pattern itself.
+    Pattern(Text),
+    /// What only later runs know.
+    Nothing,
+}
+
+/// What is wrong with a placeholder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TemplateError {
+    /// `{{` without `}}`
+    Open,
+    Unknown(String),
+    Path(KeyError),
+}
+
+/// What fills the placeholders.
+pub(crate) trait Values {
+    fn object(&self, role: usize) -> Option<&Value>;
+    fn count(&self, role: usize) -> usize;
+    fn score(&self) -> String;
+    fn pattern(&self, field: &str) -> Text;
+}
+
+impl Template {
+    /// Reads `text`; `roles` are the ids that placeholders may name.
+    pub(crate) fn parse(text: &str, roles: &[Text]) -> (Self, Vec<TemplateError>) {
+        let (mut pieces, mut errors) = (Vec::new(), Vec::new());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            pieces.push(Piece::Text(before.to_owned()));
+            let Some((inner, behind)) = after.split_once("}}") else {
+                errors.push(TemplateError::Open);
+                rest = "";
+                break;
+            };
+            match place(inner.trim(), roles) {
+                Ok(place) => pieces.push(Piece::Place(place)),
+                Err(error) => errors.push(error),
+            }
+            rest = behind;
+        }
+        pieces.push(Piece::Text(rest.to_owned()));
+        (Self { pieces }, errors)
+    }
+
+    /// Returns the roles that placeholders name.
+    pub(crate) fn roles(&self) -> impl Iterator<Item = usize> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Place(Place::Role(role, _) | Place::Count(role)) => Some(*role),
+            _ => None,
+        })
+    }
+
+    /// Returns the text, and the placeholders that have no value.
+    pub(crate) fn render(
+        &self,
+        values: &dyn Values,
+        budget: &mut Budget,
+    ) -> Result<(String, Vec<String>), Exhausted> {
+        let (mut text, mut empty) = (String::new(), Vec::new());
+        for piece in &self.pieces {
+            let before = text.len();
+            match piece {
+                Piece::Text(literal) => text.push_str(literal),
+                Piece::Place(Place::Count(role)) => text.push_str(&values.count(*role).to_string()),
+                Piece::Place(Place::Score) => text.push_str(&values.score()),
+                Piece::Place(Place::Pattern(field)) => text.push_str(&values.pattern(field)),
+                Piece::Place(Place::Nothing) => {}
+                Piece::Place(Place::Role(role, key)) => {
+                    let found = match values.object(*role) {
+                        Some(object) => key.values(object, &Frame::default(), budget)?,
+                        None => Vec::new(),
+                    };
+                    // A cluster-scoped object has no namespace, and that is no mistake.
+                    let is_namespace = *key.text == *"metadata.namespace";
+                    if found.is_empty() && !(is_namespace && values.object(*role).is_some()) {
+                        empty.push(key.text.to_string());
+                    }
+                    text.push_str(&shown(&found));
+                }
+            }
+            budget.produce(text.len() - before)?;
+        }
+        Ok((text, empty))
+    }
+}
+
+/// Returns values as people read them: several joined by `, `, objects as JSON.
+fn shown(values: &[&Value]) -> String {
+    let one = |value: &Value| match super::operator::text_of(value) {
+        Some(text) => text.to_string(),
+        None => json::to_string(value),
+    };
+    let mut texts = Vec::new();
+    for value in values {
+        match value.as_array() {
+            Some(items) => texts.extend(items.iter().filter(|item| !item.is_null()).map(one)),
+            None => texts.push(one(value)),
+        }
+    }
+    texts.join(", ")
+}
+
+fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {
+    let unknown = || TemplateError::Unknown(text.to_owned());
+    let role = |id: &str| roles.iter().position(|role| *role == id);
+    if let Some(id) = text.strip_prefix("count(").and_then(|rest| rest.strip_suffix(')')) {
+        return role(id.trim()).map(Place::Count).ok_or_else(unknown);
+    }
+    let end = text.find(['.', '[']).unwrap_or(text.len());
+    let (id, path) = text.split_at(end);
+    let Some(role) = role(id.trim()) else {
+        let field = path.strip_prefix('.').unwrap_or_default();
+        return match id {
+            "score" if path.is_empty() => Ok(Place::Score),
+            "pattern" if PATTERN_FIELDS.contains(&field) => Ok(Place::Pattern(field.into())),
+            "smell" if matches!(field, "since" | "phase") => Ok(Place::Nothing),
+            _ => Err(unknown()),
+        };
+    };
+    if path.is_empty() {
+        return Err(unknown());
+    }
+    let mut key = Key::parse(path).map_err(TemplateError::Path)?;
+    if let Some(KeyStep::Name(first)) = key.steps.first()
+        && SHORT.contains(&first.as_str())
+    {
+        let in_metadata = !matches!(first.as_str(), "kind" | "apiVersion");
+        if in_metadata {
+            key.steps.insert(0, KeyStep::Name("metadata".into()));
+        }
+    }
+    if matches!(key.steps.as_slice(), [KeyStep::Name(a), KeyStep::Name(b)] if a == "metadata" && b == "namespace")
+    {
+        key.text = "metadata.namespace".into();
+    } else {
+        key.text = text.into();
+    }
+    Ok(Place::Role(role, key))
+}
+
+/// What may follow an id without `metadata`.
+const SHORT: [&str; 5] = ["name", "namespace", "uid", "labels", "annotations"];
+
+/// What may follow `pattern`.
+const PATTERN_FIELDS: [&str; 7] =
+    ["name", "displayName", "severity", "category", "description", "docUrl", "patternType"];
+
+#[cfg(test)]
+mod tests;

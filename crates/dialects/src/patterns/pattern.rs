@@ -1,0 +1,215 @@
+//! A pattern as it runs, whichever of the two dialects it was written in.
+
+use kubewright_value::{Location, Text};
+
+use super::criteria::Criteria;
+use super::filter::Filter;
+use super::key::KeyStep;
+use super::message::Template;
+use super::points::Points;
+
+/// A pattern.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// `metadata.name`
+    pub name: Text,
+    /// What people call it.
+    pub display_name: Text,
+    /// The version that its document names.
+    pub version: Text,
+    /// `patternType`; empty where the dialect has none.
+    pub pattern_type: Text,
+    /// How bad a finding is.
+    pub severity: Level,
+    /// What it is about.
+    pub category: Text,
+    /// What it says about itself.
+    pub description: Text,
+    /// Where more is to be read.
+    pub doc_url: Text,
+    /// Where the pattern is kept.
+    pub git_url: Text,
+    /// How its actors are bound.
+    pub topology: Topology,
+    /// Where it stands.
+    pub location: Location,
+    pub(crate) roles: Vec<Role>,
+    pub(crate) leader: usize,
+    /// Positions in `roles`, the leader among them.
+    pub(crate) actors: Vec<usize>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) minimum: Points,
+    /// Where given, `minimum` is for `relationships` alone and this for `commonRelationships`.
+    pub(crate) common_minimum: Option<Points>,
+    pub(crate) message: Template,
+    /// Whether a kind without any object is a finding.
+    pub(crate) emits_on_empty: bool,
+    /// Whether one object may be target and dependency at once.
+    pub(crate) allows_same: bool,
+    /// The arrays of the leader of which one element is meant throughout.
+    pub(crate) leader_anchors: Vec<Vec<KeyStep>>,
+}
+
+/// How bad a finding is; the two dialects have different words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// The least of four.
+    Low,
+    /// The second of four.
+    Medium,
+    /// Should be looked at.
+    Warning,
+    /// The third of four.
+    High,
+    /// Must be looked at.
+    Critical,
+}
+
+impl Level {
+    /// Returns the word for it in a pattern.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "INFO",
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::Warning => "WARNING",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
+
+/// How the actors of a finding are bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topology {
+    /// One finding for a leader.
+    Single,
+    /// One finding for every binding of all actors.
+    LeaderFollower,
+}
+
+/// A resource of a pattern: what objects it may be.
+#[derive(Debug, Clone)]
+pub(crate) struct Role {
+    pub(crate) id: Text,
+    pub(crate) kinds: Vec<KindRef>,
+    pub(crate) filter: Filter,
+    pub(crate) location: Location,
+}
+
+/// Which kinds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KindRef {
+    /// What is left out fits all.
+    Kind { kind: Option<Text>, group: Option<Text>, version: Option<Text> },
+    /// Kinds whose definition names the category.
+    Category(Text),
+}
+
+/// A relationship of a pattern.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) id: Text,
+    pub(crate) list: List,
+    /// Every two roles between which it must hold for it to exist; one pair where two roles are named.
+    pub(crate) pairs: Vec<(usize, usize)>,
+    pub(crate) link: Link,
+    pub(crate) rule: Rule,
+    pub(crate) weight: Points,
+    pub(crate) description: Option<Template>,
+    pub(crate) location: Location,
+}
+
+/// Where a relationship is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// `relationships`
+    Relationships,
+    /// `commonRelationships`
+    Common,
+}
+
+/// What an entry does: a cell of the matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// `required`, `shared`: must be there between the bound objects.
+    Mandatory,
+    /// One of those with the same number must be there for the leader.
+    OneOf(usize),
+    /// `required`, not `shared`: must not be there.
+    Veto,
+    /// `shared`: scores where it is there.
+    Present,
+    /// Neither: scores where it is not there.
+    Absent,
+}
+
+/// What links two objects.
+#[derive(Debug, Clone)]
+pub(crate) enum Link {
+    /// An edge of the type.
+    Edge { name: Text, direction: Direction },
+    /// A neighbour that both have through edges of the type.
+    Common { name: Text },
+    /// What the pattern spells out.
+    Criteria(Box<Criteria>),
+}
+
+/// From which of two ids an edge must lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Direction {
+    #[default]
+    Any,
+    Forward,
+    Backward,
+}
+
+impl Pattern {
+    /// Returns the ids of its resources, in the order in which they stand.
+    pub fn roles(&self) -> impl Iterator<Item = &Text> {
+        self.roles.iter().map(|role| &role.id)
+    }
+
+    /// Returns the most points that a finding can have.
+    #[must_use]
+    pub fn maximum(&self) -> Points {
+        self.maximum_of(None)
+    }
+
+    /// Returns the most points that the entries of `list`, or of both, can give.
+    pub(crate) fn maximum_of(&self, list: Option<List>) -> Points {
+        let counted = self.entries.iter().filter(|entry| list.is_none_or(|list| entry.list == list));
+        counted.filter(|entry| entry.rule.scores()).fold(Points::zero(), |sum, entry| sum.plus(&entry.weight))
+    }
+}
+
+impl Rule {
+    pub(crate) fn scores(self) -> bool {
+        matches!(self, Self::Present | Self::Absent)
+    }
+
+    /// Returns whether the pattern wants the relationship to be there.
+    pub(crate) fn is_wanted(self) -> bool {
+        matches!(self, Self::Mandatory | Self::OneOf(_) | Self::Present)
+    }
+}
+
+impl Link {
+    /// Returns what the relationship is called in a pattern.
+    pub(crate) fn name(&self) -> &str {
+        use super::criteria::Basis;
+        match self {
+            Self::Edge { name, .. } | Self::Common { name } => name,
+            Self::Criteria(criteria) => match criteria.basis {
+                Basis::Custom => "custom",
+                Basis::Owns => "owns",
+                Basis::OwnedBy => "ownedBy",
+                Basis::Selects(_) => "selects",
+                Basis::SelectedBy(_) => "selectedBy",
+            },
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! The dialect of the contract: resources, actors and two lists of relationships.
+
+use std::collections::HashSet;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::Text;
+
+use super::super::diagnostics as code;
+use super::super::pattern::{Direction, KindRef, Level, List, Topology};
+use super::conditions::{self, Style};
+use super::{Definition, Link, Relationship, Resource, Rule, name, parts, points, word};
+use crate::fields::{Fields, Placed, Reader, child};
+
+const SEVERITIES: [(&str, Level); 3] =
+    [("CRITICAL", Level::Critical), ("WARNING", Level::Warning), ("INFO", Level::Info)];
+const TYPES: [&str; 9] = [
+    "STRUCTURAL",
+    "BEHAVIORAL",
+    "FUNCTIONAL",
+    "FOUNDATIONAL",
+    "CONFIGURATION",
+    "CONFIGURATIONAL",
+    "SECURITY",
+    "ADVANCED",
+    "CUSTOM",
+];
+const CATEGORIES: [&str; 6] =
+    ["BestPractice", "Security", "Reliability", "Performance", "CostOptimization", "architecture"];
+
+pub(super) fn read<'d>(
+    reader: &mut Reader<'d>,
+    version: Text,
+    metadata: &Fields<'d>,
+    spec: &Fields<'d>,
+) -> Option<Definition> {
+    let about = about(reader, metadata);
+    let known = [
+        "message",
+        "topology",
+        "resources",
+        "actors",
+        "relationships",
+        "commonRelationships",
+        "minRelationshipPoints",
+        "minCommonRelationshipPoints",
+    ];
+    reader.only(spec, &known);
+    let message = reader.filled(spec, "message");
+    let topology = reader.filled(spec, "topology");
+    let words = [("SINGLE", Topology::Single), ("LEADER_FOLLOWER", Topology::LeaderFollower)];
+    let topology = topology.and_then(|found| word(reader, &found, "topology", &words));
+    let (resources, leaders) = resources(reader, spec);
+    let mut entries = relationships(reader, spec, "relationships", List::Relationships);
+    entries.extend(relationships(reader, spec, "commonRelationships", List::Common));
+    duplicates(reader, &entries);
+    let minimum = points(reader, spec, "minRelationshipPoints");
+    let common_minimum = points(reader, spec, "minCommonRelationshipPoints").map(|found| found.value);
+    let actors = reader.strings(spec, "actors");
+    let (topology, resources) = (topology?, resources?);
+    let leader = leader(reader, spec, topology, &resources, &leaders, actors.as_deref());
+    let actors = match (actors, topology, leader.and_then(|leader| resources.get(leader))) {
+        (Some(actors), _, _) => actors,
+        (None, Topology::Single, Some(leader)) => {
+            vec![Placed { value: leader.id.clone(), path: leader.path.clone() }]
+        }
+        (None, Topology::Single, None) => Vec::new(),
+        (None, Topology::LeaderFollower, _) => {
+            reader.missing(spec, "actors");
+            return None;
+        }
+    };
+    check_actors(reader, spec, topology, &resources, &actors);
+    let about = about?;
+    Some(Definition {
+        version,
+        message: message?,
+        topology,
+        resources,
+        leader: leader?,
+        actors,
+        entries,
+        minimum,
+        common_minimum,
+        emits_on_empty: false,
+        is_successor: false,
+        ..about
+    })
+}
+
+/// Reads what a pattern says about itself; what it is for stays empty.
+fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Definition> {
+    let known = [
+        "name",
+        "displayName",
+        "patternType",
+        "severity",
+        "category",
+        "docUrl",
+        "gitUrl",
+        "description",
+        "namespace",
+        "labels",
+        "annotations",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "managedFields",
+    ];
+    reader.only(metadata, &known);
+    let name = name(reader, metadata);
+    let display_name = reader.filled(metadata, "displayName");
+    let pattern_type = reader.filled(metadata, "patternType");
+    let severity = reader.filled(metadata, "severity");
+    let severity = severity.and_then(|found| word(reader, &found, "severity", &SEVERITIES));
+    let category = reader.filled(metadata, "category");
+    listed(reader, pattern_type.as_ref(), "pattern type", &TYPES);
+    listed(reader, category.as_ref(), "category", &CATEGORIES);
+    let mut text = |key: &str| {
+        let found = reader.string(metadata, key)?;
+        if key.ends_with("Url") && !found.value.starts_with("http://") && !found.value.starts_with("https://")
+        {
+            let message = format!("`{key}` does not start with `http://` or `https://`");
+            let location = reader.place(&found.path);
+            reader.report(Diagnostic::new(&code::BAD_URL, message, location));
+        }
+        Some(found.value)
+    };
+    let doc_url = text("docUrl").unwrap_or_default();
+    let git_url = text("gitUrl").unwrap_or_default();
+    let description = text("description").unwrap_or_default();
+    Some(Definition {
+        version: Text::default(),
+        name: name?,
+        display_name: display_name?.value,
+        pattern_type: pattern_type?.value,
+        severity: severity?,
+        category: category?.value,
+        description,
+        doc_url,
+        git_url,
+        message: Placed { value: Text::default(), path: Vec::new() },
+        topology: Topology::Single,
+        resources: Vec::new(),
+        leader: 0,
+        actors: Vec::new(),
+        entries: Vec::new(),
+        minimum: None,
+        common_minimum: None,
+        emits_on_empty: false,
+        is_successor: false,
+    })
+}
+
+fn listed(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, words: &[&str]) {
+    let Some(found) = found else { return };
+    if words.iter().any(|word| word.eq_ignore_ascii_case(&found.value)) {
+        return;
+    }
+    let message = format!("`{}` is no {what} that the contract lists", found.value);
+    let help = format!("it lists {}", words.join(", "));
+    let location = reader.place(&found.path);
+    reader.report(Diagnostic::new(&code::OPEN_VALUE, message, location).help(help));
+}
+
+/// Returns the resources, and which of them are marked as leaders.
+fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Resource>>, Vec<usize>) {
+    if reader.any(spec, "resources").is_none() {
+        reader.missing(spec, "resources");
+        return (None, Vec::new());
+    }
+    let Some(items) = reader.objects(spec, "resources") else { return (None, Vec::new()) };
+    if items.is_empty() {
+        let location = reader.place(&child(&spec.path, "resources"));
+        let message = "`resources` is empty, expected at least one";
+        reader.report(Diagnostic::new(&code::MISSING_FIELD, message, location));
+        return (None, Vec::new());
+    }
+    let (mut resources, mut leaders) = (Vec::<Resource>::new(), Vec::new());
+    let mut is_whole = true;
+    for item in &items {
+        let Some((resource, leads)) = resource(reader, item) else {
+            is_whole = false;
+            continue;
+        };
+        if resources.iter().any(|other| other.id == resource.id) {
+            let message = format!("two resources have the id `{}`", resource.id);
+            let location = reader.place(&child(&item.path, "id"));
+            reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
+        }
+        if leads {
+            leaders.push(resources.len());
+        }
+        resources.push(resource);
+    }
+    (is_whole.then_some(resources), leaders)
+}
+
+fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
+    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion"]);
+    let kind = reader.filled(item, "resource");
+    let id = reader.filled(item, "id");
+    if let Some(id) = &id {
+        check_id(reader, id);
+    }
+    let leads = reader.boolean(item, "leader").unwrap_or(false);
+    let api_version = reader.string(item, "apiVersion").map(|found| found.value);
+    let mut resource = Resource {
+        path: item.path.clone(),
+        id: Text::default(),
+        kinds: Vec::new(),
+        from_target: None,
+        all: Vec::new(),
+        any: Vec::new(),
+        none: Vec::new(),
+    };
+    conditions::read(reader, item, Style::Contract, &mut resource);
+    resource.kinds = vec![kind_ref(&kind?.value, api_version.as_deref())];
+    resource.id = id?.value;
+    Some((resource, leads))
+}
+
+/// Reads `Kind`, `Kind.group` or `group/version/Kind`.
+fn kind_ref(text: &str, api_version: Option<&str>) -> KindRef {
+    if let Some((api_version, kind)) = text.rsplit_once('/') {
+        let (group, version) = parts(api_version);
+        return KindRef::Kind { kind: Some(kind.into()), group, version };
+    }
+    let (group, version) = api_version.map_or((None, None), parts);
+    match text.split_once('.') {
+        Some((kind, group)) => KindRef::Kind { kind: Some(kind.into()), group: Some(group.into()), version },
+        None => KindRef::Kind { kind: (text != "*").then(|| text.into()), group, version },
+    }
+}
+
+pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
+    if id.value.contains(['.', '{', '}', '[', '(', ')']) {
+        let message = format!("the id `{}` cannot be named in a message", id.value);
+        let location = reader.place(&id.path);
+        let help = "leave out `.`, `{`, `}`, brackets and parentheses";
+        reader.report(Diagnostic::new(&code::BAD_NAME, message, location).help(help));
+    }
+}
+
+fn relationships<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &str, list: List) -> Vec<Relationship> {
+    let items = reader.objects(spec, key).unwrap_or_default();
+    let read = |(at, item): (usize, &Fields<'d>)| relationship(reader, item, list, format!("{key}[{at}]"));
+    items.iter().enumerate().filter_map(read).collect()
+}
+
+fn relationship<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    list: List,
+    fallback: String,
+) -> Option<Relationship> {
+    let known = ["id", "type", "description", "weight", "required", "shared", "resourceIds", "direction"];
+    reader.only(item, &known);
+    let id = reader.string(item, "id").map_or_else(|| fallback.into(), |found| found.value);
+    let name = reader.filled(item, "type");
+    let description = reader.string(item, "description");
+    let weight = points(reader, item, "weight");
+    let words = [("ANY", Direction::Any), ("FORWARD", Direction::Forward), ("BACKWARD", Direction::Backward)];
+    let direction = reader.string(item, "direction");
+    let direction = direction.and_then(|found| word(reader, &found, "direction", &words)).unwrap_or_default();
+    let mut flag = |key: &str| {
+        if reader.any(item, key).is_none() {
+            reader.missing(item, key);
+        }
+        reader.boolean(item, key)
+    };
+    let (required, shared) = (flag("required"), flag("shared"));
+    if reader.any(item, "resourceIds").is_none() {
+        reader.missing(item, "resourceIds");
+    }
+    let ids = reader.strings(item, "resourceIds")?;
+    let location = reader.place(&child(&item.path, "resourceIds"));
+    if ids.len() < 2 {
+        let message = "a relationship is between two resources";
+        reader
+            .report(Diagnostic::new(&code::BAD_ACTORS, message, location).help("name both in `resourceIds`"));
+    } else if ids.len() > 2 {
+        let message = format!("every two of the {} resources must be related for this to hold", ids.len());
+        let help = "write a relationship for each two that are meant";
+        reader.report(Diagnostic::new(&code::MANY_IDS, message, location).help(help));
+    }
+    Some(Relationship {
+        path: item.path.clone(),
+        id,
+        list,
+        ids,
+        link: Link::Typed { name: name?, direction },
+        rule: Rule::Matrix { required: required?, shared: shared? },
+        weight,
+        description,
+    })
+}
+
+fn duplicates(reader: &mut Reader<'_>, entries: &[Relationship]) {
+    let mut known = HashSet::new();
+    for entry in entries {
+        if !known.insert(&entry.id) {
+            let message = format!("two relationships have the id `{}`", entry.id);
+            let location = reader.place(&child(&entry.path, "id"));
+            reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
+        }
+    }
+}
+
+/// Returns the position of the leader.
+fn leader<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    topology: Topology,
+    resources: &[Resource],
+    marked: &[usize],
+    actors: Option<&[Placed<Text>]>,
+) -> Option<usize> {
+    let location = reader.place(&child(&spec.path, "resources"));
+    let wrong = |message: String| {
+        Diagnostic::new(&code::BAD_LEADER, message, location.clone())
+            .help("mark one resource with `leader: true`")
+    };
+    match (marked, topology, resources) {
+        ([leader], _, _) => Some(*leader),
+        ([], _, [_]) => Some(0),
+        ([], Topology::Single, _) => {
+            reader.report(wrong("no resource is marked as the leader".to_owned()));
+            None
+        }
+        ([], Topology::LeaderFollower, _) => {
+            let first = actors.and_then(<[_]>::first)?;
+            let leader = resources.iter().position(|resource| resource.id == first.value)?;
+            let message =
+                format!("no resource is marked as the leader, so the first actor `{}` leads", first.value);
+            let help = "mark one resource with `leader: true`";
+            reader.report(Diagnostic::new(&code::ASSUMED_LEADER, message, location.clone()).help(help));
+            Some(leader)
+        }
+        (several, _, _) => {
+            reader.report(wrong(format!("{} resources are marked as the leader", several.len())));
+            None
+        }
+    }
+}
+
+fn check_actors<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    topology: Topology,
+    resources: &[Resource],
+    actors: &[Placed<Text>],
+) {
+    let mut known = HashSet::new();
+    for actor in actors {
+        let location = reader.place(&actor.path);
+        if !resources.iter().any(|resource| resource.id == actor.value) {
+            let message = format!("the actor `{}` is no resource of the pattern", actor.value);
+            reader.report(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(ids(resources)));
+        } else if !known.insert(&actor.value) {
+            let message = format!("the actor `{}` is named twice", actor.value);
+            reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
+        }
+    }
+    let (least, word) = match topology {
+        Topology::Single => (1, "one"),
+        Topology::LeaderFollower => (2, "two"),
+    };
+    if known.len() < least && actors.len() < least {
+        let message = format!("{} actors, expected at least {word}", actors.len());
+        let location = reader.place(&child(&spec.path, "actors"));
+        let help = "for one actor the topology is `SINGLE`, for more `LEADER_FOLLOWER`";
+        reader.report(Diagnostic::new(&code::BAD_ACTORS, message, location).help(help));
+    }
+}
+
+pub(super) fn ids(resources: &[Resource]) -> String {
+    let ids: Vec<String> = resources.iter().map(|resource| format!("`{}`", resource.id)).collect();
+    format!("use one of {}", ids.join(", "))
+}

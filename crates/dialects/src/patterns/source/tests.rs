@@ -1,0 +1,171 @@
+//! Every mistake has its code and its place.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Source, yaml};
+
+use super::super::compile;
+
+const PATTERN: &str = "\
+version: kubepattern.it/v1
+kind: Pattern
+metadata:
+  name: p
+  displayName: P
+  patternType: CUSTOM
+  severity: INFO
+  category: Security
+spec:
+  message: m
+  topology: LEADER_FOLLOWER
+  resources:
+  - resource: Service
+    id: s
+    leader: true
+  - resource: Pod
+    id: p
+    filters:
+      matchAll:
+      - key: metadata.name
+        operator: EQUALS
+        values: [x]
+  actors: [s, p]
+  relationships:
+  - id: e
+    type: EXPOSES
+    required: true
+    shared: true
+    resourceIds: [s, p]
+";
+
+fn diagnostics(text: &str) -> Vec<Diagnostic> {
+    let reading = yaml::read(&Source::new("p.yaml", text));
+    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+    compile(&reading.documents[0]).1
+}
+
+/// Replaces `from` by `to` in a fine pattern; `want` are code and line of each diagnostic.
+#[track_caller]
+fn check(from: &str, to: &str, want: &[(&str, u32)]) {
+    assert!(PATTERN.contains(from), "{from}");
+    let found = diagnostics(&PATTERN.replacen(from, to, 1));
+    let found: Vec<(&str, u32)> = found.iter().map(|one| (one.code.id, one.location.position.line)).collect();
+    assert_eq!(found, want, "{from} → {to}");
+}
+
+#[test]
+fn a_fine_pattern_has_no_diagnostics() {
+    check("", "", &[]);
+}
+
+#[test]
+fn versions_and_kinds() {
+    check("version:", "apiVersion:", &[]);
+    check("kubepattern.it/v1", "kubepattern.sigemi.it/v1", &[("KW-P007", 1)]);
+    check("kubepattern.it/v1", "kubepattern.it/v9", &[("KW-P006", 1)]);
+    check("version: kubepattern.it/v1\n", "", &[("KW-P003", 1)]);
+    check("kind: Pattern", "kind: Pod", &[("KW-P004", 2)]);
+}
+
+#[test]
+fn what_a_pattern_says_about_itself() {
+    check("  name: p\n", "", &[("KW-P003", 3)]);
+    check("name: p", "name: p_q", &[("KW-P008", 4)]);
+    check("  displayName: P\n", "", &[("KW-P003", 3)]);
+    check("patternType: CUSTOM", "patternType: ODD", &[("KW-P020", 6)]);
+    check("severity: INFO", "severity: info", &[]);
+    check("severity: INFO", "severity: LOUD", &[("KW-P004", 7)]);
+    check("category: Security", "category: odd", &[("KW-P020", 8)]);
+    check("category: Security", "category: Security\n  docUrl: ftp://x", &[("KW-P021", 9)]);
+    check("category: Security", "category: Security\n  colour: red", &[("KW-P001", 9)]);
+    check("name: p", "name: 5", &[("KW-P005", 4)]);
+    check("name: p", "name: [5]", &[("KW-P002", 4)]);
+}
+
+#[test]
+fn leaders_and_actors() {
+    check("    leader: true\n", "", &[("KW-P022", 13)]);
+    check("id: p\n", "id: p\n    leader: true\n", &[("KW-P009", 13)]);
+    check("[s, p]\n  rel", "[s]\n  rel", &[("KW-P010", 23)]);
+    check("[s, p]\n  rel", "[s, p, q]\n  rel", &[("KW-P012", 23)]);
+    check("[s, p]\n  rel", "[s, p, p]\n  rel", &[("KW-P011", 23)]);
+    check("  actors: [s, p]\n", "", &[("KW-P003", 9)]);
+    check("topology: LEADER_FOLLOWER", "topology: RING", &[("KW-P004", 11)]);
+    check("id: p\n", "id: s\n", &[("KW-P011", 17), ("KW-P012", 23)]);
+    check("id: p\n", "id: p.q\n", &[("KW-P008", 17), ("KW-P012", 23)]);
+}
+
+#[test]
+fn relationships() {
+    check("    required: true\n", "", &[("KW-P003", 25)]);
+    check("    shared: true\n", "", &[("KW-P003", 25)]);
+    check("    shared: true\n", "    shared: 'true'\n", &[("KW-P002", 28)]);
+    check("type: EXPOSES", "type: EXPOSE", &[("KW-P004", 26)]);
+    check("type: EXPOSES", "type: exposes", &[]);
+    check("resourceIds: [s, p]", "resourceIds: [s]", &[("KW-P010", 29)]);
+    check("resourceIds: [s, p]", "resourceIds: [s, q]", &[("KW-P012", 29)]);
+    check("resourceIds: [s, p]", "resourceIds: [s, s]", &[("KW-P011", 29)]);
+    check("required: true", "required: false", &[("KW-P024", 25), ("KW-P032", 16)]);
+    check("required: true", "required: true\n    weight: 1", &[("KW-P025", 28)]);
+    for weight in ["-1", "x", "[1]"] {
+        check("required: true", &format!("required: false\n    weight: {weight}"), &[("KW-P015", 28)]);
+    }
+}
+
+#[test]
+fn three_resources_of_one_relationship() {
+    let text = PATTERN
+        .replace("  actors:", "  - {resource: Pod, id: q}\n  actors:")
+        .replace("Ids: [s, p]", "Ids: [s, p, q]");
+    let codes: Vec<&str> = diagnostics(&text).iter().map(|one| one.code.id).collect();
+    assert_eq!(codes, ["KW-P023", "KW-P031"]);
+}
+
+#[test]
+fn conditions() {
+    check("operator: EQUALS", "operator: equals", &[]);
+    check("operator: EQUALS\n        values: [x]", "operator: NotExists", &[]);
+    check("operator: EQUALS", "operator: MAGIC", &[("KW-P004", 21)]);
+    check("        values: [x]\n", "", &[("KW-P014", 21)]);
+    check("values: [x]", "values: []", &[("KW-P014", 22)]);
+    check("values: [x]", "values: [{a: b}]", &[("KW-P014", 22), ("KW-P014", 22)]);
+    check("operator: EQUALS", "operator: EXISTS", &[("KW-P026", 22)]);
+    check(
+        "operator: EQUALS\n        values: [x]",
+        "operator: LESS_THAN\n        values: [1, 2]",
+        &[("KW-P026", 22)],
+    );
+    check("operator: EQUALS", "operator: LESS_THAN", &[("KW-P027", 22)]);
+    check(
+        "operator: EQUALS\n        values: [x]",
+        "operator: MATCHES\n        values: ['(']",
+        &[("KW-P018", 22)],
+    );
+    check("key: metadata.name", "key: metadata..name", &[("KW-P013", 20)]);
+    check("key: metadata.name", "key: metadata.labels.a/b", &[("KW-P028", 20)]);
+    check("      - key: metadata.name\n        operator", "      - operator", &[("KW-P003", 20)]);
+    check("matchAll:", "matchSome:", &[("KW-P001", 19)]);
+}
+
+#[test]
+fn texts_thresholds_and_size() {
+    check("message: m", "message: '{{q.name}}'", &[("KW-P017", 10)]);
+    check("message: m", "message: ''", &[("KW-P003", 9)]);
+    check("message: m", "message: m\n  minRelationshipPoints: -1", &[("KW-P015", 11)]);
+    check("message: m", "message: m\n  minRelationshipPoints: 1", &[("KW-P030", 11)]);
+    let resources: String = (0..70).map(|at| format!("  - {{resource: Pod, id: x{at}}}\n")).collect();
+    check("  actors:", &format!("{resources}  actors:"), &[("KW-P019", 10)]);
+}
+
+#[test]
+fn a_null_list_is_an_empty_one() {
+    check("matchAll:\n", "matchAny: null\n      matchAll:\n", &[]);
+}
+
+#[test]
+fn json_is_read_as_well() {
+    let value = yaml::parse(PATTERN).expect("YAML");
+    let source = Source::new("p.json", kubewright_value::json::to_pretty(&value));
+    let document = kubewright_value::json::read(&source).expect("JSON");
+    let (pattern, diagnostics) = compile(&document);
+    assert!(pattern.is_some() && diagnostics.is_empty());
+}

@@ -1,0 +1,163 @@
+//! The types of relationships by name, and which kinds each can link.
+
+use kubewright_engine::nearest;
+use kubewright_value::Text;
+
+/// The types of the contract.
+const CONTRACT: [&str; 10] = [
+    "OWNS",
+    "MANAGES",
+    "MOUNTS",
+    "EXPOSES",
+    "USES_CONFIG",
+    "SAME_NETWORK",
+    "IS_NAMESPACE_OF",
+    "USES_SA",
+    "HAS_AFFINITY_TO",
+    "REFERENCES_KRATEO",
+];
+
+/// The types that the graph has beside them.
+const MORE: [&str; 35] = [
+    "MANAGES_KRATEO",
+    "HAS_ANTI_AFFINITY_TO",
+    "PULLS_WITH",
+    "ROUTES_TO",
+    "TERMINATES_TLS_WITH",
+    "OF_CLASS",
+    "ATTACHES_TO",
+    "FORWARDS_TO",
+    "GRANTS_REFERENCE",
+    "TARGETS_POLICY",
+    "SCALES",
+    "PROTECTS",
+    "ISOLATES",
+    "ALLOWS_FROM",
+    "ALLOWS_TO",
+    "BINDS_ROLE",
+    "BINDS_SUBJECT",
+    "AGGREGATES",
+    "BOUND_TO",
+    "PROVISIONED_BY",
+    "ATTACHES_VOLUME",
+    "SNAPSHOT_OF",
+    "SCHEDULED_ON",
+    "GOVERNED_BY",
+    "CALLS_WEBHOOK",
+    "DEFINES_KIND",
+    "LIMITED_BY",
+    "SCRAPES",
+    "ISSUES",
+    "SYNCS_FROM",
+    "DEPLOYS",
+    "PART_OF",
+    "USES_IMAGE",
+    "REPORTS_ON",
+    "REFERS_TO",
+];
+
+/// Kinds that have Pods, or are them.
+const WORKLOADS: [&str; 10] = [
+    "Pod",
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "CronJob",
+    "ReplicationController",
+    "PodTemplate",
+    "Rollout",
+];
+
+/// Kinds of Kubernetes itself, which are no widgets and of which it is known what they refer to.
+const BUILT_IN: [&str; 30] = [
+    "Pod",
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "CronJob",
+    "ReplicationController",
+    "Service",
+    "ConfigMap",
+    "Secret",
+    "ServiceAccount",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "StorageClass",
+    "Ingress",
+    "IngressClass",
+    "NetworkPolicy",
+    "HorizontalPodAutoscaler",
+    "PodDisruptionBudget",
+    "Role",
+    "RoleBinding",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "LimitRange",
+    "ResourceQuota",
+    "PriorityClass",
+    "EndpointSlice",
+];
+
+/// Those of them that are in no namespace.
+const CLUSTER_SCOPED: [&str; 8] = [
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "StorageClass",
+    "IngressClass",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "PriorityClass",
+];
+
+/// Returns the type called `name`, in whatever case.
+pub(crate) fn find(name: &str, own: &[Text]) -> Option<Text> {
+    if own.iter().any(|known| *known == name) {
+        return Some(name.into());
+    }
+    let mut known = CONTRACT.iter().chain(&MORE);
+    known.find(|known| known.eq_ignore_ascii_case(name)).map(|known| Text::new_static(known))
+}
+
+/// Returns what to write instead of `name`.
+pub(crate) fn help(name: &str) -> String {
+    match nearest(name, CONTRACT.iter().chain(&MORE).copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("use one of {}", CONTRACT.join(", ")),
+    }
+}
+
+/// Returns why an edge of the type `name` can never link objects of the two kinds; nothing where it can, or where a
+/// kind is not one of Kubernetes itself.
+pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> {
+    if ![one, other].iter().all(|kind| BUILT_IN.contains(kind)) {
+        return None;
+    }
+    let both = |test: &dyn Fn(&str, &str) -> bool| test(one, other) || test(other, one);
+    let has_pods = |kind: &str| WORKLOADS.contains(&kind);
+    let can = match name {
+        "MANAGES" => both(&|from, to| to == "Pod" && from != "Pod"),
+        "MOUNTS" => {
+            both(&|from, to| has_pods(from) && matches!(to, "PersistentVolumeClaim" | "ConfigMap" | "Secret"))
+        }
+        "EXPOSES" => both(&|from, to| from == "Service" && has_pods(to)),
+        "USES_CONFIG" => both(&|from, to| has_pods(from) && matches!(to, "ConfigMap" | "Secret")),
+        "USES_SA" => both(&|from, to| has_pods(from) && to == "ServiceAccount"),
+        "SAME_NETWORK" => both(&|from, to| (has_pods(from) || from == "NetworkPolicy") && has_pods(to)),
+        "IS_NAMESPACE_OF" => both(&|from, to| from == "Namespace" && !CLUSTER_SCOPED.contains(&to)),
+        "HAS_AFFINITY_TO" => both(&|from, to| has_pods(from) && (has_pods(to) || to == "Node")),
+        "REFERENCES_KRATEO" | "MANAGES_KRATEO" => false,
+        "ROUTES_TO" => both(&|from, _| from == "Ingress"),
+        "PROTECTS" => both(&|from, to| from == "PodDisruptionBudget" && has_pods(to)),
+        "SCHEDULED_ON" => both(&|from, to| has_pods(from) && to == "Node"),
+        _ => true,
+    };
+    let kinds = if one == other { format!("two of kind `{one}`") } else { format!("`{one}` and `{other}`") };
+    (!can).then(|| format!("`{name}` never links {kinds}"))
+}
