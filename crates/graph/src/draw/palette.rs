@@ -1,0 +1,68 @@
+//! Colours, and which line has which.
+//!
+//! Boxes are coloured by family (after Paul Tol's muted scheme, told apart by people who see
+//! fewer colours), lines by label. Red is kept for what is missing, and dashes say it as well.
+
+use super::Style;
+use super::scene::{Link, Scene};
+use std::collections::BTreeMap;
+
+/// Colours of lines: `e0` to `e7`.
+const COLOURS: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Palette<'p> {
+    colours: BTreeMap<&'p str, usize>,
+}
+
+impl<'p> Palette<'p> {
+    pub(super) fn new(scene: &Scene<'p>) -> Self {
+        let mut colours: BTreeMap<&'p str, usize> = BTreeMap::new();
+        for link in &scene.links {
+            for &(label, _) in &link.parts {
+                colours.entry(label).or_insert(COLOURS);
+            }
+        }
+        let mut next = 0;
+        for (label, colour) in &mut colours {
+            *colour = usual(label).unwrap_or_else(|| {
+                next += 1;
+                [7, 5, 6, 1, 2, 3, 4].get((next - 1) % 7).copied().unwrap_or_default()
+            });
+        }
+        Self { colours }
+    }
+
+    /// Every label with its colour, in order.
+    pub(super) fn labels(&self) -> impl Iterator<Item = (&'p str, usize)> {
+        self.colours.iter().map(|(label, colour)| (*label, *colour))
+    }
+
+    /// The class of a line; that of its first label when it has several.
+    pub(super) fn class(&self, link: &Link<'_>) -> String {
+        let colours = link.parts.iter().filter_map(|(label, _)| self.colours.get(label));
+        let colour = colours.min().copied().unwrap_or_default();
+        match link.style {
+            Style::Solid => format!("e e{colour}"),
+            Style::Dashed => format!("e e{colour} w"),
+            Style::Missing => "e m".to_owned(),
+        }
+    }
+}
+
+/// The types everybody has keep their colour in every picture.
+fn usual(label: &str) -> Option<usize> {
+    Some(match label {
+        "OWNS" | "MANAGES" => 0,
+        "EXPOSES" => 1,
+        "MOUNTS" => 2,
+        "USES_CONFIG" => 3,
+        "USES_SA" => 4,
+        "SAME_NETWORK" => 5,
+        "HAS_AFFINITY_TO" => 6,
+        _ => return None,
+    })
+}
+
+/// The style sheet of a picture, by day and by night.
+pub(super) const STYLE: &str = include_str!("picture.css");

@@ -1,0 +1,3 @@
+//! The graph of Kubernetes objects, and pictures of it.
+
+pub mod draw;
