@@ -16,6 +16,8 @@ pub(super) struct Cell {
     pub column: usize,
     pub y: f64,
     is_box: bool,
+    /// Linked to another box of its column.
+    is_tied: bool,
 }
 
 #[derive(Debug)]
@@ -75,14 +77,18 @@ impl Plan {
             ranks.entry(*column).or_default().push(cell);
         }
         let used: Vec<usize> = ranks.keys().copied().collect();
-        let mut degree: Slots<usize> = Slots::new(columns.len());
-        for pair in pairs {
-            degree.change(pair.from, |count| *count += 1);
-            degree.change(pair.to, |count| *count += 1);
-        }
         let mut cells: Vec<Cell> =
-            columns.iter().map(|&column| Cell { column, y: 0.0, is_box: true }).collect();
+            columns.iter().map(|&column| Cell { column, is_box: true, ..Cell::default() }).collect();
         let boxes = Slots(columns.to_vec());
+        // How many lines of a box pass a column.
+        let mut long: Slots<usize> = Slots::new(columns.len());
+        let rank = |column: usize| used.partition_point(|one| *one < column);
+        for pair in pairs {
+            if rank(boxes.at(pair.from)).abs_diff(rank(boxes.at(pair.to))) > 1 {
+                long.change(pair.from, |count| *count += 1);
+                long.change(pair.to, |count| *count += 1);
+            }
+        }
         let mut bends: HashMap<(usize, usize), usize> = HashMap::new();
         let mut steps: Vec<(usize, usize)> = Vec::new();
         let mut chains = Vec::with_capacity(pairs.len());
@@ -91,7 +97,7 @@ impl Plan {
             if boxes.at(low) > boxes.at(high) {
                 std::mem::swap(&mut low, &mut high);
             }
-            let hub = if degree.at(low) >= degree.at(high) { low } else { high };
+            let hub = if long.at(low) >= long.at(high) { low } else { high };
             let (start, end) = (boxes.at(low), boxes.at(high));
             let first = used.partition_point(|column| *column <= start);
             let chain: Vec<usize> = used
@@ -100,13 +106,17 @@ impl Plan {
                 .take_while(|column| **column < end)
                 .map(|&column| {
                     *bends.entry((hub, column)).or_insert_with(|| {
-                        cells.push(Cell { column, y: 0.0, is_box: false });
+                        cells.push(Cell { column, ..Cell::default() });
                         ranks.entry(column).or_default().push(cells.len() - 1);
                         cells.len() - 1
                     })
                 })
                 .collect();
-            if start != end {
+            if start == end {
+                for end in [low, high] {
+                    cells.get_mut(end).into_iter().for_each(|cell| cell.is_tied = true);
+                }
+            } else {
                 let mut before = low;
                 for &next in chain.iter().chain([&high]) {
                     steps.push((before, next));
@@ -259,7 +269,11 @@ impl Plan {
 
 /// The distance of the middles of two cells, one above the other.
 fn apart(one: Cell, other: Cell) -> f64 {
-    let gap = if one.is_box && other.is_box { 14.0 } else { 7.0 };
+    let gap = match (one.is_tied && other.is_tied, one.is_box && other.is_box) {
+        (true, _) => 34.0,
+        (false, true) => 14.0,
+        (false, false) => 7.0,
+    };
     one.half() + gap + other.half()
 }
 

@@ -9,7 +9,6 @@ use super::slots::Slots;
 use super::text;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) const HEADER: f64 = 30.0;
 pub(super) const PADDING: f64 = 26.0;
 const PITCH: f64 = BOX + 14.0;
 /// Boxes of one layer in one column; more continue in the next.
@@ -40,6 +39,8 @@ pub(super) struct Group<'p> {
     loose: Vec<usize>,
     widths: BTreeMap<usize, f64>,
     gap: f64,
+    /// Columns with lines between their own boxes, which need more room on the right.
+    tied: BTreeSet<usize>,
 }
 
 #[derive(Debug)]
@@ -112,6 +113,7 @@ impl<'p> Group<'p> {
         }
         let mut widths: BTreeMap<usize, f64> = BTreeMap::new();
         let mut blocks: Vec<Block> = Vec::new();
+        let mut tied = BTreeSet::new();
         for (glyphs, links) in joined {
             let columns = spread(&glyphs, &links, scene, &layer, &first);
             for (glyph, column) in glyphs.iter().zip(&columns) {
@@ -126,20 +128,27 @@ impl<'p> Group<'p> {
                 .filter_map(|link| scene.links.get(*link))
                 .map(|link| Pair { from: place(link.from), to: place(link.to) })
                 .collect();
+            let column = |place: usize| columns.get(place).copied();
+            tied.extend(
+                pairs
+                    .iter()
+                    .filter(|pair| column(pair.from) == column(pair.to))
+                    .filter_map(|pair| column(pair.from)),
+            );
             blocks.push(Block { component: arrange(&columns, &pairs), glyphs, links });
         }
         blocks.sort_by_key(|block| (std::cmp::Reverse(block.glyphs.len()), block.glyphs.first().copied()));
         let captions = links.iter().filter_map(|link| scene.links.get(*link));
         let widest = captions.map(|link| text::width(&link.caption(), 9.5)).fold(0.0, f64::max);
-        Self { namespace, blocks, loose, widths, gap: (widest + 34.0).clamp(64.0, 140.0) }
+        Self { namespace, blocks, loose, widths, gap: (widest + 30.0).clamp(60.0, 112.0), tied }
     }
 
     /// Places everything so that no panel is much higher than `limit`.
     pub(super) fn place(&self, scene: &Scene<'_>, limit: f64) -> Placed {
         let mut panels: Vec<Vec<&Block>> = Vec::new();
-        let mut height = f64::INFINITY;
+        let mut height = 0.0;
         for block in &self.blocks {
-            if height + block.component.height > limit {
+            if panels.is_empty() || height + block.component.height > limit {
                 panels.push(Vec::new());
                 height = 0.0;
             }
@@ -195,8 +204,11 @@ impl<'p> Group<'p> {
             if let Some(column) = column {
                 at.insert(*column, place);
             }
+            let is_tied = column.is_some_and(|column| self.tied.contains(&column));
             let next = match widths.get(place + 1) {
+                Some((Some(_), _)) if is_tied => self.gap + 90.0,
                 Some((Some(_), _)) => self.gap,
+                _ if is_tied => self.gap + 40.0,
                 Some((None, _)) => 28.0,
                 None => PADDING,
             };
@@ -204,9 +216,9 @@ impl<'p> Group<'p> {
             x += width + next;
             before = next;
         }
-        let end = x - before;
+        let end = x - before + if before > PADDING { before - PADDING } else { 0.0 };
         let column = |place: usize| columns.get(place).copied().unwrap_or_default();
-        let mut y = HEADER + 12.0;
+        let mut y = heading_size(scene.glyphs.len()) + 30.0;
         for block in blocks {
             for (cell, glyph) in block.component.cells.iter().zip(&block.glyphs) {
                 let place = at.get(&cell.column).copied().unwrap_or_default();
@@ -235,12 +247,17 @@ impl<'p> Group<'p> {
     }
 }
 
+/// The size of the names of groups: larger in large pictures, which are looked at from afar.
+pub(super) fn heading_size(glyphs: usize) -> f64 {
+    13.0 + (glyphs as f64 / 10.0).min(90.0).sqrt() * 2.6
+}
+
 /// How wide a box must be for its words.
 pub(super) fn box_width(glyph: &Glyph<'_>) -> f64 {
     let name = text::width(&text::clean(&glyph.label), 12.0);
     let kind = text::width(&text::clean(&glyph.kind), 9.5);
     let count = if glyph.count > 1 { 20.0 + text::width(&glyph.count.to_string(), 10.0) } else { 0.0 };
-    (name + count).max(kind + count).clamp(60.0, 172.0) + chip_width(glyph) + 18.0
+    (name + count).max(kind + count).clamp(50.0, 158.0) + chip_width(glyph) + 18.0
 }
 
 pub(super) fn chip_width(glyph: &Glyph<'_>) -> f64 {
@@ -273,8 +290,12 @@ fn spread(
         let mut wishes: Vec<(f64, usize)> = members
             .iter()
             .map(|glyph| {
-                let all: Vec<f64> =
-                    near.get(glyph).into_iter().flatten().filter_map(|near| order.get(near).copied()).collect();
+                let all: Vec<f64> = near
+                    .get(glyph)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|near| order.get(near).copied())
+                    .collect();
                 let sum: f64 = all.iter().sum();
                 (if all.is_empty() { 0.0 } else { sum / all.len() as f64 }, *glyph)
             })

@@ -70,9 +70,13 @@ aria-label=\"Zoom in\">+</button><button id=\"out\" title=\"Zoom out (-)\" aria-
 /// What is drawn, by namespace and kind; a button goes to its box.
 fn list(out: &mut String, scene: &Scene<'_>) {
     out.push_str("<nav id=\"list\" aria-label=\"What is drawn\">\n");
-    for namespace in scene.glyphs.iter().enumerate().collect::<Vec<_>>().chunk_by(|one, other| {
-        one.1.namespace == other.1.namespace
-    }) {
+    for namespace in scene
+        .glyphs
+        .iter()
+        .enumerate()
+        .collect::<Vec<_>>()
+        .chunk_by(|one, other| one.1.namespace == other.1.namespace)
+    {
         let Some((_, first)) = namespace.first() else { continue };
         let count: usize = namespace.iter().map(|(_, glyph)| glyph.count).sum();
         let name = if first.namespace.is_empty() { "cluster" } else { first.namespace };

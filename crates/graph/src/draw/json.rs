@@ -22,15 +22,21 @@ pub fn json(picture: &Picture) -> String {
         out.push_str(", \"badges\": [");
         for (place, badge) in node.badges.iter().enumerate() {
             let comma = if place == 0 { "" } else { ", " };
-            let _ =
-                write!(out, "{comma}{{\"text\": {}, \"tone\": \"{}\"}}", quote(&badge.text), tone(badge.tone));
+            let _ = write!(
+                out,
+                "{comma}{{\"text\": {}, \"tone\": \"{}\"}}",
+                quote(&badge.text),
+                tone(badge.tone)
+            );
         }
         out.push_str("]}");
     }
     out.push_str("\n],\n\"edges\": [");
     let mut is_first = true;
     for line in &picture.lines {
-        let (Some(from), Some(to)) = (picture.nodes.get(line.from), picture.nodes.get(line.to)) else { continue };
+        let (Some(from), Some(to)) = (picture.nodes.get(line.from), picture.nodes.get(line.to)) else {
+            continue;
+        };
         out.push_str(if is_first { "\n  " } else { ",\n  " });
         is_first = false;
         let _ = write!(

@@ -5,7 +5,7 @@
 
 use super::Style;
 use super::group::Rect;
-use super::route::Route;
+use super::route::{Route, Spot};
 use super::scene::{Link, Scene};
 use super::text;
 use std::collections::HashMap;
@@ -36,12 +36,17 @@ pub(super) fn captions(scene: &Scene<'_>, routes: &[Route], taken: &[Rect]) -> V
     let mut place = |at: usize, link: &Link<'_>, text: &str| {
         let spots = routes.get(at).map_or(&[][..], |route| route.spots.as_slice());
         let width = text::width(text, SIZE) + 6.0;
-        let near = |shift: f64| spots.iter().map(move |(x, y)| (*x, *y + shift));
+        let near = |shift: f64| {
+            let middle = move |spot: &Spot| if spot.is_begin { spot.x + width / 2.0 } else { spot.x };
+            spots.iter().map(move |spot| (middle(spot), spot.y + shift))
+        };
         let always = is_telling(link);
-        let shifts: &[f64] = if always { &[0.0, -9.0, 9.0, -16.0, 16.0, -24.0, 24.0] } else { &[0.0, -6.0, 6.0] };
-        let found = shifts.iter().flat_map(|shift| near(*shift)).find(|(x, y)| {
-            room.is_free(Rect { x: x - width / 2.0, y: y - 6.5, width, height: 13.0 })
-        });
+        let shifts: &[f64] =
+            if always { &[0.0, -8.0, 8.0, -14.0, 14.0, -22.0, 22.0, -30.0, 30.0] } else { &[0.0, -6.0, 6.0] };
+        let found = shifts
+            .iter()
+            .flat_map(|shift| near(*shift))
+            .find(|(x, y)| room.is_free(Rect { x: x - width / 2.0, y: y - 6.5, width, height: 13.0 }));
         let Some((x, y)) = found else { return false };
         room.take(Rect { x: x - width / 2.0, y: y - 6.5, width, height: 13.0 });
         captions.push(Caption { link: at, x, y, text: text.to_owned() });
@@ -54,7 +59,8 @@ pub(super) fn captions(scene: &Scene<'_>, routes: &[Route], taken: &[Rect]) -> V
             }
             let ends = [(link.from, true, text.as_str()), (link.to, false, text.as_str())];
             let is_said = ends.iter().any(|end| {
-                fans.get(end).is_some_and(|count| *count > 2) && named.get(end).is_some_and(|count| *count > 0)
+                fans.get(end).is_some_and(|count| *count > 2)
+                    && named.get(end).is_some_and(|count| *count > 0)
             });
             if (telling || !is_said) && place(at, link, text) {
                 for end in ends {
@@ -82,12 +88,14 @@ impl Room {
     }
 
     fn is_free(&self, rect: Rect) -> bool {
-        squares(rect).all(|square| self.0.get(&square).is_none_or(|all| all.iter().all(|one| !meet(*one, rect))))
+        squares(rect)
+            .all(|square| self.0.get(&square).is_none_or(|all| all.iter().all(|one| !meet(*one, rect))))
     }
 }
 
 fn squares(rect: Rect) -> impl Iterator<Item = (i64, i64)> {
-    let range = |from: f64, length: f64| (from / CELL).floor() as i64..=((from + length) / CELL).floor() as i64;
+    let range =
+        |from: f64, length: f64| (from / CELL).floor() as i64..=((from + length) / CELL).floor() as i64;
     let rows = range(rect.y, rect.height);
     range(rect.x, rect.width).flat_map(move |column| rows.clone().map(move |row| (column, row)))
 }

@@ -1,16 +1,16 @@
 //! Where everything is: groups in strips from the left, routes between them.
 
+use super::Picture;
 use super::component::BOX;
 use super::group::{Group, Placed, Rect, Seat};
 use super::labels::{Caption, captions};
 use super::route::{Route, routes};
 use super::scene::Scene;
 use super::slots::Slots;
-use super::Picture;
 use std::collections::BTreeMap;
 
 /// Between two strips, and between two groups of one strip.
-pub(super) const GUTTER: f64 = 48.0;
+pub(super) const GUTTER: f64 = 44.0;
 /// How wide for its height a picture should be.
 const SHAPE: f64 = 1.7;
 
@@ -54,9 +54,19 @@ pub(super) fn layout(picture: &Picture, scene: &Scene<'_>) -> Layout {
     let groups = groups(scene);
     let (ground, width, height) = pack(picture, scene, &groups);
     let routes = routes(scene, &ground);
-    let mut taken: Vec<Rect> = ground.seats.0.iter().map(|seat| seat.rect).collect();
+    // Badges stand out above their box.
+    let mut taken: Vec<Rect> = ground
+        .seats
+        .0
+        .iter()
+        .zip(&scene.glyphs)
+        .map(|(seat, glyph)| {
+            let above = if glyph.badges.is_empty() { 1.0 } else { 9.0 };
+            Rect { y: seat.rect.y - above, height: seat.rect.height + above, ..seat.rect }
+        })
+        .collect();
     for frame in &ground.frames {
-        taken.push(Rect { height: 24.0, width: frame.rect.width.min(260.0), ..frame.rect });
+        taken.push(Rect { height: 34.0, width: frame.rect.width.min(400.0), ..frame.rect });
     }
     let captions = captions(scene, &routes, &taken);
     let boxes = Slots(ground.seats.0.iter().map(|seat| seat.rect).collect());

@@ -39,9 +39,11 @@ pub(super) fn draw(
     }
     pen.line();
     for (label, colour) in palette.labels().take(LABELS) {
-        if scene.links.iter().any(|link| {
-            link.style != Style::Missing && link.parts.iter().any(|part| part.0 == label)
-        }) {
+        if scene
+            .links
+            .iter()
+            .any(|link| link.style != Style::Missing && link.parts.iter().any(|part| part.0 == label))
+        {
             pen.item(&sample(&format!("e e{colour}")), label);
         }
     }
@@ -107,9 +109,8 @@ fn signs(scene: &Scene<'_>) -> Vec<(String, &'static str)> {
             Tone::Critical => "critical",
         };
         let class = tone_class(tone);
-        let swatch = format!(
-            "<g class=\"g {class}\"><rect width=\"20\" height=\"12\" y=\"-6\" rx=\"6\"/></g>"
-        );
+        let swatch =
+            format!("<g class=\"g {class}\"><rect width=\"20\" height=\"12\" y=\"-6\" rx=\"6\"/></g>");
         signs.push((swatch, words));
     }
     signs
@@ -125,7 +126,9 @@ pub(super) fn tone_class(tone: Tone) -> &'static str {
 }
 
 fn sample(class: &str) -> String {
-    format!("<g class=\"{class}\"><path class=\"p\" d=\"M0 0H20\"/><path class=\"a\" d=\"M26 0l-7 -4v8z\"/></g>")
+    format!(
+        "<g class=\"{class}\"><path class=\"p\" d=\"M0 0H20\"/><path class=\"a\" d=\"M26 0l-7 -4v8z\"/></g>"
+    )
 }
 
 /// Where the next item goes.
@@ -168,7 +171,8 @@ impl Pen<'_> {
         for word in sentence.split_whitespace() {
             let word = text::fit(word, 12.0, self.right - self.left);
             let Some(line) = lines.last_mut() else { break };
-            if !line.is_empty() && text::width(line, 12.0) + text::width(&word, 12.0) + 5.0 > self.right - self.left
+            if !line.is_empty()
+                && text::width(line, 12.0) + text::width(&word, 12.0) + 5.0 > self.right - self.left
             {
                 lines.push(word);
             } else {

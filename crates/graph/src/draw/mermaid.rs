@@ -66,7 +66,9 @@ pub fn mermaid(picture: &Picture, options: &Options) -> String {
             missing.join(",")
         );
     }
-    out.push_str("  classDef focus stroke-width:3px\n  classDef absent stroke:#c4001d,stroke-dasharray:5 3\n");
+    out.push_str(
+        "  classDef focus stroke-width:3px\n  classDef absent stroke:#c4001d,stroke-dasharray:5 3\n",
+    );
     out.push_str("  classDef virtual stroke-dasharray:2 2\n  classDef faded opacity:0.5\n");
     if scene.left_out > 0 {
         let _ = writeln!(out, "  %% {} lines are left out", scene.left_out);

@@ -23,12 +23,18 @@ impl<'p> Palette<'p> {
                 colours.entry(label).or_insert(COLOURS);
             }
         }
-        let mut next = 0;
+        let mut uses = [0_usize; COLOURS];
         for (label, colour) in &mut colours {
-            *colour = usual(label).unwrap_or_else(|| {
-                next += 1;
-                [7, 5, 6, 1, 2, 3, 4].get((next - 1) % 7).copied().unwrap_or_default()
-            });
+            if let Some(usual) = usual(label) {
+                *colour = usual;
+                uses.get_mut(usual).into_iter().for_each(|uses| *uses += 1);
+            }
+        }
+        // The others take what is used least; the first is for ownership alone.
+        for colour in colours.values_mut().filter(|colour| **colour == COLOURS) {
+            let least = (1..COLOURS).min_by_key(|one| uses.get(*one).copied());
+            *colour = least.unwrap_or_default();
+            uses.get_mut(*colour).into_iter().for_each(|uses| *uses += 1);
         }
         Self { colours }
     }

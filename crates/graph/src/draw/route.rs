@@ -17,7 +17,15 @@ pub(super) struct Route {
     /// Where it ends, and whether it goes to the right there.
     pub tip: (f64, f64, bool),
     /// Where its words could be, best first.
-    pub spots: Vec<(f64, f64)>,
+    pub spots: Vec<Spot>,
+}
+
+/// A place for words: their middle, or where they begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    pub x: f64,
+    pub y: f64,
+    pub is_begin: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +41,12 @@ pub(super) fn routes(scene: &Scene<'_>, ground: &Ground) -> Vec<Route> {
     let mut routes = Vec::with_capacity(scene.links.len());
     for (at, (link, sides)) in scene.links.iter().zip(sides).enumerate() {
         let (start, end) = ports.at(at);
-        let way = Way { link, sides, start: point(link.from, sides.0, start, ground), end: point(link.to, sides.1, end, ground) };
+        let way = Way {
+            link,
+            sides,
+            start: point(link.from, sides.0, start, ground),
+            end: point(link.to, sides.1, end, ground),
+        };
         let route = if link.from == link.to {
             own(&way)
         } else if ground.home.at(link.from) == ground.home.at(link.to) {
@@ -62,12 +75,16 @@ fn sides(link: &Link<'_>, ground: &Ground) -> (Side, Side) {
             std::cmp::Ordering::Greater => (Side::Left, Side::Right),
         };
     }
-    if to.rect.middle().0 >= from.rect.middle().0 { (Side::Right, Side::Left) } else { (Side::Left, Side::Right) }
+    if to.rect.middle().0 >= from.rect.middle().0 {
+        (Side::Right, Side::Left)
+    } else {
+        (Side::Left, Side::Right)
+    }
 }
 
 /// Spreads the ends of lines along the sides of their boxes, in the order of the other ends.
 fn ports(scene: &Scene<'_>, ground: &Ground, sides: &[(Side, Side)]) -> Slots<(f64, f64)> {
-    let mut ends: Vec<(usize, Side, f64, usize, bool)> = Vec::with_capacity(sides.len() * 2);
+    let mut ends: Vec<End> = Vec::with_capacity(sides.len() * 2);
     for (at, (link, sides)) in scene.links.iter().zip(sides).enumerate() {
         let height = |glyph: usize| ground.seats.at(glyph).rect.middle().1;
         let passes = ground.passes.get(&at).map_or(&[][..], Vec::as_slice);
@@ -75,21 +92,56 @@ fn ports(scene: &Scene<'_>, ground: &Ground, sides: &[(Side, Side)]) -> Slots<(f
         if sides.0 == Side::Left {
             std::mem::swap(&mut near, &mut far);
         }
-        ends.push((link.from, sides.0, near.unwrap_or_else(|| height(link.to)), at, true));
-        ends.push((link.to, sides.1, far.unwrap_or_else(|| height(link.from)), at, false));
+        // Lines on one side of a column nest, so the order turns at the lower box.
+        let turn = |glyph: usize, other: usize| {
+            let is_lower = sides.0 == sides.1 && height(glyph) > height(other);
+            if is_lower { -(at as isize) } else { at as isize }
+        };
+        for (is_start, glyph, other, side, bend) in
+            [(true, link.from, link.to, sides.0, near), (false, link.to, link.from, sides.1, far)]
+        {
+            ends.push(End {
+                side: (glyph, side),
+                height: bend.unwrap_or_else(|| height(other)),
+                is_bend: bend.is_some(),
+                turn: turn(glyph, other),
+                link: at,
+                is_start,
+            });
+        }
     }
     ends.sort_by(|one, other| {
-        (one.0, one.1).cmp(&(other.0, other.1)).then(one.2.total_cmp(&other.2)).then(one.3.cmp(&other.3))
+        let height = one.height.total_cmp(&other.height);
+        one.side.cmp(&other.side).then(height).then(one.turn.cmp(&other.turn))
     });
     let mut ports: Slots<(f64, f64)> = Slots::new(sides.len());
-    for run in ends.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-        let step = (24.0 / run.len() as f64).min(7.0);
-        for (place, end) in run.iter().enumerate() {
-            let offset = (place as f64 - (run.len() - 1) as f64 / 2.0) * step;
-            ports.change(end.3, |ports| if end.4 { ports.0 = offset } else { ports.1 = offset });
+    for run in ends.chunk_by(|one, other| one.side == other.side) {
+        // Lines that go the same way leave from the same place.
+        let is_same = |one: &End, other: &End| one.is_bend && other.is_bend && one.height == other.height;
+        let count = run.chunk_by(is_same).count();
+        let step = (24.0 / count as f64).min(7.0);
+        for (place, ends) in run.chunk_by(is_same).enumerate() {
+            let offset = (place as f64 - (count - 1) as f64 / 2.0) * step;
+            for end in ends {
+                ports
+                    .change(end.link, |ports| if end.is_start { ports.0 = offset } else { ports.1 = offset });
+            }
         }
     }
     ports
+}
+
+/// One end of a line at a side of a box.
+#[derive(Debug)]
+struct End {
+    side: (usize, Side),
+    /// Of what it goes to next: a bend or the other box.
+    height: f64,
+    is_bend: bool,
+    /// The order among equals.
+    turn: isize,
+    link: usize,
+    is_start: bool,
 }
 
 fn point(glyph: usize, side: Side, offset: f64, ground: &Ground) -> (f64, f64) {
@@ -102,7 +154,7 @@ fn point(glyph: usize, side: Side, offset: f64, ground: &Ground) -> (f64, f64) {
 fn own(way: &Way<'_, '_>) -> Route {
     let (x, y) = way.start;
     let path = format!("M{x:.0} {:.0}c26 -14 26 22 0 8", y - 4.0);
-    Route { path, tip: (x, y + 4.0, false), spots: vec![(x + 30.0, y)] }
+    Route { path, tip: (x, y + 4.0, false), spots: vec![Spot { x: x + 22.0, y, is_begin: true }] }
 }
 
 fn inside(way: &Way<'_, '_>, passes: &[Rect], ground: &Ground) -> Route {
@@ -111,13 +163,14 @@ fn inside(way: &Way<'_, '_>, passes: &[Rect], ground: &Ground) -> Route {
     let _ = write!(route.path, "M{:.0} {:.0}", start.0, start.1);
     if way.sides.0 == way.sides.1 {
         let room = ground.seats.at(way.link.from).free.1;
-        let out = (18.0 + (end.1 - start.1).abs() * 0.12).min(room * 0.8);
-        let (one, other) = (start.0 + out * 1.3, end.0 + out * 1.3);
-        let _ = write!(route.path, "C{one:.0} {:.0} {other:.0} {:.0} {:.0} {:.0}", start.1, end.1, end.0, end.1);
+        let out = (14.0 + (end.1 - start.1).abs() * 0.5).min(room * 0.7);
+        let (one, other) = (start.0 + out, end.0 + out);
+        let _ =
+            write!(route.path, "C{one:.0} {:.0} {other:.0} {:.0} {:.0} {:.0}", start.1, end.1, end.0, end.1);
         route.tip = (end.0, end.1, false);
-        let middle = start.0.max(end.0) + out;
+        let x = start.0.max(end.0) + out * 0.75 - 3.0;
         for part in [0.5, 0.35, 0.65, 0.2, 0.8] {
-            route.spots.push((middle, start.1 + (end.1 - start.1) * part));
+            route.spots.push(Spot { x, y: start.1 + (end.1 - start.1) * part, is_begin: true });
         }
         return route;
     }
@@ -139,7 +192,6 @@ fn inside(way: &Way<'_, '_>, passes: &[Rect], ground: &Ground) -> Route {
     curve(&mut route, before, end);
     route.tip = (end.0, end.1, rightward);
     // The middle of each step first, then places further out.
-    route.spots.sort_by_key(|_| 0);
     let steps = route.spots.len() / 5;
     let order = (0..5).flat_map(|part| (0..steps).map(move |step| step * 5 + part));
     route.spots = order.filter_map(|at| route.spots.get(at).copied()).collect();
@@ -154,10 +206,11 @@ fn curve(route: &mut Route, from: (f64, f64), to: (f64, f64)) {
         let rest: f64 = 1.0 - part;
         let (a, b, c, d) =
             (rest * rest * rest, 3.0 * rest * rest * part, 3.0 * rest * part * part, part * part * part);
-        route.spots.push((
-            a * from.0 + b * one + c * other + d * to.0,
-            (a + b) * from.1 + (c + d) * to.1,
-        ));
+        route.spots.push(Spot {
+            x: a * from.0 + b * one + c * other + d * to.0,
+            y: (a + b) * from.1 + (c + d) * to.1,
+            is_begin: false,
+        });
     }
 }
 
@@ -189,7 +242,8 @@ fn outside(way: &Way<'_, '_>, ground: &Ground) -> Route {
             std::cmp::Ordering::Greater => (gutter(from.strip), gutter(to.strip + 1)),
             std::cmp::Ordering::Equal => {
                 let (left, right) = (gutter(from.strip), gutter(from.strip + 1));
-                let nearer = if leave + enter - 2.0 * left < 2.0 * right - leave - enter { left } else { right };
+                let nearer =
+                    if leave + enter - 2.0 * left < 2.0 * right - leave - enter { left } else { right };
                 (nearer, nearer)
             }
         };
@@ -243,7 +297,7 @@ fn rounded(points: &[(f64, f64)]) -> Route {
         }
     }
     lengths.sort_by(|one, other| other.0.total_cmp(&one.0));
-    route.spots = lengths.into_iter().take(12).map(|(_, spot)| spot).collect();
+    route.spots = lengths.into_iter().take(12).map(|(_, (x, y))| Spot { x, y, is_begin: false }).collect();
     route
 }
 

@@ -1,6 +1,6 @@
 //! A picture as SVG, by day and by night, without script and without outside address.
 
-use super::group::{Rect, chip_width};
+use super::group::{Rect, chip_width, heading_size};
 use super::layout::{Layout, layout};
 use super::palette::{Palette, STYLE};
 use super::scene::{Glyph, Link, Scene, scene};
@@ -17,10 +17,13 @@ pub fn svg(picture: &Picture, options: &Options) -> String {
     let palette = Palette::new(&scene);
     let layout = layout(picture, &scene);
     let width = layout.width.max(640.0);
-    let top = if picture.title.is_empty() { 0.0 } else { 34.0 };
+    // Title and legend grow with the picture, to be read when all of it is seen.
+    let scale = (width / 1_500.0).clamp(1.0, 4.0);
+    let top = if picture.title.is_empty() { 0.0 } else { 34.0 * scale };
     let mut foot = String::new();
-    let at = (24.0, top + layout.height, width - 48.0);
-    let height = at.1 + legend::draw(&mut foot, picture, &scene, &palette, at) + 16.0;
+    let below = legend::draw(&mut foot, picture, &scene, &palette, (24.0, 0.0, width / scale - 48.0));
+    let foot_at = top + layout.height;
+    let height = foot_at + (below + 16.0) * scale;
     let mut out = String::with_capacity(4096 + scene.glyphs.len() * 400 + scene.links.len() * 300);
     let _ = write!(
         out,
@@ -30,14 +33,16 @@ pub fn svg(picture: &Picture, options: &Options) -> String {
         text::xml(heading(picture))
     );
     if top > 0.0 {
-        let title = text::xml(&text::fit(&picture.title, 18.0, width - 48.0));
-        let _ = write!(out, "<text class=\"title\" x=\"24\" y=\"30\">{title}</text>");
+        let title = text::xml(&text::fit(&picture.title, 18.0, width / scale - 48.0));
+        let _ = write!(
+            out,
+            "<text class=\"title\" transform=\"scale({scale:.2})\" x=\"24\" y=\"30\">{title}</text>"
+        );
     }
     let _ = write!(out, "<g transform=\"translate(0 {top:.0})\">");
     body(&mut out, &scene, &palette, &layout, false);
-    out.push_str("</g>");
-    out.push_str(&foot);
-    out.push_str("</svg>\n");
+    let _ =
+        write!(out, "</g><g transform=\"translate(0 {foot_at:.0}) scale({scale:.2})\">{foot}</g></svg>\n");
     out
 }
 
@@ -55,13 +60,14 @@ pub(super) fn body(
 ) {
     for frame in &layout.frames {
         let Rect { x, y, width, height } = frame.rect;
-        let label = text::xml(&text::fit(&frame.label, 13.0, width - 28.0));
+        let size = heading_size(scene.glyphs.len());
+        let label = text::xml(&text::fit(&frame.label, size, width - 28.0));
         let _ = write!(
             out,
             "<rect class=\"frame\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"9\"/>\
-             <text class=\"ns\" x=\"{:.0}\" y=\"{:.0}\">{label}</text>",
+             <text class=\"ns\" font-size=\"{size:.1}\" x=\"{:.0}\" y=\"{:.0}\">{label}</text>",
             x + 14.0,
-            y + 21.0
+            y + size + 6.0
         );
     }
     for (link, route) in scene.links.iter().zip(&layout.routes) {
@@ -121,7 +127,8 @@ fn node(out: &mut String, place: usize, glyph: &Glyph<'_>, rect: Rect) {
         "<rect class=\"b\" {size}/><path class=\"c\" d=\"M5 0H{chip:.0}V{height:.0}H5a5 5 0 0 1 -5 -5V5a5 5 0 0 1 5 -5z\"/>"
     );
     if !glyph.known.short.is_empty() {
-        let _ = write!(out, "<text class=\"s\" x=\"{:.0}\" y=\"23\">{}</text>", chip / 2.0, glyph.known.short);
+        let _ =
+            write!(out, "<text class=\"s\" x=\"{:.0}\" y=\"23\">{}</text>", chip / 2.0, glyph.known.short);
     }
     let mut room = width - chip - 14.0;
     if glyph.count > 1 {

@@ -77,15 +77,15 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     head
 }
 
-/// Widths in em of a common sans serif, rounded up.
+/// Widths in em of a common bold sans serif.
 fn advance(character: char) -> f64 {
     match character {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' => 0.30,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' => 0.32,
         'f' | 't' | 'r' | ' ' | '-' | '/' | '(' | ')' | '[' | ']' => 0.40,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.92,
-        'A'..='Z' | '_' => 0.70,
+        'A'..='Z' | '_' | '+' => 0.72,
         '…' => 0.95,
-        '\u{0}'..='\u{24f}' => 0.59,
+        '\u{0}'..='\u{24f}' => 0.61,
         '\u{300}'..='\u{36f}' => 0.0,
         '\u{1100}'.. => 1.05,
         _ => 0.70,

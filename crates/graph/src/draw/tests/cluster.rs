@@ -41,8 +41,26 @@ struct Maker {
 }
 
 const WORDS: [&str; 20] = [
-    "web", "cart", "checkout", "orders", "catalog", "prices", "stock", "mailer", "gateway", "ledger", "invoices",
-    "refunds", "sessions", "profiles", "images", "reports", "audit", "router", "indexer", "recommendations",
+    "web",
+    "cart",
+    "checkout",
+    "orders",
+    "catalog",
+    "prices",
+    "stock",
+    "mailer",
+    "gateway",
+    "ledger",
+    "invoices",
+    "refunds",
+    "sessions",
+    "profiles",
+    "images",
+    "reports",
+    "audit",
+    "router",
+    "indexer",
+    "recommendations",
 ];
 
 impl Maker {
@@ -77,7 +95,8 @@ impl Maker {
         let mut app = 0;
         while self.picture.nodes.len() < end {
             let word = WORDS[(app + name.len() * 3) % WORDS.len()];
-            let word = if app < WORDS.len() { word.to_owned() } else { format!("{word}-{}", app / WORDS.len()) };
+            let word =
+                if app < WORDS.len() { word.to_owned() } else { format!("{word}-{}", app / WORDS.len()) };
             self.app(name, &word, shared);
             app += 1;
         }
@@ -98,7 +117,11 @@ impl Maker {
         let account = if self.roll(3) == 0 {
             let account = self.node(ns, "ServiceAccount", word);
             let binding = self.node(ns, "RoleBinding", word);
-            let role = if self.roll(2) == 0 { self.node("", "ClusterRole", "view") } else { self.node(ns, "Role", word) };
+            let role = if self.roll(2) == 0 {
+                self.node("", "ClusterRole", "view")
+            } else {
+                self.node(ns, "Role", word)
+            };
             self.line(binding, account, "BINDS", "subjects[0]");
             self.line(binding, role, "GRANTS", "roleRef");
             account
@@ -206,7 +229,8 @@ pub(crate) fn finding() -> Picture {
     maker.picture.nodes[policy].class = Class::Absent;
     maker.picture.title = "Sidecar: shop/frontend-7d9f8b6c5-x2x4z".to_owned();
     maker.picture.legend = vec![
-        "Pod `frontend-7d9f8b6c5-x2x4z` appears to be separated from its sidecar pod `log-shipper-0`.".to_owned(),
+        "Pod `frontend-7d9f8b6c5-x2x4z` appears to be separated from its sidecar pod `log-shipper-0`."
+            .to_owned(),
         "0.85 of 1 points, confidence 0.85".to_owned(),
     ];
     maker.picture
