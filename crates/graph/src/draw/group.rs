@@ -249,7 +249,7 @@ impl<'p> Group<'p> {
 
 /// The size of the names of groups: larger in large pictures, which are looked at from afar.
 pub(super) fn heading_size(glyphs: usize) -> f64 {
-    13.0 + (glyphs as f64 / 10.0).min(90.0).sqrt() * 2.6
+    12.0 + (glyphs as f64).min(1_500.0).sqrt() * 1.5
 }
 
 /// How wide a box must be for its words.

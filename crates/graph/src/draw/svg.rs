@@ -97,7 +97,8 @@ pub(super) fn body(
         }
         let (x, y) = (caption.x, caption.y + 3.5);
         let words = text::xml(&caption.text);
-        let _ = write!(out, "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.1}\">{words}</text>");
+        let at = if is_live { format!(" data-e=\"{}\"", caption.link) } else { String::new() };
+        let _ = write!(out, "<text class=\"{class}\"{at} x=\"{x:.0}\" y=\"{y:.1}\">{words}</text>");
     }
 }
 

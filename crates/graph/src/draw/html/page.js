@@ -23,6 +23,7 @@
     nodes[edge.from].edges.push(edge);
     if (edge.to !== edge.from) nodes[edge.to].edges.push(edge);
   }
+  for (const words of view.querySelectorAll("text.t")) edges[Number(words.dataset.e)].words = words;
   const buttons = [];
   for (const button of document.querySelectorAll("#list button")) {
     const place = Number(button.dataset.n);
@@ -37,9 +38,18 @@
   // Where we look: a place and a scale.
   let x = 0, y = 0, scale = 1;
   const least = () => Math.min(map.clientWidth / width, map.clientHeight / height) * 0.5;
+  let asked = false;
   const show = () => {
-    map.setAttribute("viewBox", [x, y, map.clientWidth / scale, map.clientHeight / scale].join(" "));
-    map.dataset.scale = scale.toFixed(4);
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      map.setAttribute("viewBox", [x, y, map.clientWidth / scale, map.clientHeight / scale].join(" "));
+      map.dataset.scale = scale.toFixed(4);
+      // Letters too small to be read only cost time.
+      map.classList.toggle("far", scale < 0.4);
+      map.classList.toggle("off", scale < 0.2);
+    });
   };
   const fit = () => {
     scale = Math.min(map.clientWidth / width, map.clientHeight / height, 1.4);
@@ -66,7 +76,11 @@
   const light = (lit, lines) => {
     map.classList.toggle("some", lit !== null);
     nodes.forEach((node, place) => node.element.classList.toggle("hit", lit !== null && lit.has(place)));
-    edges.forEach((edge) => edge.element.classList.toggle("hit", lit !== null && lines(edge)));
+    edges.forEach((edge) => {
+      const hit = lit !== null && lines(edge);
+      edge.element.classList.toggle("hit", hit);
+      if (edge.words) edge.words.classList.toggle("hit", hit);
+    });
   };
   let selected = -1;
   let found = null;
