@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const PADDING: f64 = 26.0;
 const PITCH: f64 = BOX + 14.0;
-/// Boxes of one layer in one column; more continue in the next.
-const ROWS: usize = 22;
+/// Boxes of one layer in one column at most; more continue in the next.
+const ROWS: usize = 24;
 const PANEL_GAP: f64 = 64.0;
 
 /// A rectangle by its upper left corner.
@@ -99,8 +99,10 @@ impl<'p> Group<'p> {
         let layer = |glyph: usize| scene.glyphs.get(glyph).map_or(0, |glyph| glyph.known.layer);
         let mut most: BTreeMap<usize, usize> = BTreeMap::new();
         for (glyphs, _) in &joined {
-            for (layer, count) in counts(glyphs.iter().map(|glyph| layer(*glyph))) {
-                let needed = count.div_ceil(ROWS);
+            let counts = counts(glyphs.iter().map(|glyph| layer(*glyph)));
+            let rows = rows(&counts);
+            for (layer, count) in counts {
+                let needed = count.div_ceil(rows);
                 let slot = most.entry(layer).or_insert(0);
                 *slot = needed.max(*slot);
             }
@@ -285,6 +287,7 @@ fn spread(
     for glyph in glyphs {
         layers.entry(layer(*glyph)).or_default().push(*glyph);
     }
+    let rows = rows(&layers.iter().map(|(layer, all)| (*layer, all.len())).collect());
     let (mut order, mut column) = (BTreeMap::new(), BTreeMap::new());
     for (layer, members) in layers {
         let mut wishes: Vec<(f64, usize)> = members
@@ -301,7 +304,7 @@ fn spread(
             })
             .collect();
         wishes.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-        let across = wishes.len().div_ceil(ROWS);
+        let across = wishes.len().div_ceil(rows);
         let count = wishes.len() as f64;
         for (place, (_, glyph)) in wishes.into_iter().enumerate() {
             order.insert(glyph, place as f64 / count);
@@ -309,6 +312,13 @@ fn spread(
         }
     }
     glyphs.iter().map(|glyph| column.get(glyph).copied().unwrap_or_default()).collect()
+}
+
+/// How many boxes one column may have: not many more than most columns have.
+fn rows(counts: &BTreeMap<usize, usize>) -> usize {
+    let mut sizes: Vec<usize> = counts.values().copied().collect();
+    sizes.sort_unstable_by(|one, other| other.cmp(one));
+    (sizes.get(1).copied().unwrap_or_default() * 3 / 2).clamp(8, ROWS)
 }
 
 fn counts(all: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {

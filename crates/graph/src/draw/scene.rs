@@ -236,7 +236,13 @@ fn boxes<'p>(picture: &'p Picture, keys: &[Key<'p>]) -> (Vec<Glyph<'p>>, Slots<u
     let mut places: HashMap<Key<'_>, usize> = HashMap::new();
     let mut glyphs: Vec<(Glyph<'p>, &'p str)> = Vec::new();
     let mut home: Slots<usize> = Slots::new(picture.nodes.len());
-    for (place, (node, key)) in picture.nodes.iter().zip(keys).enumerate() {
+    let mut nodes: Vec<(usize, &Node, &Key<'_>)> =
+        picture.nodes.iter().zip(keys).enumerate().map(|(place, (node, key))| (place, node, key)).collect();
+    nodes.sort_by(|(_, one, _), (_, other, _)| {
+        let named = |node: &'p Node| (&node.namespace, &node.kind, &node.label, &node.id);
+        named(one).cmp(&named(other))
+    });
+    for (place, node, key) in nodes {
         let at = *places.entry(*key).or_insert_with(|| {
             glyphs.push((glyph(node, *key), node.id.as_str()));
             glyphs.len() - 1
