@@ -158,7 +158,10 @@ impl Plan {
                     })
                     .collect();
                 wishes.sort_by(|one, other| one.0.total_cmp(&other.0));
-                *rank = wishes.into_iter().map(|(_, cell)| cell).collect();
+                *rank = wishes
+                    .chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq())
+                    .flat_map(|equals| self.cells.bends_inside(equals))
+                    .collect();
                 settle(rank, &mut places);
             }
             let crossings = self.crossings();
@@ -264,6 +267,16 @@ impl Plan {
         for ((&at, offset), base) in rank.iter().zip(offsets).zip(bases) {
             self.cells.change(at, |cell| cell.y = (base + offset).round());
         }
+    }
+}
+
+impl Slots<Cell> {
+    /// Bends go through the middle of the boxes they compete with, so that columns do not drift away.
+    fn bends_inside(&self, equals: &[(f64, usize)]) -> Vec<usize> {
+        let all = equals.iter().map(|(_, cell)| *cell);
+        let (boxes, bends): (Vec<usize>, Vec<usize>) = all.partition(|cell| self.at(*cell).is_box);
+        let (above, below) = boxes.split_at_checked(boxes.len() / 2).unwrap_or_default();
+        above.iter().chain(&bends).chain(below).copied().collect()
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const PADDING: f64 = 26.0;
 const PITCH: f64 = BOX + 14.0;
-/// Boxes of one layer in one column at most; more continue in the next.
+/// Boxes of one layer in one column; more continue in the next, unless they are very many.
 const ROWS: usize = 24;
 const PANEL_GAP: f64 = 64.0;
 
@@ -318,7 +318,9 @@ fn spread(
 fn rows(counts: &BTreeMap<usize, usize>) -> usize {
     let mut sizes: Vec<usize> = counts.values().copied().collect();
     sizes.sort_unstable_by(|one, other| other.cmp(one));
-    (sizes.get(1).copied().unwrap_or_default() * 3 / 2).clamp(8, ROWS)
+    let largest = sizes.first().copied().unwrap_or_default();
+    let most = ROWS.max((largest as f64 * 4.0).sqrt() as usize);
+    (sizes.get(1).copied().unwrap_or_default() * 3 / 2).clamp(8.max(most / 2), most)
 }
 
 fn counts(all: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {

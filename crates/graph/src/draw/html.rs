@@ -45,7 +45,7 @@ pub fn html(picture: &Picture, options: &Options) -> String {
     out.push_str("<details open><summary>Legend</summary>");
     let mut foot = String::new();
     let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 292.0)) + 8.0;
-    let _ = write!(out, "<svg class=\"key\" width=\"300\" height=\"{height:.0}\">{foot}</svg></details>\n");
+    let _ = writeln!(out, "<svg class=\"key\" width=\"300\" height=\"{height:.0}\">{foot}</svg></details>");
     list(&mut out, &scene);
     let (width, height) = (layout.width, layout.height);
     let _ = write!(

@@ -299,7 +299,12 @@ fn glyph<'p>(node: &'p Node, key: Key<'p>) -> Glyph<'p> {
     };
     match key {
         Key::Namespace("") => of("Objects".into(), Cow::Owned("without namespace".into()), "", Class::Plain),
-        Key::Namespace(name) => of("Namespace".into(), name.into(), "", Class::Plain),
+        Key::Namespace(name) => {
+            let mut glyph = of("Namespace".into(), name.into(), "", Class::Plain);
+            // It stands for workloads, and is drawn where they are.
+            glyph.known.layer = known("Deployment").layer;
+            glyph
+        }
         Key::Rest => of("Objects".into(), Cow::Owned("everything else".into()), "", Class::Plain),
         Key::Alone(_) | Key::Replicas(_) | Key::Kind(..) => {
             of(node.kind.as_str().into(), node.label.as_str().into(), &node.namespace, node.class)

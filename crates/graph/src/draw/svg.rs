@@ -42,7 +42,7 @@ pub fn svg(picture: &Picture, options: &Options) -> String {
     let _ = write!(out, "<g transform=\"translate(0 {top:.0})\">");
     body(&mut out, &scene, &palette, &layout, false);
     let _ =
-        write!(out, "</g><g transform=\"translate(0 {foot_at:.0}) scale({scale:.2})\">{foot}</g></svg>\n");
+        writeln!(out, "</g><g transform=\"translate(0 {foot_at:.0}) scale({scale:.2})\">{foot}</g></svg>");
     out
 }
 

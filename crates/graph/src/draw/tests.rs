@@ -52,7 +52,7 @@ fn check_xml(text: &str) {
     while let Some(at) = rest.find('<') {
         let end = rest[at..].find('>').expect("a tag ends") + at;
         let tag = &rest[at + 1..end];
-        assert!(tag.matches('"').count() % 2 == 0, "quotes in <{tag}>");
+        assert!(tag.matches('"').count().is_multiple_of(2), "quotes in <{tag}>");
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
         let ours = ["svg", "title", "style", "rect", "text", "g", "path"];
         assert!(ours.contains(&name), "<{tag}> is not ours");
@@ -309,8 +309,11 @@ fn the_order_of_the_input_does_not_show() {
     let picture = cluster(300);
     let count = picture.nodes.len();
     // A step that has no divisor in common with the count visits every node once.
-    let step =
-        (7..).find(|step| (2..=*step).all(|part| step % part != 0 || count % part != 0)).expect("a step");
+    let step = (7..)
+        .find(|step| {
+            (2..=*step).all(|part| !usize::is_multiple_of(*step, part) || !count.is_multiple_of(part))
+        })
+        .expect("a step");
     let to: Vec<usize> = (0..count).map(|place| place * step % count).collect();
     let mut mixed = picture.clone();
     for (place, node) in picture.nodes.iter().enumerate() {

@@ -198,7 +198,6 @@ impl Maker {
 }
 
 /// One finding: two pods that should be one, with roles, points and a missing line.
-
 pub(crate) fn finding() -> Picture {
     use crate::draw::{Badge, Tone};
     let mut maker = Maker::default();
