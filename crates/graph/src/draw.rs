@@ -21,6 +21,7 @@ mod mermaid;
 mod palette;
 mod route;
 mod scene;
+mod select;
 mod slots;
 mod svg;
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub(super) struct Component {
 pub(super) struct Pair {
     pub from: usize,
     pub to: usize,
+    /// Lines of one look may share their bends.
+    pub look: usize,
 }
 
 /// Arranges boxes that stand in `columns`, linked by `pairs`.
@@ -89,7 +91,7 @@ impl Plan {
                 long.change(pair.to, |count| *count += 1);
             }
         }
-        let mut bends: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut bends: HashMap<(usize, usize, usize), usize> = HashMap::new();
         let mut steps: Vec<(usize, usize)> = Vec::new();
         let mut chains = Vec::with_capacity(pairs.len());
         for pair in pairs {
@@ -105,7 +107,7 @@ impl Plan {
                 .skip(first)
                 .take_while(|column| **column < end)
                 .map(|&column| {
-                    *bends.entry((hub, column)).or_insert_with(|| {
+                    *bends.entry((hub, column, pair.look)).or_insert_with(|| {
                         cells.push(Cell { column, ..Cell::default() });
                         ranks.entry(column).or_default().push(cells.len() - 1);
                         cells.len() - 1

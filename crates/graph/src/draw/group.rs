@@ -116,6 +116,7 @@ impl<'p> Group<'p> {
         let mut widths: BTreeMap<usize, f64> = BTreeMap::new();
         let mut blocks: Vec<Block> = Vec::new();
         let mut tied = BTreeSet::new();
+        let mut looks = BTreeMap::new();
         for (glyphs, links) in joined {
             let columns = spread(&glyphs, &links, scene, &layer, &first);
             for (glyph, column) in glyphs.iter().zip(&columns) {
@@ -128,7 +129,12 @@ impl<'p> Group<'p> {
             let pairs: Vec<Pair> = links
                 .iter()
                 .filter_map(|link| scene.links.get(*link))
-                .map(|link| Pair { from: place(link.from), to: place(link.to) })
+                .map(|link| {
+                    let look = (link.style, link.points.is_some(), link.parts.first().map(|part| part.0));
+                    let next = looks.len();
+                    let look = *looks.entry(look).or_insert(next);
+                    Pair { from: place(link.from), to: place(link.to), look }
+                })
                 .collect();
             let column = |place: usize| columns.get(place).copied();
             tied.extend(

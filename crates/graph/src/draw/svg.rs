@@ -60,14 +60,9 @@ pub(super) fn body(
 ) {
     for frame in &layout.frames {
         let Rect { x, y, width, height } = frame.rect;
-        let size = heading_size(scene.glyphs.len());
-        let label = text::xml(&text::fit(&frame.label, size, width - 28.0));
         let _ = write!(
             out,
-            "<rect class=\"frame\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"9\"/>\
-             <text class=\"ns\" font-size=\"{size:.1}\" x=\"{:.0}\" y=\"{:.0}\">{label}</text>",
-            x + 14.0,
-            y + size + 6.0
+            "<rect class=\"frame\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"9\"/>"
         );
     }
     for (link, route) in scene.links.iter().zip(&layout.routes) {
@@ -85,6 +80,15 @@ pub(super) fn body(
             let _ = write!(out, "<path class=\"h\" d=\"{}\"/>", route.path);
         }
         out.push_str("</g>");
+    }
+    let size = heading_size(scene.glyphs.len());
+    for frame in &layout.frames {
+        let label = text::xml(&text::fit(&frame.label, size, frame.rect.width - 28.0));
+        let (x, y) = (frame.rect.x + 14.0, frame.rect.y + size + 6.0);
+        let _ = write!(
+            out,
+            "<text class=\"ns\" font-size=\"{size:.1}\" x=\"{x:.0}\" y=\"{y:.0}\">{label}</text>"
+        );
     }
     for (place, glyph) in scene.glyphs.iter().enumerate() {
         node(out, place, glyph, layout.boxes.at(place));

@@ -451,3 +451,95 @@ fn crossings_that_can_be_avoided_are_avoided() {
         }
     }
 }
+
+/// The picture `a-LABEL>b …`, where a name begins with the letter of its kind and `*` marks a missing line.
+fn small(lines: &str) -> Picture {
+    let mut picture = Picture::default();
+    let mut place = |name: &str| {
+        let found = picture.nodes.iter().position(|node| node.label == name);
+        found.unwrap_or_else(|| {
+            let kind = match name.chars().next() {
+                Some('n') => "Namespace",
+                Some('d') => "Deployment",
+                Some('r') => "ReplicaSet",
+                _ => "Pod",
+            };
+            let namespace = if kind == "Namespace" { "" } else { "n1" };
+            let (label, kind, namespace) = (name.into(), kind.into(), namespace.into());
+            picture.nodes.push(Node { label, kind, namespace, ..Node::default() });
+            picture.nodes.len() - 1
+        })
+    };
+    let mut all = Vec::new();
+    for line in lines.split(' ') {
+        let (from, rest) = line.split_once('-').expect("a dash");
+        let (label, to) = rest.split_once('>').expect("an arrow");
+        let style = if label.starts_with('*') { Style::Missing } else { Style::Solid };
+        let label = label.trim_start_matches('*').into();
+        all.push(Line { from: place(from), to: place(to), label, style, ..Line::default() });
+    }
+    picture.lines = all;
+    picture
+}
+
+fn lines(picture: &Picture) -> String {
+    let name = |place: usize| picture.nodes[place].label.as_str();
+    let one = |line: &Line| format!("{}-{}>{}", name(line.from), line.label, name(line.to));
+    picture.lines.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn check_simple(before: &str, after: &str) {
+    let mut picture = small(before);
+    picture.simplify();
+    assert_eq!(lines(&picture), after);
+}
+
+#[test]
+fn a_namespace_is_not_linked_to_what_its_frame_holds() {
+    check_simple("n1-IS_NAMESPACE_OF>p1 n2-IS_NAMESPACE_OF>p1", "n2-IS_NAMESPACE_OF>p1");
+}
+
+#[test]
+fn a_distant_owner_is_not_linked_when_the_owners_between_are() {
+    check_simple("d1-OWNS>r1 r1-OWNS>p1 d1-MANAGES>p1 d2-MANAGES>p1", "d1-OWNS>r1 r1-OWNS>p1 d2-MANAGES>p1");
+}
+
+#[test]
+fn owners_in_a_circle_keep_their_lines() {
+    check_simple(
+        "d1-OWNS>r1 r1-OWNS>d1 r1-OWNS>p1 d1-OWNS>p1",
+        "d1-OWNS>r1 r1-OWNS>d1 r1-OWNS>p1 d1-OWNS>p1",
+    );
+}
+
+#[test]
+fn a_missing_line_stays_whatever_says_the_same() {
+    check_simple("n1-*IS_NAMESPACE_OF>p1", "n1-IS_NAMESPACE_OF>p1");
+}
+
+#[track_caller]
+fn check_around(all: &str, place: usize, depth: usize, want: &str) {
+    assert_eq!(lines(&small(all).around(&[place], depth)), want);
+}
+
+#[test]
+fn around_goes_both_ways_as_far_as_it_is_told() {
+    let all = "d1-A>r1 r1-A>p1 p1-A>p2 p2-A>p3";
+    check_around(all, 2, 1, "r1-A>p1 p1-A>p2");
+    check_around(all, 2, 9, all);
+    check_around(all, 0, 0, "");
+    check_around(all, 99, 3, "");
+}
+
+#[test]
+fn lines_of_different_types_do_not_share_their_way() {
+    let mut picture = small("d1-OWNS>r1 r1-OWNS>p1 d1-SEES>p1 d1-HEARS>p2 r1-OWNS>p2");
+    picture.nodes.iter_mut().for_each(|node| node.namespace = "".into());
+    let scene = scene(&picture, Options::default());
+    let layout = layout(&picture, &scene);
+    let ways = scene.links.iter().zip(&layout.routes).filter(|(link, _)| link.labels() != ["OWNS"]);
+    let ways: Vec<f64> = ways.filter_map(|(_, route)| points(&route.path).get(24).map(|at| at.1)).collect();
+    assert_eq!(ways.len(), 2);
+    assert!((ways[0] - ways[1]).abs() > 1.0, "{ways:?}");
+}
