@@ -174,7 +174,9 @@ impl<'p> Group<'p> {
         for (at, panel) in panels.iter().enumerate() {
             x = self.panel(scene, panel, at == last, x, &mut placed) + PANEL_GAP;
         }
-        placed.width = x - PANEL_GAP + PADDING;
+        let name = if self.namespace.is_empty() { "cluster" } else { self.namespace };
+        let heading = text::width(&text::clean(name), heading_size(scene.glyphs.len())) + 30.0;
+        placed.width = (x - PANEL_GAP + PADDING).max(heading.min(360.0));
         placed.height += 16.0;
         placed
     }

@@ -8,12 +8,15 @@ use super::palette::{Palette, STYLE};
 use super::scene::{Glyph, Scene, scene};
 use super::svg::{body, heading};
 use super::{Options, Picture, legend, text};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("html/page.js");
 const SHEET: &str = include_str!("html/page.css");
 /// The digest of the script, for the policy of the page. A test says the new one when the script changes.
-const DIGEST: &str = "sha256-YjMuwJ9JZd0BT/Gyqr67azD3wTumT4yAIEqlsMMB0Bs=";
+const DIGEST: &str = "sha256-J6nSvrbNsRRLoI7iqa5RkvDW1wD3A/2AjOqn5ZW90iw=";
+/// Types of lines that can be hidden.
+const TYPES: usize = 100;
 /// Names of merged objects that search finds.
 const NAMED: usize = 200;
 
@@ -46,6 +49,7 @@ pub fn html(picture: &Picture, options: &Options) -> String {
     let mut foot = String::new();
     let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 292.0)) + 8.0;
     let _ = writeln!(out, "<svg class=\"key\" width=\"300\" height=\"{height:.0}\">{foot}</svg></details>");
+    types(&mut out, &scene, &palette);
     list(&mut out, &scene);
     let (width, height) = (layout.width, layout.height);
     let _ = write!(
@@ -66,6 +70,27 @@ placeholder=\"Search name, kind, namespace ( / )\" aria-label=\"Search\" autocom
 <output id=\"hits\"></output></div>\n<div class=\"tools\"><button id=\"in\" title=\"Zoom in (+)\" \
 aria-label=\"Zoom in\">+</button><button id=\"out\" title=\"Zoom out (-)\" aria-label=\"Zoom out\">−</button>\
 <button id=\"fit\" title=\"Show all (0)\">Show all</button></div>\n";
+
+/// The types of lines, to be hidden and shown.
+fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for link in &scene.links {
+        link.labels().into_iter().for_each(|label| *counts.entry(label).or_insert(0) += 1);
+    }
+    if counts.is_empty() {
+        return;
+    }
+    out.push_str("<details class=\"types\"><summary>Lines</summary>");
+    for (place, (label, _)) in palette.labels().enumerate().take(TYPES) {
+        let count = counts.get(label).copied().unwrap_or_default();
+        let _ = write!(
+            out,
+            "<label><input type=\"checkbox\" value=\"{place}\" checked>{} <small>{count}</small></label>",
+            text::xml(label)
+        );
+    }
+    out.push_str("</details>\n");
+}
 
 /// What is drawn, by namespace and kind; a button goes to its box.
 fn list(out: &mut String, scene: &Scene<'_>) {

@@ -44,6 +44,13 @@ impl<'p> Palette<'p> {
         self.colours.iter().map(|(label, colour)| (*label, *colour))
     }
 
+    /// The places of the labels of a line among all labels.
+    pub(super) fn places(&self, link: &Link<'_>) -> Vec<String> {
+        let is_of = |label: &str| link.parts.iter().any(|part| part.0 == label);
+        let all = self.colours.keys().enumerate().filter(|(_, label)| is_of(label));
+        all.map(|(place, _)| place.to_string()).collect()
+    }
+
     /// The class of a line; that of its first label when it has several.
     pub(super) fn class(&self, link: &Link<'_>) -> String {
         let colours = link.parts.iter().filter_map(|(label, _)| self.colours.get(label));

@@ -14,6 +14,8 @@ use std::fmt::Write as _;
 pub(super) struct Route {
     /// The path in the words of SVG.
     pub path: String,
+    /// Leaves its group.
+    pub is_outside: bool,
     /// Where it ends, and whether it goes to the right there.
     pub tip: (f64, f64, bool),
     /// Where its words could be, best first.
@@ -154,7 +156,12 @@ fn point(glyph: usize, side: Side, offset: f64, ground: &Ground) -> (f64, f64) {
 fn own(way: &Way<'_, '_>) -> Route {
     let (x, y) = way.start;
     let path = format!("M{x:.0} {:.0}c26 -14 26 22 0 8", y - 4.0);
-    Route { path, tip: (x, y + 4.0, false), spots: vec![Spot { x: x + 22.0, y, is_begin: true }] }
+    Route {
+        path,
+        is_outside: false,
+        tip: (x, y + 4.0, false),
+        spots: vec![Spot { x: x + 22.0, y, is_begin: true }],
+    }
 }
 
 fn inside(way: &Way<'_, '_>, passes: &[Rect], ground: &Ground) -> Route {
@@ -257,6 +264,7 @@ fn outside(way: &Way<'_, '_>, ground: &Ground) -> Route {
     }
     points.extend([(enter, way.end.1), way.end]);
     let mut route = rounded(&points);
+    route.is_outside = true;
     route.tip = (way.end.0, way.end.1, way.sides.1 == Side::Left);
     route
 }

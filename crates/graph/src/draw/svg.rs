@@ -70,9 +70,16 @@ pub(super) fn body(
         if link.points.is_some() {
             class.push_str(" pt");
         }
+        if route.is_outside && link.style != Style::Missing && link.points.is_none() {
+            class.push_str(" o");
+        }
         let (x, y, rightward) = route.tip;
         let head = if rightward { "l-8 -4v8z" } else { "l8 -4v8z" };
-        let _ = write!(out, "<g class=\"{class}\" data-f=\"{}\" data-t=\"{}\"><title>", link.from, link.to);
+        let _ = write!(out, "<g class=\"{class}\" data-f=\"{}\" data-t=\"{}\"", link.from, link.to);
+        if is_live {
+            let _ = write!(out, " data-l=\"{}\"", palette.places(link).join(" "));
+        }
+        out.push_str("><title>");
         describe_link(out, scene, link);
         let _ = write!(out, "</title><path class=\"p\" d=\"{}\"/>", route.path);
         let _ = write!(out, "<path class=\"a\" d=\"M{x:.0} {y:.0}{head}\"/>");

@@ -18,7 +18,7 @@
     nodes.push({ element, text: told(element), x: at.e + box.width.baseVal.value / 2, y: at.f + box.height.baseVal.value / 2, edges: [] });
   }
   for (const element of view.querySelectorAll(".e")) {
-    const edge = { element, text: told(element), from: Number(element.dataset.f), to: Number(element.dataset.t) };
+    const edge = { element, text: told(element), from: Number(element.dataset.f), to: Number(element.dataset.t), types: element.dataset.l.split(" ") };
     edges.push(edge);
     nodes[edge.from].edges.push(edge);
     if (edge.to !== edge.from) nodes[edge.to].edges.push(edge);
@@ -125,6 +125,20 @@
     }
     rest();
   };
+
+  // Types of lines that are not wanted.
+  const hidden = new Set();
+  for (const box of document.querySelectorAll(".types input")) {
+    box.addEventListener("change", () => {
+      if (box.checked) hidden.delete(box.value);
+      else hidden.add(box.value);
+      for (const edge of edges) {
+        const no = edge.types.every((type) => hidden.has(type));
+        edge.element.classList.toggle("no", no);
+        if (edge.words) edge.words.classList.toggle("no", no);
+      }
+    });
+  }
 
   let turn = -1;
   const search = () => {

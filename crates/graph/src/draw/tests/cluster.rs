@@ -194,6 +194,9 @@ impl Maker {
             self.line(pod, secret, "MOUNTS", "spec.volumes[1].secret");
         }
         self.line(pod, account, "USES_SA", "spec.serviceAccountName");
+        let node = format!("worker-{}", self.roll(3));
+        let node = self.node("", "Node", &node);
+        self.line(pod, node, "RUNS_ON", "spec.nodeName");
     }
 }
 
