@@ -11,7 +11,7 @@
     if (title) title.remove();
     return text;
   };
-  const nodes = [], edges = [];
+  const nodes = [], edges = [], edgeOf = new Map();
   for (const element of view.querySelectorAll(".n")) {
     const at = element.transform.baseVal.consolidate().matrix;
     const box = element.querySelector(".b");
@@ -20,6 +20,7 @@
   for (const element of view.querySelectorAll(".e")) {
     const edge = { element, text: told(element), from: Number(element.dataset.f), to: Number(element.dataset.t), types: element.dataset.l.split(" ") };
     edges.push(edge);
+    edgeOf.set(element, edge);
     nodes[edge.from].edges.push(edge);
     if (edge.to !== edge.from) nodes[edge.to].edges.push(edge);
   }
@@ -83,6 +84,7 @@
     });
   };
   let selected = -1;
+  let over;
   let found = null;
   const around = (place) => {
     const lit = new Set([place]);
@@ -101,6 +103,7 @@
     return child;
   };
   const select = (place, move) => {
+    over = undefined;
     if (selected >= 0) {
       nodes[selected].element.classList.remove("at");
       buttons[selected].removeAttribute("aria-current");
@@ -201,7 +204,7 @@
     }
     const place = nodeOf(event.target);
     const line = event.target.closest(".e");
-    const edge = line && edges.find((one) => one.element === line);
+    const edge = line ? edgeOf.get(line) : undefined;
     const text = place >= 0 ? nodes[place].text : edge ? edge.text : "";
     tip.hidden = !text;
     if (text) {
@@ -209,7 +212,9 @@
       tip.style.left = Math.max(4, Math.min(px + 14, map.clientWidth - tip.offsetWidth - 8)) + "px";
       tip.style.top = Math.max(4, py + 16 + tip.offsetHeight > map.clientHeight ? py - tip.offsetHeight - 10 : py + 16) + "px";
     }
-    if (selected >= 0) return;
+    const now = place >= 0 ? place : edge;
+    if (selected >= 0 || now === over) return;
+    over = now;
     if (place >= 0) around(place);
     else if (edge) light(new Set([edge.from, edge.to]), (one) => one === edge);
     else rest();
@@ -224,7 +229,7 @@
     if (click) select(nodeOf(event.target), false);
   });
   map.addEventListener("pointercancel", release);
-  map.addEventListener("pointerleave", () => { tip.hidden = true; rest(); });
+  map.addEventListener("pointerleave", () => { tip.hidden = true; over = undefined; rest(); });
   map.addEventListener("wheel", (event) => {
     event.preventDefault();
     const [px, py] = point(event);
