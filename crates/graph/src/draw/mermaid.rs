@@ -7,13 +7,22 @@ use std::fmt::Write as _;
 /// Mermaid refuses more than 500 edges and 50,000 characters unless told otherwise.
 const EDGES: usize = 480;
 const GLYPHS: usize = 240;
+const LENGTH: usize = 48_000;
 
 /// Draws `picture` as a Mermaid flowchart with a subgraph for every namespace.
 ///
 /// More is merged than in the other forms, because Mermaid refuses large charts.
 #[must_use]
 pub fn mermaid(picture: &Picture, options: &Options) -> String {
-    let options = Options { glyphs: options.glyphs.min(GLYPHS), lines: options.lines.min(EDGES) };
+    let of = |part: usize| Options {
+        glyphs: options.glyphs.min(GLYPHS) / part,
+        lines: options.lines.min(EDGES) / part,
+    };
+    let charts = [1, 2, 4].into_iter().map(|part| chart(picture, of(part)));
+    charts.into_iter().find(|chart| chart.len() <= LENGTH).unwrap_or_else(|| chart(picture, of(16)))
+}
+
+fn chart(picture: &Picture, options: Options) -> String {
     let scene = scene(picture, options);
     let mut out = String::new();
     if !picture.title.is_empty() {

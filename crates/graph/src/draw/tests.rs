@@ -431,6 +431,17 @@ fn a_name_of_a_million_letters_is_cut() {
 }
 
 #[test]
+fn a_chart_is_never_longer_than_mermaid_reads() {
+    let mut picture = cluster(400);
+    assert!(mermaid(&picture, &Options::default()).len() < 50_000);
+    picture
+        .nodes
+        .iter_mut()
+        .for_each(|node| node.label = format!("{}{}", "<&>".repeat(60), node.label).into());
+    assert!(mermaid(&picture, &Options::default()).len() < 50_000);
+}
+
+#[test]
 fn crossings_that_can_be_avoided_are_avoided() {
     let mut picture = Picture::default();
     for name in ["a", "b", "c"] {
