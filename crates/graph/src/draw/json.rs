@@ -1,0 +1,90 @@
+//! A picture as JSON: everything, nothing merged, for other programs.
+
+use super::{Class, Picture, Style, Tone};
+use kubewright_value::json::quote;
+use std::fmt::Write as _;
+
+/// Writes `picture` as one JSON object with `nodes` and `edges`, one to a line.
+/// `from` and `to` of an edge are ids of nodes.
+#[must_use]
+pub fn json(picture: &Picture) -> String {
+    let mut out = String::with_capacity(256 + picture.nodes.len() * 120 + picture.lines.len() * 120);
+    let _ = write!(out, "{{\n\"title\": {},\n\"nodes\": [", quote(&picture.title));
+    for (place, node) in picture.nodes.iter().enumerate() {
+        out.push_str(if place == 0 { "\n  " } else { ",\n  " });
+        let (id, kind) = (quote(&node.id), quote(&node.kind));
+        let (namespace, label) = (quote(&node.namespace), quote(&node.label));
+        let _ = write!(
+            out,
+            "{{\"id\": {id}, \"kind\": {kind}, \"namespace\": {namespace}, \"label\": {label}, \"class\": \"{}\"",
+            class(node.class)
+        );
+        out.push_str(", \"badges\": [");
+        for (place, badge) in node.badges.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            let _ = write!(
+                out,
+                "{comma}{{\"text\": {}, \"tone\": \"{}\"}}",
+                quote(&badge.text),
+                tone(badge.tone)
+            );
+        }
+        out.push_str("]}");
+    }
+    out.push_str("\n],\n\"edges\": [");
+    let mut is_first = true;
+    for line in &picture.lines {
+        let (Some(from), Some(to)) = (picture.nodes.get(line.from), picture.nodes.get(line.to)) else {
+            continue;
+        };
+        out.push_str(if is_first { "\n  " } else { ",\n  " });
+        is_first = false;
+        let _ = write!(
+            out,
+            "{{\"from\": {}, \"to\": {}, \"type\": {}, \"via\": {}, \"style\": \"{}\"",
+            quote(&from.id),
+            quote(&to.id),
+            quote(&line.label),
+            quote(&line.via),
+            style(line.style)
+        );
+        if let Some(points) = line.points.filter(|points| points.is_finite()) {
+            let _ = write!(out, ", \"points\": {points}");
+        }
+        out.push('}');
+    }
+    out.push_str("\n],\n\"legend\": [");
+    for (place, sentence) in picture.legend.iter().enumerate() {
+        out.push_str(if place == 0 { "\n  " } else { ",\n  " });
+        out.push_str(&quote(sentence));
+    }
+    out.push_str("\n]\n}\n");
+    out
+}
+
+fn class(class: Class) -> &'static str {
+    match class {
+        Class::Plain => "plain",
+        Class::Focus => "focus",
+        Class::Absent => "absent",
+        Class::Virtual => "virtual",
+        Class::Faded => "faded",
+    }
+}
+
+fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Role => "role",
+        Tone::Info => "info",
+        Tone::Warning => "warning",
+        Tone::Critical => "critical",
+    }
+}
+
+fn style(style: Style) -> &'static str {
+    match style {
+        Style::Solid => "solid",
+        Style::Dashed => "weak",
+        Style::Missing => "missing",
+    }
+}

@@ -1,0 +1,109 @@
+//! A picture in the language of Mermaid, which READMEs and pull requests show.
+
+use super::scene::scene;
+use super::{Class, Options, Picture, Style, text};
+use std::fmt::Write as _;
+
+/// Mermaid refuses more than 500 edges and 50,000 characters unless told otherwise.
+const EDGES: usize = 480;
+const GLYPHS: usize = 240;
+const LENGTH: usize = 48_000;
+
+/// Draws `picture` as a Mermaid flowchart with a subgraph for every namespace.
+///
+/// More is merged than in the other forms, because Mermaid refuses large charts.
+#[must_use]
+pub fn mermaid(picture: &Picture, options: &Options) -> String {
+    let of = |part: usize| Options {
+        glyphs: options.glyphs.min(GLYPHS) / part,
+        lines: options.lines.min(EDGES) / part,
+    };
+    let charts = [1, 2, 4].into_iter().map(|part| chart(picture, of(part)));
+    charts.into_iter().find(|chart| chart.len() <= LENGTH).unwrap_or_else(|| chart(picture, of(16)))
+}
+
+fn chart(picture: &Picture, options: Options) -> String {
+    let scene = scene(picture, options);
+    let mut out = String::new();
+    if !picture.title.is_empty() {
+        let _ = write!(out, "---\ntitle: \"{}\"\n---\n", plain(&picture.title));
+    }
+    out.push_str("flowchart LR\n");
+    let mut open: Option<&str> = None;
+    for (place, glyph) in scene.glyphs.iter().enumerate() {
+        if open != Some(glyph.namespace) {
+            if open.is_some_and(|open| !open.is_empty()) {
+                out.push_str("  end\n");
+            }
+            if !glyph.namespace.is_empty() {
+                let _ = writeln!(out, "  subgraph g{place}[\"{}\"]", coded(glyph.namespace));
+            }
+            open = Some(glyph.namespace);
+        }
+        let count = if glyph.count > 1 { format!(" ×{}", glyph.count) } else { String::new() };
+        let _ = write!(out, "    n{place}[\"{}{count}<br/>{}", coded(&glyph.kind), coded(&glyph.label));
+        for badge in &glyph.badges {
+            let _ = write!(out, "<br/>({})", coded(&badge.text));
+        }
+        out.push_str("\"]");
+        out.push_str(match glyph.class {
+            Class::Plain => "",
+            Class::Focus => ":::focus",
+            Class::Absent => ":::absent",
+            Class::Virtual => ":::virtual",
+            Class::Faded => ":::faded",
+        });
+        out.push('\n');
+    }
+    if open.is_some_and(|open| !open.is_empty()) {
+        out.push_str("  end\n");
+    }
+    let mut missing = Vec::new();
+    for (place, link) in scene.links.iter().enumerate() {
+        let arrow = if link.style == Style::Solid { "-->" } else { "-.->" };
+        let caption = coded(&link.caption());
+        let caption = if caption.is_empty() { caption } else { format!("|\"{caption}\"|") };
+        let _ = writeln!(out, "  n{} {arrow}{caption} n{}", link.from, link.to);
+        if link.style == Style::Missing {
+            missing.push(place.to_string());
+        }
+    }
+    if !missing.is_empty() {
+        let _ = writeln!(
+            out,
+            "  linkStyle {} stroke:#c4001d,stroke-width:2px,stroke-dasharray:6 4,color:#c4001d",
+            missing.join(",")
+        );
+    }
+    out.push_str(
+        "  classDef focus stroke-width:3px\n  classDef absent stroke:#c4001d,stroke-dasharray:5 3\n",
+    );
+    out.push_str("  classDef virtual stroke-dasharray:2 2\n  classDef faded opacity:0.5\n");
+    if scene.left_out > 0 {
+        let _ = writeln!(out, "  %% {} lines are left out", scene.left_out);
+    }
+    out
+}
+
+/// Everything that is not plainly a name becomes a character code, so that neither Mermaid
+/// nor the HTML and Markdown it understands see anything but text.
+fn coded(name: &str) -> String {
+    let mut out = String::new();
+    for character in text::clean(name).chars().take(120) {
+        if is_plain(character) {
+            out.push(character);
+        } else {
+            let _ = write!(out, "#{};", u32::from(character));
+        }
+    }
+    out
+}
+
+/// For the front matter, which is YAML and knows no codes.
+fn plain(title: &str) -> String {
+    text::clean(title).chars().map(|one| if is_plain(one) || one == ':' { one } else { '·' }).collect()
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, ' ' | '-' | '.' | '/' | ',' | '×' | '+' | '✗' | '_')
+}

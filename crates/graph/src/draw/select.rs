@@ -1,0 +1,98 @@
+//! Less of a picture: what is near, and no line that says what others say.
+
+use super::slots::Slots;
+use super::{Picture, Style};
+use std::collections::{HashMap, HashSet};
+
+/// Owners of one object that are looked at.
+const OWNERS: usize = 16;
+
+impl Picture {
+    /// Returns the part of the picture that is at most `depth` lines away from `places`, in either direction.
+    #[must_use]
+    pub fn around(&self, places: &[usize], depth: usize) -> Self {
+        let count = self.nodes.len();
+        let mut near: Slots<Vec<usize>> = Slots::new(count);
+        for line in self.lines.iter().filter(|line| line.from.max(line.to) < count) {
+            near.change(line.from, |all| all.push(line.to));
+            near.change(line.to, |all| all.push(line.from));
+        }
+        let mut is_in: Slots<bool> = Slots::new(count);
+        let mut edge: Vec<usize> = places.iter().copied().filter(|place| *place < count).collect();
+        edge.iter().for_each(|place| is_in.set(*place, true));
+        for _ in 0..depth {
+            let mut next = Vec::new();
+            for &other in edge.iter().flat_map(|place| near.of(*place)) {
+                if !is_in.at(other) {
+                    is_in.set(other, true);
+                    next.push(other);
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            edge = next;
+        }
+        self.part(&is_in)
+    }
+
+    /// Leaves out lines that the picture shows already, and returns how many.
+    ///
+    /// A frame says what is in a namespace, so lines from a Namespace to its objects go. A workload
+    /// that owns what owns a Pod need not be linked to the Pod. Missing and scored lines stay.
+    pub fn simplify(&mut self) -> usize {
+        let before = self.lines.len();
+        let mut owners: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut owned: HashSet<(usize, usize)> = HashSet::new();
+        for line in self.lines.iter().filter(|line| is_ownership(&line.label) && line.style != Style::Missing)
+        {
+            if line.from != line.to && owned.insert((line.from, line.to)) {
+                owners.entry(line.to).or_default().push(line.from);
+            }
+        }
+        let nodes = &self.nodes;
+        self.lines.retain(|line| {
+            if line.style == Style::Missing || line.points.is_some() {
+                return true;
+            }
+            let (Some(from), Some(to)) = (nodes.get(line.from), nodes.get(line.to)) else { return false };
+            if from.kind == "Namespace" && from.label == to.namespace {
+                return false;
+            }
+            let between = owners.get(&line.to).map_or(&[][..], Vec::as_slice).iter().take(OWNERS);
+            let is_far = |middle: &usize| {
+                // Of two that own each other, one line must stay.
+                owned.contains(&(line.from, *middle)) && !owned.contains(&(*middle, line.from))
+            };
+            !(is_ownership(&line.label) && between.into_iter().any(is_far))
+        });
+        before - self.lines.len()
+    }
+
+    /// The nodes that are in, and the lines between them.
+    fn part(&self, is_in: &Slots<bool>) -> Self {
+        let mut moved: Slots<usize> = Slots::new(self.nodes.len());
+        let mut nodes = Vec::new();
+        for (place, node) in self.nodes.iter().enumerate().filter(|(place, _)| is_in.at(*place)) {
+            moved.set(place, nodes.len());
+            nodes.push(node.clone());
+        }
+        let lines = self.lines.iter().filter(|line| is_in.at(line.from) && is_in.at(line.to)).cloned();
+        let lines = lines
+            .map(|mut line| {
+                (line.from, line.to) = (moved.at(line.from), moved.at(line.to));
+                line
+            })
+            .collect();
+        Self { nodes, lines, ..self.clone_words() }
+    }
+
+    fn clone_words(&self) -> Self {
+        let (title, groups, legend) = (self.title.clone(), self.groups.clone(), self.legend.clone());
+        Self { title, groups, legend, ..Self::default() }
+    }
+}
+
+fn is_ownership(label: &str) -> bool {
+    matches!(label, "OWNS" | "MANAGES")
+}
