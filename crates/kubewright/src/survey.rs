@@ -9,7 +9,7 @@ use kubewright_value::{Document, Location, Text, Value};
 
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::load::{self, Input};
+use crate::load::{self, Input, Wanted};
 use crate::session::no_objects;
 use crate::words::listed;
 
@@ -87,7 +87,7 @@ fn documents_of(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Docu
     diagnostics.extend(found.problems);
     let inputs: &[Input] = &found.inputs;
     let documents = load::documents(inputs, diagnostics);
-    load::objects_of(documents, &mut Vec::new())
+    load::taken(documents, Wanted::Payloads, &mut Vec::new())
 }
 
 /// Returns the references that `documents` teach.
