@@ -46,7 +46,7 @@ fn a_case_about_traits_that_says_all_it_can_is_understood() {
 fn a_case_about_a_pattern_that_says_all_it_can_is_understood() {
     let settings = "settings: {compat: registry, perLeader: 1, perPattern: 2, witnesses: 3}";
     let head = format!(
-        "- name: case\n  pattern: p\n  objects: [f.yaml, {{kind: K}}]\n  namespace: n\n  {settings}\n"
+        "- name: case\n  pattern: p\n  objects: [f.yaml, {{kind: K}}]\n  namespace: ns\n  {settings}\n"
     );
     let evidence = "{entry: e, held: true, from: A/b, to: C/d/e, through: F/g, via: spec, points: 0.5}";
     let compared = format!(
@@ -64,19 +64,22 @@ fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
     let check = |case: &str, want: &str| assert_eq!(told(case), want);
     check(
         "findings: [{roles: {a: web}}]",
-        "KW-T003 6:36 `web` names no object: write `Kind/namespace/name`, or `Kind/name` for one without a namespace ",
+        "KW-T003 6:39 `web` names no object: write `Kind/namespace/name`, or `Kind/name` for one without a namespace ",
     );
     check(
         "findings: yes please",
-        "KW-T003 6:25 `findings` is a list or how many there are, this is of type string ",
+        "KW-T003 6:26 `findings` is a list or how many there are, this is of type string ",
     );
-    check("findings: -1", "KW-T003 6:25 `findings` is a whole number from zero on, this is of type number ");
-    check("findings: [{points: 1}]", "KW-T002 6:26 an expected finding needs `roles` ");
-    check("discarded: {Pod/a/b: vetoed}", "KW-T003 6:36 unknown phase `vetoed` did you mean `veto`?");
-    check("diagnostics: [KW-P999]", "KW-T003 6:28 there is no diagnostic `KW-P999` ");
+    check("findings: -1", "KW-T003 6:26 `findings` is a whole number from zero on, this is of type number ");
+    check("findings: [{points: 1}]", "KW-T002 6:27 an expected finding needs `roles` ");
+    check("discarded: {Pod/a/b: vetoed}", "KW-T003 6:37 unknown phase `vetoed` did you mean `veto`?");
+    check(
+        "diagnostics: [KW-P999]",
+        "KW-T003 6:29 there is no diagnostic `KW-P999`; did you mean `KW-P009`? ",
+    );
     check(
         "settings: {perleader: 1}, findings: 0",
-        "KW-T001 6:26 unknown field `perleader` did you mean `perLeader`?",
+        "KW-T001 6:27 unknown field `perleader` did you mean `perLeader`?",
     );
     check(
         "objects: []",
@@ -84,7 +87,7 @@ fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
     );
     check(
         "findings: [{roles: {}, evidence: [{held: true}]}]",
-        "KW-T002 6:49 expected evidence needs `entry` ",
+        "KW-T002 6:50 expected evidence needs `entry` ",
     );
 }
 

@@ -42,12 +42,12 @@ impl Exercised {
         self.count(Some(pattern), document);
         let Some(known) = self.patterns.get_mut(pattern.name.as_str()) else { return };
         known.is_exercised = true;
-        known.mark(if found.findings.is_empty() { "no finding" } else { "a finding" }.to_owned());
+        known.mark(if found.findings.is_empty() { "no finding" } else { "a finding" });
         let steps = found.trace.iter().flat_map(|trace| &trace.steps);
         let evidence = found.findings.iter().flat_map(|finding| &finding.evidence);
         let looked = steps.map(|step| (&step.entry, step.held));
         for (id, held) in looked.chain(evidence.map(|evidence| (&evidence.entry, evidence.held))) {
-            known.mark(if held { there(id) } else { not_there(id) });
+            known.mark(&if held { there(id) } else { not_there(id) });
         }
     }
 
@@ -64,9 +64,9 @@ impl Exercised {
 }
 
 impl Parts {
-    fn mark(&mut self, what: String) {
+    fn mark(&mut self, what: &str) {
         for side in [Side::Is, Side::IsNot] {
-            if let Some((_, is_exercised)) = self.parts.get_mut(&(what.clone(), side)) {
+            if let Some((_, is_exercised)) = self.parts.get_mut(&(what.to_owned(), side)) {
                 *is_exercised = true;
             }
         }
