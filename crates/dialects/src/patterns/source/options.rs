@@ -87,7 +87,8 @@ fn fit<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, name: &str, list: List, o
         let message = "does not matter for what two objects have in common";
         wrong("direction", message, "remove it, or write the relationship into `relationships`");
     }
-    if !options.by_name && !(is("MOUNTS") && list == List::Common) {
+    let is_mounted_by_both = is("MOUNTS") && list == List::Common;
+    if !options.by_name && !is_mounted_by_both {
         let message = "is about volumes that two objects have in common";
         wrong("matchByName", message, "use it with `MOUNTS` in `commonRelationships`");
     }
