@@ -15,6 +15,7 @@ mod message;
 mod operator;
 mod pattern;
 mod points;
+mod relate;
 pub mod shipped;
 mod source;
 mod types;
