@@ -6,6 +6,7 @@
 
 mod absent;
 mod agreement;
+mod all;
 mod candidates;
 mod edges;
 mod leader;
@@ -21,6 +22,8 @@ use std::rc::Rc;
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
+
+pub use all::{budget, detect_all, exhausted};
 
 use super::diagnostics as code;
 use super::finding::{Findings, Trace};

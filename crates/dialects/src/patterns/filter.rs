@@ -59,6 +59,11 @@ impl Filter {
         self.all.is_empty() && self.any.is_empty() && self.none.is_empty()
     }
 
+    /// Returns how many conditions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len() + self.any.len() + self.none.len()
+    }
+
     /// Adds the arrays of which one element is meant.
     pub(crate) fn collect_anchors(&self, anchors: &mut Vec<Vec<KeyStep>>) {
         for condition in self.all.iter().chain(&self.any).chain(&self.none) {
