@@ -15,10 +15,12 @@ mod message;
 mod operator;
 mod pattern;
 mod points;
+mod relate;
+pub mod shipped;
 mod source;
 mod types;
 
-pub use detect::{Settings, detect};
+pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
