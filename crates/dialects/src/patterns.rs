@@ -12,6 +12,7 @@ mod finding;
 mod key;
 mod lint;
 mod message;
+mod near;
 mod operator;
 mod pattern;
 mod points;
@@ -20,6 +21,7 @@ mod types;
 
 pub use detect::{Settings, detect};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
+pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
 
