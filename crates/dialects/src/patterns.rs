@@ -3,6 +3,7 @@
 //! Two dialects are read into one form: the contract (`kubepattern.it/v1`: resources, actors, relationships that veto
 //! or score) and its successor (`kubepattern.dev/v1`: a target, its dependencies, and criteria between them).
 
+mod candidacy;
 mod compile;
 mod criteria;
 mod detect;
@@ -19,6 +20,7 @@ mod points;
 mod source;
 mod types;
 
+pub use candidacy::{Candidacy, Checked, candidacies, left_out};
 pub use detect::{Settings, detect};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use near::{Difference, Miss, Near, Nearest, nearest};

@@ -110,7 +110,8 @@ impl Compiler<'_> {
         if matches!(condition.operator, Operator::Size(_)) {
             key = key.without_each();
         }
-        Some(Condition { key, operator: condition.operator, operands })
+        let location = self.document.locate(&condition.key.path);
+        Some(Condition { key, operator: condition.operator, operands, location })
     }
 
     fn operands(&mut self, condition: &source::Condition) -> Vec<Operand> {

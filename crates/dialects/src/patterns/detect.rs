@@ -22,6 +22,7 @@ use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Pattern, Rule};
 use candidates::Candidates;
+pub(super) use candidates::kinds_of;
 use links::Buckets;
 use plan::Plan;
 

@@ -1,6 +1,6 @@
 //! Which objects a role is for: conditions that all, some or none must hold.
 
-use kubewright_value::{Budget, Exhausted, Value};
+use kubewright_value::{Budget, Exhausted, Location, Value};
 
 use super::key::{Frame, Key, KeyStep, collect_anchor};
 use super::operator::{Operand, Operator};
@@ -19,6 +19,7 @@ pub(crate) struct Condition {
     pub(crate) key: Key,
     pub(crate) operator: Operator,
     pub(crate) operands: Operands,
+    pub(crate) location: Location,
 }
 
 /// What the values at a path are compared with.
@@ -73,7 +74,7 @@ impl Filter {
 }
 
 impl Condition {
-    fn holds(
+    pub(crate) fn holds(
         &self,
         object: &Value,
         frame: &Frame,

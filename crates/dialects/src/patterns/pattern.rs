@@ -184,6 +184,12 @@ impl Pattern {
         self.entries.iter().map(|entry| (&entry.id, &entry.location))
     }
 
+    /// Returns the points that a finding needs.
+    #[must_use]
+    pub fn minimum(&self) -> &Points {
+        &self.minimum
+    }
+
     /// Returns the most points that a finding can have.
     #[must_use]
     pub fn maximum(&self) -> Points {

@@ -267,7 +267,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the field that says that two objects are related.
-    fn via(&self, link: &Link, held: Held) -> Text {
+    pub(super) fn via(&self, link: &Link, held: Held) -> Text {
         let field = |a: Id, b: Id, name: &str| {
             let kind = self.graph.edge_type(name)?;
             self.graph.between(a, b, kind).map(|edge| Text::from(edge.via))
