@@ -61,7 +61,7 @@ impl Judged<'_> {
             Some(Findings::Each(each)) => problems.extend(self.each(pattern, each)),
             Some(Findings::Count(count)) if *count != self.found.findings.len() => {
                 let found = findings(self.found.findings.len());
-                problems.push(format!("expected {}, there are {found}", findings(*count)));
+                problems.push(format!("expected {}, got {found}", findings(*count)));
                 let some = self.found.findings.iter().take(TOLD);
                 problems.extend(some.map(|finding| format!("  {}", self.roles(finding))));
             }
