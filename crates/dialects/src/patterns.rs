@@ -3,6 +3,7 @@
 //! Two dialects are read into one form: the contract (`kubepattern.it/v1`: resources, actors, relationships that veto
 //! or score) and its successor (`kubepattern.dev/v1`: a target, its dependencies, and criteria between them).
 
+mod candidacy;
 mod compile;
 mod criteria;
 mod detect;
@@ -12,6 +13,7 @@ mod finding;
 mod key;
 mod lint;
 mod message;
+mod near;
 mod operator;
 mod pattern;
 mod points;
@@ -20,8 +22,10 @@ pub mod shipped;
 mod source;
 mod types;
 
+pub use candidacy::{Candidacy, Checked, candidacies, left_out};
 pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
+pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
 

@@ -30,6 +30,7 @@ use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Pattern, Presence, Rule};
 use candidates::Candidates;
+pub(super) use candidates::kinds_of;
 use links::Buckets;
 use plan::Plan;
 

@@ -272,7 +272,7 @@ impl Search<'_> {
     }
 
     /// Returns the field that says that two objects are related.
-    fn via(&self, entry: &Entry, held: Held, budget: &mut Budget) -> Result<Text, Exhausted> {
+    pub(super) fn via(&self, entry: &Entry, held: Held, budget: &mut Budget) -> Result<Text, Exhausted> {
         let (a, b) = match &entry.link {
             Link::Edge { options, .. } if options.is_transitive => {
                 let through = held.through.unwrap_or(held.from);
