@@ -14,7 +14,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
-pub(crate) use detect::Detect;
+pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Apply traits as a KRM function of kustomize or kpt
     Fn(Function),
     /// Find patterns and smells in a set of objects
-    Detect(Detect),
+    Detect(Box<Detect>),
     /// Draw objects and what links them
     Graph(Graph),
     /// Try an expression on an object
