@@ -72,7 +72,7 @@ impl Dialect for Patterns {
     }
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: compile(document).1, without_parameters: 1, ..Compiled::default() }
+        Compiled { diagnostics: compile(document).1, others: 1, ..Compiled::default() }
     }
 
     fn codes(&self) -> &'static [&'static Code] {
