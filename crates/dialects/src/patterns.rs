@@ -16,6 +16,7 @@ mod operator;
 mod pattern;
 mod points;
 pub mod resources;
+mod relate;
 pub mod shipped;
 mod source;
 mod types;
