@@ -57,9 +57,9 @@ pub(crate) enum Command {
     Apply(Apply),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(Test),
-    /// Check rules without running them
+    /// Check rules and patterns without running them
     Lint(Lint),
-    /// Show the page of a diagnostic code
+    /// Show the page of a diagnostic code or of a pattern
     Explain(Explain),
     /// Show why each rule or trait did what it did
     Trace(Box<Trace>),
@@ -263,7 +263,7 @@ pub(crate) enum TestFormat {
     Junit,
 }
 
-/// Checks rules without running them.
+/// Checks rules and patterns without running them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -309,16 +309,17 @@ pub(crate) enum LintFormat {
     Github,
 }
 
-/// Shows the page of a diagnostic code.
+/// Shows the page of a diagnostic code, or of a pattern that ships.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kubewright explain
-  kubewright explain KW-M023")]
+  kubewright explain KW-M023
+  kubewright explain orphan-service")]
 pub(crate) struct Explain {
-    /// Such as KW-Y001; without it all codes are listed
-    #[arg(value_name = "CODE")]
-    pub(crate) code: Option<String>,
+    /// A code such as KW-Y001, or a pattern; without it all are listed
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// Shows why each rule did what it did.

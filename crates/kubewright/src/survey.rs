@@ -74,13 +74,12 @@ impl Survey {
         }
         let mut diagnostics = Vec::new();
         let mut inputs = Vec::new();
-        let taught = documents(references, &mut inputs, &mut diagnostics);
-        let written = match paths {
+        let mut written = documents(references, &mut inputs, &mut diagnostics);
+        written.extend(match paths {
             [] => shipped(),
             paths => documents(paths, &mut inputs, &mut diagnostics),
-        };
-        let mut wrong = Vec::new();
-        let known = self::references(taught.iter().chain(&written), &mut wrong);
+        });
+        let (known, mut wrong) = patterns::taught(&written);
         let patterns = compiled(&written, paths, &known, &mut wrong);
         wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
         diagnostics.extend(wrong);
@@ -156,20 +155,6 @@ fn documents(paths: &[String], inputs: &mut Vec<Input>, diagnostics: &mut Vec<Di
     let documents = load::documents(&found.inputs, diagnostics);
     inputs.extend(found.inputs);
     load::taken(documents, Wanted::Payloads, &mut Vec::new())
-}
-
-/// Returns the references that `documents` teach.
-fn references<'d>(
-    documents: impl Iterator<Item = &'d Document>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> References {
-    let mut references = References::default();
-    for document in documents.filter(|document| References::is_one(document)) {
-        let (more, wrong) = references.with(document);
-        references = more;
-        diagnostics.extend(wrong);
-    }
-    references
 }
 
 fn compiled(

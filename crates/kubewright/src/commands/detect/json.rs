@@ -7,7 +7,7 @@ use kubewright_dialects::patterns::{Evidence, List, Pattern};
 use kubewright_graph::{Id, Sort};
 use kubewright_value::{Map, Value, json};
 
-use super::reason::{edge, reasons};
+use super::reason::{edge, near, reasons};
 use super::report::{Report, Row, Run};
 use crate::output::{Target, json_diagnostic, json_place, yaml_text};
 use crate::survey::is_shipped;
@@ -74,7 +74,7 @@ fn finding(report: &Report<'_>, row: &Row<'_>) -> Value {
             ("maximum", maximum.as_f64().into()),
         ])
     });
-    let evidence: Vec<Value> = found.evidence.iter().map(|each| self::evidence(report, each)).collect();
+    let evidence: Vec<Value> = found.evidence.iter().map(|each| self::evidence(report, row, each)).collect();
     let reasons: Vec<Value> = reasons(report, row).into_iter().map(Value::from).collect();
     let mut finding = Map::from([
         ("pattern", Value::from(row.pattern.name.clone())),
@@ -98,7 +98,7 @@ fn finding(report: &Report<'_>, row: &Row<'_>) -> Value {
     finding.into()
 }
 
-fn evidence(report: &Report<'_>, evidence: &Evidence) -> Value {
+fn evidence(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> Value {
     let place = |id: Option<Id>| id.map(|id| Value::from(object(report, id))).unwrap_or(Value::Null);
     let edge = edge(report, evidence);
     let (one, other) = evidence.between.clone();
@@ -117,6 +117,7 @@ fn evidence(report: &Report<'_>, evidence: &Evidence) -> Value {
         ("via", evidence.via.clone().into()),
         ("strength", edge.map(|edge| edge.strength.name()).map_or(Value::Null, Value::from)),
         ("dangling", edge.is_some_and(|edge| report.survey.graph.is_dangling(&edge)).into()),
+        ("near", near(row, evidence).map_or(Value::Null, Value::from)),
         ("description", evidence.description.as_str().into()),
     ])
     .into()

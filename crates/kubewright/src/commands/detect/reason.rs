@@ -23,6 +23,11 @@ pub(super) fn edge<'s>(report: &Report<'s>, evidence: &Evidence) -> Option<Edge<
     graph.between(evidence.from?, end?, graph.edge_type(&evidence.relationship)?)
 }
 
+/// Returns what nearly is in a relationship that is missing.
+pub(super) fn near<'r>(row: &'r Row<'_>, evidence: &Evidence) -> Option<&'r str> {
+    row.near.iter().find(|(entry, _)| *entry == evidence.entry).map(|(_, near)| near.as_str())
+}
+
 /// As `Service shop/web EXPOSES Pod shop/web-0 (spec.selector)`.
 fn present(report: &Report<'_>, evidence: &Evidence) -> String {
     let called = |id: Option<Id>| id.map(|id| report.called(id)).unwrap_or_default();
@@ -56,5 +61,9 @@ fn absent(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> String {
         bound.map_or_else(|| format!("any `{role}`"), |(_, id)| report.called(*id))
     };
     let (one, other) = &evidence.between;
-    format!("no {} between {} and {}", evidence.relationship, called(one), called(other))
+    let missing = format!("no {} between {} and {}", evidence.relationship, called(one), called(other));
+    match near(row, evidence) {
+        Some(near) => format!("{missing}; {near}"),
+        None => missing,
+    }
 }

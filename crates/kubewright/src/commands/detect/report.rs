@@ -20,6 +20,9 @@ const IGNORED: &str = "kubewright.dev/ignore-patterns";
 /// The annotation that says why.
 const REASON: &str = "kubewright.dev/ignore-reason";
 
+/// How many near misses are told.
+const NEAR: usize = 1;
+
 /// What was found.
 pub(crate) struct Report<'s> {
     /// Patterns and objects.
@@ -55,6 +58,8 @@ pub(crate) struct Row<'s> {
     pub(crate) finding: Finding,
     /// Why it is to be overlooked, if it is; may be empty.
     pub(crate) suppression: Option<Text>,
+    /// For each relationship that is missing, by its id, what nearly is in it.
+    pub(crate) near: Vec<(Text, String)>,
 }
 
 impl<'s> Report<'s> {
@@ -80,6 +85,7 @@ impl<'s> Report<'s> {
             report.add(pattern, found);
         }
         report.rows.sort_by_key(|row| Reverse(row.finding.severity));
+        report.look_near();
         report.elapsed = started.elapsed();
         Ok(report)
     }
@@ -161,7 +167,7 @@ impl<'s> Report<'s> {
             .into_iter()
             .map(|finding| {
                 let suppression = self.suppression(pattern, &finding);
-                Row { pattern, finding, suppression }
+                Row { pattern, finding, suppression, near: Vec::new() }
             })
             .collect();
         let suppressed = rows.iter().filter(|row| row.suppression.is_some()).count();
@@ -173,6 +179,27 @@ impl<'s> Report<'s> {
             leaders: found.leaders,
         });
         self.rows.extend(rows);
+    }
+
+    /// Looks for what nearly is in the relationships that are missing, for as many findings as is cheap.
+    fn look_near(&mut self) {
+        let graph = &self.survey.graph;
+        let mut budget = Budget::default();
+        for row in &mut self.rows {
+            let Some((_, leader)) = row.finding.roles.first() else { continue };
+            for missing in row.finding.evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted) {
+                match patterns::nearest(row.pattern, &missing.entry, *leader, graph, NEAR, &mut budget) {
+                    Ok(Some(mut near)) => {
+                        if near.kinds.matches(" or ").count() > 1 {
+                            near.kinds = "object".to_owned();
+                        }
+                        row.near.push((missing.entry.clone(), near.hint(graph)));
+                    }
+                    Ok(None) => {}
+                    Err(_) => return,
+                }
+            }
+        }
     }
 
     /// Returns why the leader of a finding asks to be spared, if it does.
