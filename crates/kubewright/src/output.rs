@@ -3,6 +3,7 @@
 //! A format is told of one object after the other and keeps only what it must, so that
 //! a run over a large folder needs little memory.
 
+mod chosen;
 mod diff;
 mod folder;
 mod github;
@@ -25,6 +26,7 @@ use kubewright_engine::{Diagnostic, Rule};
 
 use crate::review::{Counts, ObjectReport};
 
+pub(crate) use chosen::{Chosen, Format, Target, keep_apart, keep_inputs, standard_output};
 pub(crate) use diff::{Diff, hunks};
 pub(crate) use folder::{FileNames, Folder, safe};
 pub(crate) use github::diagnostics as github_diagnostics;
@@ -33,7 +35,7 @@ pub(crate) use junit::xml;
 pub(crate) use paint::{ColorChoice, Paint, short, tell, visible};
 pub(crate) use sarif::diagnostics as sarif_diagnostics;
 pub(crate) use snippet::{Tally, snippet, window};
-pub(crate) use target::{Manner, Output, Target, standard_output};
+pub(crate) use target::{Manner, Output};
 pub(crate) use tree::tree;
 pub(crate) use yaml::text as yaml_text;
 
