@@ -5,6 +5,7 @@
 
 mod compile;
 mod criteria;
+mod describe;
 mod detect;
 mod diagnostics;
 mod filter;
@@ -20,6 +21,7 @@ pub mod shipped;
 mod source;
 mod types;
 
+pub use describe::{Relationship, Resource};
 pub use detect::{Settings, detect};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use near::{Difference, Miss, Near, Nearest, nearest};

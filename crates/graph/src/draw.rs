@@ -33,6 +33,7 @@ mod whole;
 pub use dot::dot;
 pub use html::html;
 pub use json::json;
+pub use kinds::{layer, short_name};
 pub use mermaid::mermaid;
 pub use select::Way;
 pub use svg::svg;

@@ -23,6 +23,7 @@ use super::key::Frame;
 use super::pattern::{Pattern, Rule};
 use candidates::Candidates;
 use links::Buckets;
+pub(super) use report::rule_name;
 use plan::Plan;
 
 /// What the caller decides.
