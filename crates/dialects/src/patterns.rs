@@ -6,6 +6,7 @@
 mod candidacy;
 mod compile;
 mod criteria;
+mod describe;
 mod detect;
 mod diagnostics;
 mod filter;
@@ -24,6 +25,7 @@ mod source;
 mod types;
 
 pub use candidacy::{Candidacy, Checked, candidacies, left_out};
+pub use describe::{Relationship, Resource};
 pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use near::{Difference, Miss, Near, Nearest, nearest};

@@ -33,6 +33,7 @@ use candidates::Candidates;
 pub(super) use candidates::kinds_of;
 use links::Buckets;
 use plan::Plan;
+pub(super) use report::rule_name;
 
 /// What the caller decides.
 #[derive(Debug, Clone)]

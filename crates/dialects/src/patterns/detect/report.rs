@@ -53,7 +53,7 @@ impl Score {
 }
 
 /// Returns what an entry does, in a word.
-pub(super) fn rule_name(rule: Rule) -> &'static str {
+pub(in super::super) fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::Mandatory => "mandatory",
         Rule::OneOf(_) => "one-of",
