@@ -15,6 +15,7 @@ mod message;
 mod operator;
 mod pattern;
 mod points;
+pub mod shipped;
 mod source;
 mod types;
 

@@ -147,8 +147,7 @@ impl Search<'_> {
     fn doubts(&mut self, incomparable: bool) {
         let mut diagnostics = Vec::new();
         for (role, candidates) in self.pattern.roles.iter().zip(&self.candidates) {
-            if let [one, other] = candidates.groups.as_slice() {
-                let kind = super::lint::only_kind(&role.kinds).map_or("", Text::as_str);
+            for (kind, one, other) in &candidates.groups {
                 let message = format!(
                     "objects of `{one}` and of `{other}` have the kind `{kind}`, and all are looked at"
                 );
@@ -164,16 +163,15 @@ impl Search<'_> {
             let veto = self.pattern.entries.iter().find(|entry| {
                 matches!(entry.rule, Rule::Veto | Rule::Absent) && entry.pairs.iter().any(names)
             });
-            let kind = super::lint::only_kind(&role.kinds).map_or("these kinds", Text::as_str);
+            let kind = super::lint::shown_kinds(&role.kinds);
             diagnostics.push(match veto {
                 Some(entry) => {
-                    let message =
-                        format!("no object is of the kind `{kind}`, so `{}` forbids nothing", entry.id);
+                    let message = format!("no object is of {kind}, so `{}` forbids nothing", entry.id);
                     Diagnostic::new(&code::EMPTY_VETO, message, entry.location.clone())
                         .help("check the kind, and whether its objects are among those that are looked at")
                 }
                 None => {
-                    let message = format!("no object is of the kind `{kind}`");
+                    let message = format!("no object is of {kind}");
                     Diagnostic::new(&code::KIND_NOT_THERE, message, role.location.clone())
                         .help("check the kind, and whether its objects are among those that are looked at")
                 }

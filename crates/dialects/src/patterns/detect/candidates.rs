@@ -16,8 +16,8 @@ pub(super) struct Candidates {
     bits: Vec<u64>,
     /// Whether there is an object of the kind, filtered out or not.
     pub(super) has_kind: bool,
-    /// Two groups that have the kind, where the pattern names none.
-    pub(super) groups: Vec<Text>,
+    /// Kinds without a group in the pattern, each with two groups that have it.
+    pub(super) groups: Vec<(Text, Text, Text)>,
 }
 
 impl Candidates {
@@ -35,7 +35,7 @@ impl Candidates {
                     let ids = graph.of_kind(kind).iter().copied();
                     let fits = |node: &Node| is_of(node, group.as_deref(), version.as_deref());
                     if group.is_none() {
-                        found.groups = groups(graph, kind);
+                        found.groups.extend(groups(graph, kind));
                     }
                     found.add(role, graph, ids, fits, budget, incomparable)?;
                 }
@@ -113,15 +113,13 @@ fn passes(
     Ok(false)
 }
 
-/// Returns the first two groups of the objects of a kind.
-fn groups(graph: &Graph, kind: &str) -> Vec<Text> {
+/// Returns a kind with the first two groups of its objects, where there are two.
+fn groups(graph: &Graph, kind: &Text) -> Option<(Text, Text, Text)> {
     let mut nodes = graph.of_kind(kind).iter().filter_map(|id| graph.node(*id));
-    let Some(first) = nodes.next() else { return Vec::new() };
-    let other = nodes.find(|node| node.group() != first.group());
-    let mut groups: Vec<Text> =
-        [Some(first), other].into_iter().flatten().map(|node| node.group().into()).collect();
-    groups.sort();
-    groups
+    let first = nodes.next()?.group();
+    let other = nodes.map(Node::group).find(|group| *group != first)?;
+    let (one, other) = if first < other { (first, other) } else { (other, first) };
+    Some((kind.clone(), one.into(), other.into()))
 }
 
 fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {

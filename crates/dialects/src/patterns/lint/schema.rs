@@ -9,7 +9,7 @@ use kubewright_value::Document;
 use super::super::diagnostics as code;
 use super::super::key::{Key, KeyStep};
 use super::super::source::Definition;
-use super::only_kind;
+use super::named_kinds;
 
 /// What an object may have.
 #[derive(Clone, Copy)]
@@ -28,12 +28,16 @@ use Shape::{Any, Fields, List, See};
 
 pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     for resource in &definition.resources {
-        let Some(shape) = only_kind(&resource.kinds).and_then(|kind| shape_of(kind)) else { continue };
+        let Some(kinds) = named_kinds(&resource.kinds) else { continue };
+        let shapes: Option<Vec<&'static Shape>> = kinds.iter().map(|kind| shape_of(kind)).collect();
+        let Some(shapes) = shapes else { continue };
         for condition in resource.all.iter().chain(&resource.any).chain(&resource.none) {
             let Ok(key) = Key::parse(&condition.key.value) else { continue };
-            let Some((wrong, near)) = wrong_step(shape, &key) else { continue };
-            let kind = only_kind(&resource.kinds).map(ToString::to_string).unwrap_or_default();
-            let message = format!("no `{kind}` has `{wrong}` in `{}`", key.text);
+            // Wrong only if no kind of the list has it.
+            let wrong: Option<Vec<_>> = shapes.iter().map(|shape| wrong_step(shape, &key)).collect();
+            let Some((wrong, near)) = wrong.and_then(|wrong| wrong.into_iter().next()) else { continue };
+            let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+            let message = format!("no {} has `{wrong}` in `{}`", kinds.join(" or "), key.text);
             let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             let location = document.locate(&condition.key.path);
             diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));

@@ -198,13 +198,13 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
 
 fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
     reader.only(item, &["resource", "id", "leader", "filters", "apiVersion"]);
-    let kind = reader.filled(item, "resource");
+    let api_version = reader.string(item, "apiVersion").map(|found| found.value);
+    let kinds = kinds(reader, item, api_version.as_deref());
     let id = reader.filled(item, "id");
     if let Some(id) = &id {
         check_id(reader, id);
     }
     let leads = reader.boolean(item, "leader").unwrap_or(false);
-    let api_version = reader.string(item, "apiVersion").map(|found| found.value);
     let mut resource = Resource {
         path: item.path.clone(),
         id: Text::default(),
@@ -215,9 +215,33 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
         none: Vec::new(),
     };
     conditions::read(reader, item, Style::Contract, &mut resource);
-    resource.kinds = vec![kind_ref(&kind?.value, api_version.as_deref())];
+    resource.kinds = kinds?;
     resource.id = id?.value;
     Some((resource, leads))
+}
+
+/// Reads a kind, or a list of kinds.
+fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, api_version: Option<&str>) -> Option<Vec<KindRef>> {
+    let found = reader.any(item, "resource");
+    if found.is_none_or(|found| found.value.as_array().is_none()) {
+        return reader.filled(item, "resource").map(|kind| vec![kind_ref(&kind.value, api_version)]);
+    }
+    let kinds = reader.strings(item, "resource")?;
+    if kinds.is_empty() || kinds.iter().any(|kind| kind.value.trim().is_empty()) {
+        reader.missing(item, "resource");
+        return None;
+    }
+    let mut read: Vec<KindRef> = Vec::with_capacity(kinds.len());
+    for kind in &kinds {
+        let one = kind_ref(&kind.value, api_version);
+        if read.contains(&one) {
+            let message = format!("the kind `{}` is listed twice", kind.value);
+            let location = reader.place(&kind.path);
+            reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
+        }
+        read.push(one);
+    }
+    Some(read)
 }
 
 /// Reads `Kind`, `Kind.group` or `group/version/Kind`.

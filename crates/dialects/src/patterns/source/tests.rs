@@ -95,6 +95,17 @@ fn leaders_and_actors() {
 }
 
 #[test]
+fn lists_of_kinds() {
+    check("resource: Pod", "resource: [Pod, apps/v1/Deployment]", &[]);
+    check("resource: Pod", "resource: [Pod, Pod]", &[("KW-P011", 16)]);
+    check("resource: Pod", "resource: []", &[("KW-P003", 16)]);
+    check("resource: Pod", "resource: [Pod, '']", &[("KW-P003", 16)]);
+    check("resource: Pod", "resource: [Pod, [Job]]", &[("KW-P002", 16)]);
+    check("resource: Pod", "resource: [ConfigMap, Pod]", &[]);
+    check("resource: Pod", "resource: [ConfigMap, Secret]", &[("KW-P031", 26)]);
+}
+
+#[test]
 fn relationships() {
     check("    required: true\n", "", &[("KW-P003", 25)]);
     check("    shared: true\n", "", &[("KW-P003", 25)]);
