@@ -12,6 +12,7 @@ mod finding;
 mod key;
 mod lint;
 mod message;
+mod near;
 mod operator;
 mod pattern;
 mod points;
@@ -21,6 +22,7 @@ mod types;
 
 pub use detect::{Settings, detect};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
+pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
 
@@ -71,7 +73,7 @@ impl Dialect for Patterns {
     }
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: compile(document).1, without_parameters: 1, ..Compiled::default() }
+        Compiled { diagnostics: compile(document).1, others: 1, ..Compiled::default() }
     }
 
     fn codes(&self) -> &'static [&'static Code] {
