@@ -16,6 +16,7 @@ mod near;
 mod operator;
 mod pattern;
 mod points;
+mod relate;
 pub mod shipped;
 mod source;
 mod types;
