@@ -15,8 +15,8 @@ mod widget;
 
 use kubewright_value::{Map, Text, Value};
 
-use crate::graph::{DerivedWire as Wire, Graph, Only, Question, REVERSED, Scope, Selection};
-use crate::names::Symbol;
+use crate::graph::{DerivedWire as Wire, Graph, KindNumber, Only, Question, REVERSED, Scope, Selection};
+use crate::names::{Field, Symbol};
 use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
@@ -40,13 +40,15 @@ pub(crate) struct Wanted {
 
 /// Returns what the object of `id` contributes.
 pub(crate) fn derive(graph: &mut Graph, id: Id) -> Derived {
-    let Some((node, object)) = graph.node(id).and_then(|node| Some((node, node.object.clone()?))) else {
+    let Some((object, shape, identity, kind_number)) = graph.deriving(id) else {
         return Derived::default();
     };
-    let (group, kind) = (Text::new(node.group()), node.kind.clone());
-    let (namespace, name) = (node.namespace.clone(), node.name.clone());
-    let mut deriving = Deriving { graph, id, group, kind, namespace, name, derived: Derived::default() };
-    deriving.all(&object);
+    let [group, kind, namespace, name] = [identity.group, identity.kind, identity.namespace, identity.name]
+        .map(|name| graph.names.shared(name));
+    let here = identity.namespace;
+    let mut deriving =
+        Deriving { graph, id, group, kind, kind_number, namespace, here, name, derived: Derived::default() };
+    deriving.all(&object, shape);
     deriving.derived
 }
 
@@ -56,7 +58,10 @@ struct Deriving<'g> {
     id: Id,
     group: Text,
     kind: Text,
+    kind_number: KindNumber,
     namespace: Text,
+    // The symbol of `namespace`.
+    here: Symbol,
     name: Text,
     derived: Derived,
 }
@@ -70,7 +75,7 @@ struct Target<'o> {
     name: &'o str,
 }
 
-/// Where an object says what Pods are like.
+/// What an object says about Pods.
 pub(crate) struct Template<'o> {
     /// The path of the Pod's `spec`.
     pub(crate) path: &'static str,
@@ -78,33 +83,72 @@ pub(crate) struct Template<'o> {
     pub(crate) labels: Option<&'o Map>,
 }
 
-/// Returns what `object` says about Pods: as a Pod, or with the template of one.
-pub(crate) fn template(object: &Value) -> Option<Template<'_>> {
-    const TEMPLATES: [(&str, &[&str]); 3] = [
-        ("spec.template.spec", &["spec", "template"]),
-        ("spec.jobTemplate.spec.template.spec", &["spec", "jobTemplate", "spec", "template"]),
-        ("template.spec", &["template"]),
-    ];
+/// Where an object says what Pods are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// It is a Pod.
+    Pod,
+    /// In `spec.template`.
+    Template,
+    /// In `spec.jobTemplate.spec.template`.
+    JobTemplate,
+    /// In `template`.
+    Bare,
+}
+
+/// Returns where `object` says what Pods are like: as a Pod, or with the template of one.
+pub(crate) fn shape(object: &Value) -> Option<Shape> {
     let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
         && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
-    let (path, holder) = match is_pod {
-        true => ("spec", object),
-        false => TEMPLATES.iter().find_map(|(path, keys)| {
-            let holder = object.at(keys)?;
-            holder.at(&["spec", "containers"])?.as_array()?;
-            Some((*path, holder))
-        })?,
+    if is_pod {
+        return Some(Shape::Pod);
+    }
+    let makes_pods = |holder: &Value| {
+        holder.at(&["spec", "containers"]).is_some_and(|containers| containers.as_array().is_some())
     };
-    let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
-    Some(Template { path, spec: holder.get("spec").unwrap_or(&Value::Null), labels })
+    [Shape::Template, Shape::JobTemplate, Shape::Bare]
+        .into_iter()
+        .find(|shape| shape.holder(object).is_some_and(makes_pods))
+}
+
+impl Shape {
+    /// Returns the path of the Pod's `spec`.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Pod => "spec",
+            Self::Template => "spec.template.spec",
+            Self::JobTemplate => "spec.jobTemplate.spec.template.spec",
+            Self::Bare => "template.spec",
+        }
+    }
+
+    /// Returns what has the Pod's `metadata` and `spec`.
+    fn holder(self, object: &Value) -> Option<&Value> {
+        match self {
+            Self::Pod => Some(object),
+            Self::Template => object.at(&["spec", "template"]),
+            Self::JobTemplate => object.at(&["spec", "jobTemplate", "spec", "template"]),
+            Self::Bare => object.get("template"),
+        }
+    }
+}
+
+impl<'o> Template<'o> {
+    /// Returns what `object` says about Pods.
+    pub(crate) fn of(object: &'o Value, shape: Shape) -> Self {
+        let holder = shape.holder(object).unwrap_or(&Value::Null);
+        let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
+        Self { path: shape.path(), spec: holder.get("spec").unwrap_or(&Value::Null), labels }
+    }
 }
 
 impl Deriving<'_> {
-    fn all(&mut self, object: &Value) {
-        self.owners(object);
-        if let Some(template) = template(object) {
+    fn all(&mut self, object: &Value, shape: Option<Shape>) {
+        let metadata = object.get("metadata").unwrap_or(&Value::Null);
+        self.owners(metadata);
+        if let Some(shape) = shape {
+            let template = Template::of(object, shape);
             self.pod(&template);
-            self.scheduling(&template);
         }
         match self.group.clone().as_str() {
             "" => self.core(object),
@@ -122,10 +166,18 @@ impl Deriving<'_> {
             "events.k8s.io" => self.event(object),
             _ => {}
         }
-        self.fallbacks(object);
-        self.application(object);
-        self.widget(object);
-        self.declared(object);
+        if shape != Some(Shape::Pod) {
+            self.fallbacks(object);
+        }
+        self.application(metadata);
+        let facts = self.graph.kind_facts(self.kind_number);
+        let (is_widget, refers) = facts.map_or((false, false), |facts| (facts.is_widget, facts.refers));
+        if is_widget {
+            self.widget(object);
+        }
+        if refers {
+            self.declared(object);
+        }
     }
 
     /// The kinds of the core group that are no Pods.
@@ -141,7 +193,13 @@ impl Deriving<'_> {
     }
 
     /// Adds an edge to what is named; to nothing if the name is empty.
-    fn refer(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
+    fn refer<'f>(
+        &mut self,
+        kind: EdgeType,
+        target: Target<'_>,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+    ) {
         if !target.name.is_empty() {
             let identity = self.identity(target);
             let to = self.graph.node_of(identity);
@@ -150,7 +208,13 @@ impl Deriving<'_> {
     }
 
     /// Adds an edge to what is named, if it is in the set.
-    fn refer_if_present(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
+    fn refer_if_present<'f>(
+        &mut self,
+        kind: EdgeType,
+        target: Target<'_>,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+    ) {
         let identity = self.identity(target);
         if self.is_present(identity) {
             let to = self.graph.node_of(identity);
@@ -165,14 +229,22 @@ impl Deriving<'_> {
         self.wire(from, self.id, kind, via, strength, REVERSED);
     }
 
-    fn wire(&mut self, from: Id, to: Id, kind: EdgeType, via: &str, strength: Strength, flags: u8) {
-        let via = self.graph.names.intern(via);
+    fn wire<'f>(
+        &mut self,
+        from: Id,
+        to: Id,
+        kind: EdgeType,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+        flags: u8,
+    ) {
+        let via = self.graph.names.field(via.into());
         self.derived.wires.push(Wire { from, to, kind, via, strength, flags });
     }
 
     /// Adds edges to all Pods and templates of this namespace that `selector` selects.
     fn select(&mut self, kind: EdgeType, selector: Selector, via: &str, strength: Strength) {
-        let scope = Scope::Namespace(self.own_namespace());
+        let scope = Scope::Namespace(self.here);
         self.select_in(
             kind,
             Selection { class: Symbol::EMPTY, only: Only::All, scope, selector },
@@ -181,8 +253,14 @@ impl Deriving<'_> {
         );
     }
 
-    fn select_in(&mut self, kind: EdgeType, selection: Selection, via: &str, strength: Strength) {
-        let via = self.graph.names.intern(via);
+    fn select_in<'f>(
+        &mut self,
+        kind: EdgeType,
+        selection: Selection,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+    ) {
+        let via = self.graph.names.field(via.into());
         self.derived.links.push(Wanted { selection, kind, strength, via });
     }
 
@@ -195,17 +273,14 @@ impl Deriving<'_> {
 
     fn identity(&mut self, target: Target<'_>) -> Identity {
         let names = &mut self.graph.names;
+        let is_here = target.namespace == self.namespace;
         Identity {
             group: names.intern(target.group),
             kind: names.intern(target.kind),
-            namespace: names.intern(target.namespace),
+            namespace: if is_here { self.here } else { names.intern(target.namespace) },
             name: names.intern(target.name),
             uid: Symbol::EMPTY,
         }
-    }
-
-    fn own_namespace(&mut self) -> Symbol {
-        self.graph.names.intern(&self.namespace)
     }
 }
 

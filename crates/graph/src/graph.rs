@@ -13,15 +13,16 @@ use kubewright_value::{Text, Value};
 
 use crate::derive::{Derived, derive};
 use crate::edge::BUILT_IN;
+use crate::ids::{Ids, under};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::Identity;
 use crate::{EdgeType, Id, Node, References, Sort};
 use index::Header;
-pub(crate) use index::{has_no_namespace, is_widget_group};
+pub(crate) use index::{KindFacts, KindNumber, has_no_namespace, is_widget_group};
 use selections::Selections;
 pub(crate) use selections::{Only, Scope, Selection};
+use store::{Batch, Slot, Wire};
 pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
-use store::{Slot, Wire};
 
 /// Objects, and what they have to do with each other.
 #[derive(Debug, Clone)]
@@ -29,19 +30,24 @@ pub struct Graph {
     pub(crate) names: Names,
     pub(crate) references: References,
     slots: Vec<Slot>,
+    // Of every node, by number: greater for what comes later in canonical order.
+    ranks: Vec<u64>,
     free: Vec<Id>,
     // INVARIANT: once settled, every node in canonical order, ascending in rank.
     order: Vec<Id>,
     identities: SymbolMap<Identity, Id>,
-    uids: SymbolMap<Symbol, Vec<Id>>,
+    uids: SymbolMap<Symbol, Ids>,
     kinds: SymbolMap<Symbol, Vec<Id>>,
+    // What is known about every kind of a group, and its place there.
+    kind_facts: Vec<KindFacts>,
+    kind_numbers: SymbolMap<(Symbol, Symbol), KindNumber>,
     // How many objects each namespace has.
     population: SymbolMap<Symbol, u32>,
     // Objects of the groups whose references name a plural, by name.
-    widgets: SymbolMap<Symbol, Vec<Id>>,
+    widgets: SymbolMap<Symbol, Ids>,
     // CustomResourceDefinitions by group and kind, and by group and plural.
-    definitions: SymbolMap<(Symbol, Symbol), Vec<Id>>,
-    watchers: SymbolMap<Question, Vec<Id>>,
+    definitions: SymbolMap<(Symbol, Symbol), Ids>,
+    watchers: SymbolMap<Question, Ids>,
     // Edges that were derived from an object at neither end.
     foreign: SymbolMap<Id, Vec<Wire>>,
     with_uid: usize,
@@ -73,11 +79,14 @@ impl Graph {
             names: Names::new(),
             references: references.clone(),
             slots: Vec::new(),
+            ranks: Vec::new(),
             free: Vec::new(),
             order: Vec::new(),
             identities: SymbolMap::default(),
             uids: SymbolMap::default(),
             kinds: SymbolMap::default(),
+            kind_facts: Vec::new(),
+            kind_numbers: SymbolMap::default(),
             population: SymbolMap::default(),
             widgets: SymbolMap::default(),
             definitions: SymbolMap::default(),
@@ -99,16 +108,18 @@ impl Graph {
         for id in &ids {
             graph.index(*id);
         }
-        for id in &ids {
-            graph.refresh(*id);
+        let mut batch = Batch::default();
+        for id in ids {
+            let derived = derive(&mut graph, id);
+            graph.defer(id, derived, &mut batch);
         }
-        graph.settle();
+        graph.settle(batch);
         graph
     }
 
     /// Puts `object` into the graph, in place of the one with the same identity. Returns its node.
     pub fn insert(&mut self, object: Value) -> Id {
-        let header = Header::of(&object, &mut self.names);
+        let header = Header::of(&object, self);
         if let Some(twin) = self.twin(&header) {
             self.remove(twin);
         }
@@ -116,12 +127,14 @@ impl Graph {
         let mut questions = Vec::new();
         if self.is_object(id) {
             self.questions_about(id, &mut questions);
+            self.hide(id);
             self.unindex(id);
         }
         let was_present = self.is_object(id);
         let uid_before = self.uid_of(id);
         self.fill(id, header, object);
         self.index(id);
+        self.show(id);
         self.questions_about(id, &mut questions);
         if was_present && uid_before == self.uid_of(id) {
             // Nobody who asked can notice, unless it defines kinds.
@@ -142,6 +155,7 @@ impl Graph {
         let mut questions = Vec::new();
         self.questions_about(id, &mut questions);
         self.apply(id, Derived::default());
+        self.hide(id);
         self.unindex(id);
         self.empty(id);
         self.reselect(id);
@@ -182,7 +196,7 @@ impl Graph {
     /// Returns a number that is greater for what comes later in canonical order; for sorting.
     #[must_use]
     pub fn rank(&self, id: Id) -> u64 {
-        self.slots.get(id.index()).map_or(0, |slot| slot.rank)
+        self.ranks.get(id.index()).copied().unwrap_or(0)
     }
 
     /// Returns the objects of `kind`, of any group, in canonical order.
@@ -245,7 +259,7 @@ impl Graph {
     fn answer(&mut self, questions: &[Question]) {
         let mut asked: Vec<Id> = Vec::new();
         for question in questions {
-            asked.extend(self.watchers.get(question).into_iter().flatten());
+            asked.extend(under(&self.watchers, question));
         }
         asked.sort_unstable();
         asked.dedup();

@@ -19,7 +19,7 @@ use std::sync::{Arc, LazyLock};
 use kubewright_value::{Source, Text, yaml};
 
 use crate::edge::BUILT_IN;
-use crate::{EdgeType, Node, Strength};
+use crate::{EdgeType, Strength};
 pub(crate) use path::Path;
 pub use read::codes;
 
@@ -127,14 +127,10 @@ impl References {
         found.filter(move |reference| reference.from.is(group, kind))
     }
 
-    /// Returns the classes by which selectors know an object, Pods aside.
-    pub(crate) fn classes(&self, node: &Node) -> Vec<Text> {
-        let is_rare = |class: &Text| class.split('.').next() != Some(node.kind.as_str());
-        if self.0.classes.iter().all(is_rare) {
-            return Vec::new();
-        }
-        let full = Text::from(format!("{}.{}", node.kind, node.group()));
-        [node.kind.clone(), full].into_iter().filter(|class| self.0.classes.contains(class)).collect()
+    /// Returns the classes by which selectors know objects of a kind, Pods aside.
+    pub(crate) fn classes(&self, group: &str, kind: &str) -> Vec<Text> {
+        let classes = [Text::new(kind), Text::from(format!("{kind}.{group}"))];
+        classes.into_iter().filter(|class| self.0.classes.contains(class)).collect()
     }
 
     /// Returns whether volumes of the same name in one namespace count as shared.

@@ -95,7 +95,7 @@ impl Deriving<'_> {
             }
         }
         match reference.namespace {
-            Whereabouts::Own | Whereabouts::Usual => vec![Scope::Namespace(self.own_namespace())],
+            Whereabouts::Own | Whereabouts::Usual => vec![Scope::Namespace(self.here)],
             Whereabouts::None => vec![Scope::Namespace(Symbol::EMPTY)],
             Whereabouts::Any => vec![Scope::Everywhere],
         }
@@ -104,7 +104,7 @@ impl Deriving<'_> {
 
 fn is_usually_global(group: &str, kind: &str) -> bool {
     let is_named_so = kind.strip_prefix("Cluster").is_some_and(|rest| !rest.is_empty());
-    is_named_so || has_no_namespace(group, "v1", kind)
+    is_named_so || has_no_namespace(group, kind)
 }
 
 /// Returns whether a reference that says this kind and group, or neither, is about `target`.

@@ -229,7 +229,7 @@ impl Deriving<'_> {
             return;
         }
         let selector = pods.map_or_else(|| Some(Selector::default()), Selector::of_labels);
-        let own = Scope::Namespace(self.own_namespace());
+        let own = Scope::Namespace(self.here);
         let scope = namespaces.map_or(Some(own), |selector| Selector::of_labels(selector).map(scope_of));
         if let Some((selector, scope)) = selector.zip(scope) {
             let selection = Selection { class: Symbol::EMPTY, only: Only::All, scope, selector };

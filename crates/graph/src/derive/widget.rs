@@ -13,9 +13,6 @@ const MANAGED_BY: [&str; 3] = ["managed-by", "krateo.io/managed-by", "krateo.io/
 
 impl Deriving<'_> {
     pub(super) fn widget(&mut self, object: &Value) {
-        if !is_widget_group(&self.group) {
-            return;
-        }
         for (at, item) in items(object, &["spec", "resourcesRefs", "items"]) {
             let (name, plural) = (text(item, &["name"]), text(item, &["resource"]));
             if !name.is_empty() && !plural.is_empty() {

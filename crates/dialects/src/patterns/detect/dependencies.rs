@@ -200,7 +200,7 @@ fn reached(graph: &Graph, id: Id, owned: bool, budget: &mut Budget) -> Result<Ve
     while let Some(next) = open.pop() {
         let ids: Vec<Id> = match owned {
             true => graph.out(next, EdgeType::OWNS).map(|edge| edge.to).collect(),
-            false => graph.into(next, EdgeType::OWNS).map(|edge| edge.from).collect(),
+            false => graph.incoming(next, EdgeType::OWNS).map(|edge| edge.from).collect(),
         };
         budget.step(ids.len() as u64 + 1)?;
         for id in ids {

@@ -288,7 +288,7 @@ fn ends<'g>(
 ) -> (impl Iterator<Item = Id> + use<'g>, impl Iterator<Item = Id> + use<'g>) {
     let way = outward(entry, direction, role);
     let out = (way != Some(false)).then(|| graph.out(id, kind).map(|edge| edge.to));
-    let into = (way != Some(true)).then(|| graph.into(id, kind).map(|edge| edge.from));
+    let into = (way != Some(true)).then(|| graph.incoming(id, kind).map(|edge| edge.from));
     (out.into_iter().flatten(), into.into_iter().flatten())
 }
 
@@ -310,9 +310,9 @@ fn first(
 fn shared(graph: &Graph, id: Id, kind: EdgeType) -> Vec<Id> {
     match kind {
         // One policy that selects both; that a policy lets one call the other makes them no members of it.
-        EdgeType::SAME_NETWORK => graph.into(id, EdgeType::ISOLATES).map(|edge| edge.from).collect(),
+        EdgeType::SAME_NETWORK => graph.incoming(id, EdgeType::ISOLATES).map(|edge| edge.from).collect(),
         EdgeType::HAS_AFFINITY_TO => graph.out(id, kind).map(|edge| edge.to).collect(),
-        EdgeType::IS_NAMESPACE_OF => graph.into(id, kind).map(|edge| edge.from).collect(),
+        EdgeType::IS_NAMESPACE_OF => graph.incoming(id, kind).map(|edge| edge.from).collect(),
         _ => graph.neighbours(id, kind).collect(),
     }
 }
