@@ -61,6 +61,11 @@ pub(crate) struct KindName {
 }
 
 impl KindName {
+    /// Returns whether it is the Pod of Kubernetes, which selectors select in a way of their own.
+    pub(crate) fn is_pod(&self) -> bool {
+        self.kind == "Pod" && self.group.as_ref().is_none_or(|group| group.is_empty())
+    }
+
     pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
         (self.kind == "*" || self.kind == kind) && self.group.as_ref().is_none_or(|own| own == group)
     }
@@ -148,7 +153,7 @@ impl References {
                 types.insert(reference.edge_type.clone());
             }
             if reference.is_selector {
-                classes.extend(reference.to.iter().map(class_of));
+                classes.extend(reference.to.iter().filter(|to| !to.is_pod()).map(class_of));
             }
         }
         let types = types.into_iter().collect();

@@ -63,8 +63,7 @@ impl Deriving<'_> {
     ) {
         let Some(selector) = Selector::of_either(value) else { return };
         for target in &reference.to {
-            let is_pod = target.kind == "Pod" && target.group.as_ref().is_none_or(|group| group.is_empty());
-            let (class, only) = match is_pod {
+            let (class, only) = match target.is_pod() {
                 true => (Symbol::EMPTY, Only::Pods),
                 false => (self.graph.names.intern(&class_of(target)), Only::All),
             };

@@ -6,8 +6,9 @@ use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
 
 use super::{Graph, Question};
+use crate::derive::{Shape, Template, shape};
 use crate::ids::{insert, under, withdraw};
-use crate::names::{Symbol, SymbolMap};
+use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::{Identity, group_of, usual_version};
 use crate::{Id, Sort};
 
@@ -18,6 +19,44 @@ pub(super) struct Header {
     pub(super) kind: KindNumber,
     pub(super) api_version: Text,
     pub(super) uid: Text,
+    pub(super) shape: Option<Shape>,
+    pub(super) labels: Labels,
+    /// Whether it names an owner.
+    pub(super) is_owned: bool,
+}
+
+/// The labels by which selectors know an object, sorted by key.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Labels {
+    /// Those of Pods: its own if it is one, otherwise those of the Pods it makes.
+    pub(super) pods: Box<[(Symbol, Symbol)]>,
+    /// Its own, if objects of its kind are selected by them.
+    pub(super) own: Box<[(Symbol, Symbol)]>,
+}
+
+impl Labels {
+    /// Returns the labels by which selectors of a class know the object.
+    pub(super) fn of_class(&self, class: Symbol) -> &[(Symbol, Symbol)] {
+        if class == Symbol::EMPTY { &self.pods } else { &self.own }
+    }
+}
+
+/// Returns the value of a label.
+pub(super) fn label(labels: &[(Symbol, Symbol)], key: Symbol) -> Option<Symbol> {
+    let place = labels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+    labels.get(place).map(|(_, value)| *value)
+}
+
+/// Reads labels; what is no text is no label.
+fn symbols(labels: Option<&Map>, names: &mut Names) -> Box<[(Symbol, Symbol)]> {
+    let mut symbols: Vec<(Symbol, Symbol)> = Vec::with_capacity(labels.map_or(0, Map::len));
+    for (key, value) in labels.into_iter().flat_map(Map::iter) {
+        if let Value::String(value) = value {
+            symbols.push((names.intern_text(key), names.intern_text(value)));
+        }
+    }
+    symbols.sort_unstable();
+    symbols.into_boxed_slice()
 }
 
 impl Header {
@@ -32,13 +71,16 @@ impl Header {
                 _ => {}
             }
         }
-        let [mut name, mut namespace, mut uid, mut generated] = [None; 4];
+        let [mut name, mut namespace, mut uid, mut generated, mut labels] = [None; 5];
+        let mut is_owned = false;
         for (key, value) in metadata.into_iter().flat_map(Map::iter) {
             match key.as_str() {
                 "name" => name = Some(value),
                 "namespace" => namespace = Some(value),
                 "uid" => uid = Some(value),
                 "generateName" => generated = Some(value),
+                "labels" => labels = Some(value),
+                "ownerReferences" => is_owned = value.as_array().is_some_and(|owners| !owners.is_empty()),
                 _ => {}
             }
         }
@@ -52,7 +94,27 @@ impl Header {
         let namespace = symbol(said(namespace).filter(|_| has_namespace));
         let name = symbol(said(name).or_else(|| said(generated)));
         let identity = Identity { group, kind, namespace, name, uid: Symbol::EMPTY };
-        Self { identity, kind: number, api_version, uid: said(uid).unwrap_or_default() }
+        let is_selected = graph.kind_facts(number).is_some_and(|facts| facts.is_selected);
+        let own = labels.and_then(Value::as_object);
+        let shape = shape(object);
+        let pods = match shape {
+            Some(Shape::Pod) => own,
+            Some(shape) => Template::of(object, shape).labels,
+            None => None,
+        };
+        let labels = Labels {
+            pods: symbols(pods, &mut graph.names),
+            own: symbols(own.filter(|_| is_selected), &mut graph.names),
+        };
+        Self {
+            shape,
+            labels,
+            is_owned,
+            identity,
+            kind: number,
+            api_version,
+            uid: said(uid).unwrap_or_default(),
+        }
     }
 }
 
@@ -267,10 +329,12 @@ impl Graph {
         }
         let (group_text, kind_text) = (self.names.shared(group), self.names.shared(kind));
         let classes = self.references.classes(&group_text, &kind_text);
+        let is_namespace = group == Symbol::EMPTY && kind_text == "Namespace";
         let facts = KindFacts {
             has_no_namespace: has_no_namespace(&group_text, &kind_text),
             is_widget: is_widget_group(&group_text),
             refers: self.references.of_kind(&group_text, &kind_text).next().is_some(),
+            is_selected: is_namespace || !classes.is_empty(),
             classes: classes.iter().map(|class| self.names.intern(class)).collect(),
             usual_version: Text::from(usual_version(&group_text, &kind_text)),
             without_object: Sort::without_object(&group_text, &kind_text),
@@ -324,6 +388,8 @@ pub(crate) struct KindFacts {
     pub(crate) is_widget: bool,
     /// Whether references from it are declared.
     pub(crate) refers: bool,
+    /// Whether selectors know its objects by their own labels, Pods aside.
+    pub(crate) is_selected: bool,
     /// By which classes selectors know its objects, Pods aside.
     pub(crate) classes: Vec<Symbol>,
     pub(crate) usual_version: Text,

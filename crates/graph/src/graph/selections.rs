@@ -8,15 +8,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kubewright_value::{Map, Value};
-
 use super::Graph;
-use super::store::Slot;
-use crate::derive::{Template, Wanted};
+use super::index::label;
+use crate::derive::{Shape, Wanted};
 use crate::ids::{Ids, insert, under, withdraw};
 use crate::names::{Symbol, SymbolMap};
-use crate::selector::{Operator, Requirement, Selector};
-use crate::{EdgeType, Id, Node, Sort, Strength};
+use crate::selector::{Operator, Requirement, Rules, Selector};
+use crate::{EdgeType, Id, Sort, Strength};
 
 /// Who is selected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -76,6 +74,9 @@ pub(super) struct Selections {
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     selection: Arc<Selection>,
+    rules: Arc<Rules>,
+    // Which namespaces, where they depend on labels.
+    scope: Arc<Rules>,
     anchors: Vec<Place>,
     // INVARIANT: once settled, ascending in rank.
     pub(super) members: Vec<Id>,
@@ -240,7 +241,7 @@ impl Graph {
         for place in &places {
             for number in self.selections.anchored.get(place).into_iter().flatten() {
                 let group = self.selections.group(*number);
-                if group.is_some_and(|group| self.is_selected(&group.selection, id)) {
+                if group.is_some_and(|group| self.is_selected(group, id)) {
                     found.push(*number);
                 }
             }
@@ -292,9 +293,15 @@ impl Graph {
         if matches!(selection.scope, Scope::Matching(_)) {
             self.selections.matching.push(number);
         }
+        let rules = Arc::new(Rules::of(&selection.selector, &mut self.names));
+        let scope = match &selection.scope {
+            Scope::Matching(selector) => Arc::new(Rules::of(selector, &mut self.names)),
+            _ => Arc::default(),
+        };
         let selection = Arc::new(selection);
         self.selections.known.insert(Arc::clone(&selection), number);
-        let group = Group { selection, anchors: Vec::new(), members: Vec::new(), sources: Vec::new() };
+        let (anchors, members, sources) = (Vec::new(), Vec::new(), Vec::new());
+        let group = Group { selection, rules, scope, anchors, members, sources };
         match self.selections.group_mut(number) {
             Some(free) => *free = group,
             None => self.selections.groups.push(group),
@@ -308,7 +315,8 @@ impl Graph {
             return;
         };
         let anchors = self.anchors(&selection);
-        let members = self.members(&selection, &anchors);
+        let members = self.selections.group(number).map(|group| self.members(group, &anchors));
+        let members = members.unwrap_or_default();
         for id in &members {
             if let Some(slot) = self.slots.get_mut(id.index()) {
                 let place = slot.selected_by.partition_point(|other| *other < number);
@@ -345,16 +353,12 @@ impl Graph {
             Symbol::ANY => self.population.keys().copied().chain([Symbol::EMPTY]).collect(),
             one => vec![one],
         };
-        let label = self.names.shared(key);
         for inhabited in namespaces {
             let place = (class, inhabited, Symbol::EMPTY, Symbol::EMPTY);
             for id in under(&self.selections.labelled, &place).to_vec() {
-                let slot = self.slots.get(id.index());
                 let value = match key {
                     Symbol::EMPTY => Some(Symbol::EMPTY),
-                    _ => slot
-                        .and_then(|slot| label_of(slot, class, &label))
-                        .map(|value| self.names.intern(value)),
+                    _ => self.slots.get(id.index()).and_then(|slot| label(slot.labels.of_class(class), key)),
                 };
                 if let Some(value) = value {
                     insert(&mut self.selections.labelled, (class, namespace, key, value), id);
@@ -364,12 +368,15 @@ impl Graph {
     }
 
     /// Returns whom a new selection selects, in canonical order.
-    fn members(&self, selection: &Selection, anchors: &[Place]) -> Vec<Id> {
+    fn members(&self, group: &Group, anchors: &[Place]) -> Vec<Id> {
+        let selection = &group.selection;
         let listed = |place: Place| under(&self.selections.labelled, &place).iter().copied();
         let candidates: Vec<Id> = match &selection.scope {
-            Scope::Matching(selector) => {
+            Scope::Matching(_) => {
                 // Either all that have the label, or all in the namespaces: what is less.
-                let namespaces = self.namespaces(selector);
+                let all = self.population.keys().copied();
+                let namespaces: Vec<Symbol> =
+                    all.filter(|namespace| self.is_namespace_selected(&group.scope, *namespace)).collect();
                 let all = |namespace: &Symbol| (selection.class, *namespace, Symbol::EMPTY, Symbol::EMPTY);
                 let inhabitants = namespaces.iter().map(|one| self.selections.count_at(&all(one))).sum();
                 let labelled: usize = anchors.iter().map(|place| self.selections.count_at(place)).sum();
@@ -381,17 +388,11 @@ impl Graph {
             _ => anchors.iter().flat_map(|place| listed(*place)).collect(),
         };
         let mut members = candidates;
-        members.retain(|id| self.is_selected(selection, *id));
+        members.retain(|id| self.is_selected(group, *id));
         if !members.is_sorted_by_key(|id| self.rank(*id)) {
             members.sort_by_key(|id| self.rank(*id));
         }
         members
-    }
-
-    /// Returns the namespaces whose labels match.
-    fn namespaces(&self, selector: &Selector) -> Vec<Symbol> {
-        let all = self.population.keys().copied();
-        all.filter(|namespace| self.is_namespace_selected(selector, *namespace)).collect()
     }
 
     /// Returns the labels of which a selected object has one: those that the fewest objects have.
@@ -413,42 +414,43 @@ impl Graph {
         best.map_or(everything, |(_, places)| places)
     }
 
-    fn is_selected(&self, selection: &Selection, id: Id) -> bool {
+    fn is_selected(&self, group: &Group, id: Id) -> bool {
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
             return false;
         };
+        let namespace = slot.identity.namespace;
+        let selection = &group.selection;
         let is_in_scope = match &selection.scope {
-            Scope::Namespace(namespace) => slot.identity.namespace == *namespace,
+            Scope::Namespace(only) => namespace == *only,
             Scope::Everywhere => true,
-            Scope::Matching(selector) => self.is_namespace_selected(selector, slot.identity.namespace),
+            Scope::Matching(_) => self.is_namespace_selected(&group.scope, namespace),
         };
-        let node = &slot.node;
+        let is_pod = slot.shape == Some(Shape::Pod);
         let is_meant = match selection.only {
             Only::All => true,
-            Only::Pods => is_pod(node),
-            Only::Ownerless => !has_owner(node),
-            Only::OwnerlessPods => is_pod(node) && !has_owner(node),
+            Only::Pods => is_pod,
+            Only::Ownerless => !slot.is_owned,
+            Only::OwnerlessPods => is_pod && !slot.is_owned,
         };
-        if !is_in_scope || !is_meant {
-            return false;
-        }
-        let labels = labels(slot, selection.class);
-        selection.selector.matches(&node.name, |key| labels?.get(key)?.as_str())
+        let labels = slot.labels.of_class(selection.class);
+        let fits = || group.rules.match_labels(&self.names, slot.identity.name, |key| label(labels, key));
+        is_in_scope && is_meant && fits()
     }
 
-    fn is_namespace_selected(&self, selector: &Selector, namespace: Symbol) -> bool {
-        let name = self.names.text(namespace);
-        let node = self.find("", "Namespace", "", name).and_then(|id| self.node(id));
-        let labels = node.and_then(|node| node.object.as_ref()?.at(&["metadata", "labels"])?.as_object());
+    fn is_namespace_selected(&self, rules: &Rules, namespace: Symbol) -> bool {
+        let id = self.find("", "Namespace", "", self.names.text(namespace));
+        let slot = id.and_then(|id| self.slots.get(id.index()));
+        let labels = slot.map_or(&[][..], |slot| &slot.labels.own);
+        let named = self.names.find(NAMESPACE_NAME);
         namespace != Symbol::EMPTY
-            && selector.matches(name, |key| match key {
-                NAMESPACE_NAME => Some(name),
-                _ => labels?.get(key)?.as_str(),
+            && rules.match_labels(&self.names, namespace, |key| match Some(key) == named {
+                true => Some(namespace),
+                false => label(labels, key),
             })
     }
 
     /// Returns everything under which the object of `id` is listed.
-    fn places(&mut self, id: Id) -> Vec<Place> {
+    fn places(&self, id: Id) -> Vec<Place> {
         let mut places = Vec::new();
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
             return places;
@@ -461,14 +463,11 @@ impl Graph {
             if keys.contains_key(&(class, Symbol::ANY, Symbol::EMPTY)) {
                 places.push((class, Symbol::ANY, Symbol::EMPTY, Symbol::EMPTY));
             }
-            for (key, value) in labels(slot, class).into_iter().flat_map(Map::iter) {
-                // A key that has no symbol is not selected by.
-                let Some((key, Value::String(value))) = self.names.find(key).map(|key| (key, value)) else {
-                    continue;
-                };
-                let here = [namespace, Symbol::ANY].map(|place| (class, place, key));
-                for (class, place, key) in here.into_iter().filter(|key| keys.contains_key(key)) {
-                    places.push((class, place, key, self.names.intern_text(value)));
+            for (key, value) in slot.labels.of_class(class).iter().copied() {
+                for place in [namespace, Symbol::ANY] {
+                    if keys.contains_key(&(class, place, key)) {
+                        places.push((class, place, key, value));
+                    }
                 }
             }
         }
@@ -526,28 +525,4 @@ impl Graph {
         self.selections.known.remove(&selection);
         self.selections.free.push(number);
     }
-}
-
-/// Returns the labels by which selectors of a class know the object: those of the Pods it makes, or its own.
-fn labels(slot: &Slot, class: Symbol) -> Option<&Map> {
-    let object = slot.node.object.as_ref()?;
-    if class == Symbol::EMPTY {
-        Template::of(object, slot.shape?).labels
-    } else {
-        object.at(&["metadata", "labels"])?.as_object()
-    }
-}
-
-fn label_of<'s>(slot: &'s Slot, class: Symbol, key: &str) -> Option<&'s str> {
-    labels(slot, class)?.get(key)?.as_str()
-}
-
-fn is_pod(node: &Node) -> bool {
-    node.kind == "Pod" && node.group().is_empty()
-}
-
-fn has_owner(node: &Node) -> bool {
-    let owners =
-        node.object.as_ref().and_then(|object| object.at(&["metadata", "ownerReferences"])?.as_array());
-    owners.is_some_and(|owners| !owners.is_empty())
 }

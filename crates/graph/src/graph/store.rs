@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 
 use kubewright_value::Value;
 
-use super::index::{Header, KindNumber};
+use super::index::{Header, KindNumber, Labels};
 use super::selections::Link;
 use super::{Graph, Question};
-use crate::derive::{Derived, Shape, Wanted, shape};
+use crate::derive::{Derived, Shape, Wanted};
 use crate::ids::{insert, withdraw};
 use crate::names::Symbol;
 use crate::node::Identity;
@@ -24,6 +24,9 @@ pub(super) struct Slot {
     pub(super) kind: KindNumber,
     /// Where its object says what Pods are like.
     pub(super) shape: Option<Shape>,
+    pub(super) labels: Labels,
+    /// Whether its object names an owner.
+    pub(super) is_owned: bool,
     pub(super) is_used: bool,
     // INVARIANT: once settled, sorted by type, rank of the other end, field.
     pub(super) out: Vec<Half>,
@@ -41,6 +44,8 @@ impl Slot {
             identity,
             kind,
             shape: None,
+            labels: Labels::default(),
+            is_owned: false,
             is_used: true,
             out: Vec::new(),
             incoming: Vec::new(),
@@ -133,8 +138,7 @@ impl Graph {
 
     /// Returns a new node for `object`, of whose identity there is none.
     pub(super) fn node_with_object(&mut self, header: Header, object: Value) -> Id {
-        let Header { identity, kind, api_version, uid } = header;
-        let shape = shape(&object);
+        let Header { identity, kind, api_version, uid, shape, labels, is_owned } = header;
         let node = Node {
             api_version,
             kind: self.names.shared(identity.kind),
@@ -144,7 +148,7 @@ impl Graph {
             object: Some(object),
             sort: Sort::Object,
         };
-        self.add_node(Slot { shape, ..Slot::of(node, identity, kind) })
+        self.add_node(Slot { shape, labels, is_owned, ..Slot::of(node, identity, kind) })
     }
 
     fn add_node(&mut self, slot: Slot) -> Id {
@@ -177,7 +181,9 @@ impl Graph {
         if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.node.api_version = header.api_version;
             slot.node.uid = header.uid;
-            slot.shape = shape(&object);
+            slot.shape = header.shape;
+            slot.labels = header.labels;
+            slot.is_owned = header.is_owned;
             slot.node.object = Some(object);
             slot.node.sort = Sort::Object;
         }
@@ -192,6 +198,8 @@ impl Graph {
         if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.node = node;
             slot.shape = None;
+            slot.labels = Labels::default();
+            slot.is_owned = false;
         }
     }
 
