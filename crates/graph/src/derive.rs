@@ -5,6 +5,7 @@
 mod access;
 mod cluster;
 mod declared;
+mod draft;
 mod network;
 mod owner;
 mod pod;
@@ -20,6 +21,7 @@ use crate::names::{Field, Symbol};
 use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
+pub(crate) use draft::{Draft, Drafted};
 
 /// What an object contributes.
 #[derive(Debug, Default)]
@@ -38,23 +40,21 @@ pub(crate) struct Wanted {
     pub(crate) via: Symbol,
 }
 
-/// Returns what the object of `id` contributes.
-pub(crate) fn derive(graph: &mut Graph, id: Id) -> Derived {
-    let Some((object, shape, identity, kind_number)) = graph.deriving(id) else {
-        return Derived::default();
-    };
+/// Adds what the object of `id` contributes to `draft`.
+pub(crate) fn derive(draft: &mut Draft<'_>, id: Id) {
+    let Some((object, shape, identity, kind_number)) = draft.graph.deriving(id) else { return };
+    let graph = draft.graph;
     let [group, kind, namespace, name] = [identity.group, identity.kind, identity.namespace, identity.name]
         .map(|name| graph.names.shared(name));
     let here = identity.namespace;
-    let mut deriving =
-        Deriving { graph, id, group, kind, kind_number, namespace, here, name, derived: Derived::default() };
-    deriving.all(&object, shape);
-    deriving.derived
+    Deriving { graph, draft, id, group, kind, kind_number, namespace, here, name }.all(object, shape);
+    draft.end(id);
 }
 
 /// An object whose contribution is being found.
-struct Deriving<'g> {
-    graph: &'g mut Graph,
+struct Deriving<'d, 'g> {
+    graph: &'g Graph,
+    draft: &'d mut Draft<'g>,
     id: Id,
     group: Text,
     kind: Text,
@@ -63,7 +63,6 @@ struct Deriving<'g> {
     // The symbol of `namespace`.
     here: Symbol,
     name: Text,
-    derived: Derived,
 }
 
 /// An object that is named.
@@ -142,7 +141,7 @@ impl<'o> Template<'o> {
     }
 }
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     fn all(&mut self, object: &Value, shape: Option<Shape>) {
         let metadata = object.get("metadata").unwrap_or(&Value::Null);
         self.owners(metadata);
@@ -202,7 +201,7 @@ impl Deriving<'_> {
     ) {
         if !target.name.is_empty() {
             let identity = self.identity(target);
-            let to = self.graph.node_of(identity);
+            let to = self.draft.node_of(identity);
             self.wire(self.id, to, kind, via, strength, 0);
         }
     }
@@ -217,7 +216,7 @@ impl Deriving<'_> {
     ) {
         let identity = self.identity(target);
         if self.is_present(identity) {
-            let to = self.graph.node_of(identity);
+            let to = self.draft.node_of(identity);
             self.wire(self.id, to, kind, via, strength, 0);
         }
     }
@@ -225,7 +224,7 @@ impl Deriving<'_> {
     /// Adds an edge from what is named to this object.
     fn referred_by(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
         let identity = self.identity(target);
-        let from = self.graph.node_of(identity);
+        let from = self.draft.node_of(identity);
         self.wire(from, self.id, kind, via, strength, REVERSED);
     }
 
@@ -238,8 +237,8 @@ impl Deriving<'_> {
         strength: Strength,
         flags: u8,
     ) {
-        let via = self.graph.names.field(via.into());
-        self.derived.wires.push(Wire { from, to, kind, via, strength, flags });
+        let via = self.draft.field(via.into());
+        self.draft.wires.push(Wire { from, to, kind, via, strength, flags });
     }
 
     /// Adds edges to all Pods and templates of this namespace that `selector` selects.
@@ -260,25 +259,24 @@ impl Deriving<'_> {
         via: impl Into<Field<'f>>,
         strength: Strength,
     ) {
-        let via = self.graph.names.field(via.into());
-        self.derived.links.push(Wanted { selection, kind, strength, via });
+        let via = self.draft.field(via.into());
+        self.draft.links.push(Wanted { selection, kind, strength, via });
     }
 
     /// Asks whether an object is in the set.
     fn is_present(&mut self, identity: Identity) -> bool {
-        self.derived.questions.push(Question::Name(identity));
+        self.draft.questions.push(Question::Name(identity));
         let id = self.graph.node_with(&identity);
         id.is_some_and(|id| self.graph.is_object(id))
     }
 
     fn identity(&mut self, target: Target<'_>) -> Identity {
-        let names = &mut self.graph.names;
         let is_here = target.namespace == self.namespace;
         Identity {
-            group: names.intern(target.group),
-            kind: names.intern(target.kind),
-            namespace: if is_here { self.here } else { names.intern(target.namespace) },
-            name: names.intern(target.name),
+            group: self.draft.intern(target.group),
+            kind: self.draft.intern(target.kind),
+            namespace: if is_here { self.here } else { self.draft.intern(target.namespace) },
+            name: self.draft.intern(target.name),
             uid: Symbol::EMPTY,
         }
     }

@@ -11,7 +11,7 @@ mod walk;
 
 use kubewright_value::{Text, Value};
 
-use crate::derive::{Derived, derive};
+use crate::derive::{Derived, Draft, Drafted, derive};
 use crate::edge::BUILT_IN;
 use crate::ids::{Ids, under};
 use crate::names::{Names, Symbol, SymbolMap};
@@ -109,9 +109,9 @@ impl Graph {
             graph.index(*id);
         }
         let mut batch = Batch::default();
-        for id in ids {
-            let derived = derive(&mut graph, id);
-            graph.defer(id, derived, &mut batch);
+        for drafted in graph.draft_all(&ids) {
+            let (derived, ends) = drafted.adopted(&mut graph);
+            graph.defer(derived, &ends, &mut batch);
         }
         graph.settle(batch);
         graph
@@ -251,8 +251,31 @@ impl Graph {
 
     /// Derives what the object of `id` contributes, and changes what is different.
     fn refresh(&mut self, id: Id) {
-        let derived = derive(self, id);
+        let (derived, _) = self.draft(&[id]).adopted(self);
         self.apply(id, derived);
+    }
+
+    /// Derives what many objects contribute, on as many threads as are worth it. Nothing shows how many there were.
+    fn draft_all(&self, ids: &[Id]) -> Vec<Drafted> {
+        let count = threads(ids.len());
+        if count < 2 {
+            return vec![self.draft(ids)];
+        }
+        std::thread::scope(|scope| {
+            let chunks = ids.chunks(ids.len().div_ceil(count));
+            let threads: Vec<_> = chunks.map(|chunk| (chunk, scope.spawn(|| self.draft(chunk)))).collect();
+            let drafted = threads.into_iter().map(|(chunk, thread)| {
+                // No derivation panics; if one did, it would do so here.
+                thread.join().unwrap_or_else(|_| self.draft(chunk))
+            });
+            drafted.collect()
+        })
+    }
+
+    fn draft(&self, ids: &[Id]) -> Drafted {
+        let mut draft = Draft::new(self);
+        ids.iter().for_each(|id| derive(&mut draft, *id));
+        draft.finish()
     }
 
     /// Derives again everyone who asked one of `questions`.
@@ -267,6 +290,20 @@ impl Graph {
             self.refresh(id);
         }
     }
+}
+
+/// How many objects are worth a thread.
+const WORTH_A_THREAD: usize = 2_000;
+/// How many threads a graph is built on at most.
+const MAX_THREADS: usize = 4;
+
+/// Returns on how many threads `count` objects are gone through.
+fn threads(count: usize) -> usize {
+    if cfg!(target_family = "wasm") {
+        return 1;
+    }
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    processors.min(MAX_THREADS).min(count / WORTH_A_THREAD)
 }
 
 #[cfg(test)]

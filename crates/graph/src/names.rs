@@ -27,6 +27,8 @@ pub(crate) type SymbolMap<K, V> = HashMap<K, V, BuildHasherDefault<SymbolHasher>
 /// All names that were ever given.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
+    // The symbol of the first text.
+    first: u32,
     texts: Vec<Text>,
     // A power of two, at least half empty. The upper half of an entry is that of the hash, the lower one the symbol;
     // zero where there is none.
@@ -85,7 +87,23 @@ impl Names {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
         let seed = [random.hash_one(0_u8), random.hash_one(1_u8)];
-        Self { texts: vec![Text::default()], table: vec![0; 2 * ROOM], seed, fields: SymbolMap::default() }
+        let table = vec![0; 2 * ROOM];
+        Self { first: 0, texts: vec![Text::default()], table, seed, fields: SymbolMap::default() }
+    }
+
+    /// Returns a table for names that are not among these; their symbols come after.
+    pub(crate) fn beside(&self) -> Self {
+        let (first, table) = (self.end(), vec![0; 2 * ROOM]);
+        Self { first, texts: Vec::new(), table, seed: self.seed, fields: SymbolMap::default() }
+    }
+
+    /// Returns the number of the next symbol.
+    pub(crate) fn end(&self) -> u32 {
+        // One below ANY; four billion names do not fit into memory.
+        u32::try_from(self.texts.len())
+            .ok()
+            .and_then(|count| self.first.checked_add(count))
+            .unwrap_or(u32::MAX - 1)
     }
 
     /// Returns the symbol of `name`, a new one if it was never given.
@@ -94,10 +112,7 @@ impl Names {
             return Symbol::EMPTY;
         }
         let hash = hash::of(name.as_bytes(), self.seed);
-        match self.probe(name, hash) {
-            Ok(known) => known,
-            Err(place) => self.add(Text::new(name), hash, place),
-        }
+        self.probe(name, hash).unwrap_or_else(|place| self.add(Text::new(name), hash, place))
     }
 
     /// Returns the symbol of `name`, and shares its text if it was never given.
@@ -106,32 +121,44 @@ impl Names {
             return Symbol::EMPTY;
         }
         let hash = hash::of(name.as_bytes(), self.seed);
-        match self.probe(name, hash) {
-            Ok(known) => known,
-            Err(place) => self.add(name.clone(), hash, place),
-        }
+        self.probe(name, hash).unwrap_or_else(|place| self.add(name.clone(), hash, place))
     }
 
-    /// Returns the symbol of a field, which is written out only when it is new.
-    pub(crate) fn field(&mut self, field: Field<'_>) -> Symbol {
+    /// Returns the symbol of `name` in `base`, otherwise here, a new one if it was never given.
+    pub(crate) fn intern_beside(&mut self, name: &str, base: &Self) -> Symbol {
+        if name.is_empty() {
+            return Symbol::EMPTY;
+        }
+        let hash = hash::of(name.as_bytes(), self.seed);
+        if let Ok(known) = base.probe(name, hash) {
+            return known;
+        }
+        self.probe(name, hash).unwrap_or_else(|place| self.add(Text::new(name), hash, place))
+    }
+
+    /// Returns the symbol of a field in `base`, otherwise here. It is written out only when it is new.
+    pub(crate) fn field_beside(&mut self, field: Field<'_>, base: &Self) -> Symbol {
         let words = match field {
-            Field::Text(text) => return self.intern(text),
+            Field::Text(text) => return self.intern_beside(text, base),
             Field::Words(words) => words,
         };
-        // A word of the program is the same one if it stands in the same place of memory.
-        let word = |at: usize| {
-            let (word, _) = words.get(at).copied().unwrap_or_default();
-            (word.as_ptr().addr() as u64) ^ ((word.len() as u64) << 56)
-        };
-        let place = |at: usize| words.get(at).map_or(0, |(_, place)| *place as u64);
-        let key =
-            [word(0), word(1), word(2), word(3), place(0) | (place(1) << 32), place(2) | (place(3) << 32)];
-        if let Some(known) = self.fields.get(&key) {
+        let key = key_of(&words);
+        if let Some(known) = base.fields.get(&key).or_else(|| self.fields.get(&key)) {
             return *known;
         }
-        let symbol = self.intern(&written(&words));
+        let symbol = self.intern_beside(&written(&words), base);
         self.fields.insert(key, symbol);
         symbol
+    }
+
+    /// Takes over the names that were given beside these. Returns their symbols here, in turn.
+    pub(crate) fn adopt(&mut self, others: &Self) -> Vec<Symbol> {
+        let symbols: Vec<Symbol> = others.texts.iter().map(|text| self.intern_text(text)).collect();
+        for (key, symbol) in &others.fields {
+            let own = symbol.0.checked_sub(others.first).and_then(|at| symbols.get(at as usize));
+            self.fields.insert(*key, own.copied().unwrap_or(*symbol));
+        }
+        symbols
     }
 
     /// Returns the symbol of `name`, if it was ever given.
@@ -143,12 +170,16 @@ impl Names {
     }
 
     pub(crate) fn text(&self, symbol: Symbol) -> &str {
-        self.texts.get(symbol.0 as usize).map_or("", Text::as_str)
+        self.place(symbol).and_then(|at| self.texts.get(at)).map_or("", Text::as_str)
     }
 
     /// Returns the shared text of `symbol`.
     pub(crate) fn shared(&self, symbol: Symbol) -> Text {
-        self.texts.get(symbol.0 as usize).cloned().unwrap_or_default()
+        self.place(symbol).and_then(|at| self.texts.get(at)).cloned().unwrap_or_default()
+    }
+
+    fn place(&self, symbol: Symbol) -> Option<usize> {
+        symbol.0.checked_sub(self.first).map(|at| at as usize)
     }
 
     /// Returns the symbol of `name`, or the free place where it belongs.
@@ -169,8 +200,7 @@ impl Names {
     }
 
     fn add(&mut self, name: Text, hash: u64, place: usize) -> Symbol {
-        // One below ANY; four billion names do not fit into memory.
-        let symbol = Symbol(u32::try_from(self.texts.len()).unwrap_or(u32::MAX - 1));
+        let symbol = Symbol(self.end());
         self.texts.push(name);
         put(&mut self.table, place, entry(hash, symbol));
         if self.texts.len() * 2 > self.table.len() {
@@ -183,16 +213,23 @@ impl Names {
         let size = self.table.len() * 2;
         let mask = size - 1;
         let mut table = vec![0; size];
-        for (at, name) in self.texts.iter().enumerate().skip(1) {
+        for (name, symbol) in self.texts.iter().zip(self.first..).filter(|(name, _)| !name.is_empty()) {
             let hash = hash::of(name.as_bytes(), self.seed);
             let mut place = hash as usize & mask;
             while table.get(place).is_some_and(|entry| *entry != 0) {
                 place = (place + 1) & mask;
             }
-            put(&mut table, place, entry(hash, Symbol(u32::try_from(at).unwrap_or(u32::MAX - 1))));
+            put(&mut table, place, entry(hash, Symbol(symbol)));
         }
         self.table = table;
     }
+}
+
+/// A word of the program is the same one if it stands in the same place of memory.
+fn key_of(words: &[(&'static str, usize); 4]) -> [u64; 6] {
+    let [a, b, c, d] = words.map(|(word, _)| (word.as_ptr().addr() as u64) ^ ((word.len() as u64) << 56));
+    let [p, q, r, s] = words.map(|(_, place)| place as u64);
+    [a, b, c, d, p | (q << 32), r | (s << 32)]
 }
 
 fn entry(hash: u64, symbol: Symbol) -> u64 {
@@ -237,11 +274,28 @@ mod tests {
 
     #[test]
     fn a_field_is_written_from_its_words() {
-        let mut names = Names::new();
-        let field = names.field(Field::from([("spec", NO_PLACE), ("volumes", 1), ("configMap", NO_PLACE)]));
-        assert_eq!(names.text(field), "spec.volumes[1].configMap");
-        assert_eq!(names.intern("spec.volumes[1].configMap"), field);
-        let other = names.field(Field::from([("spec", NO_PLACE), ("volumes", 2), ("configMap", NO_PLACE)]));
-        assert_ne!(other, field);
+        let (base, mut names) = (Names::new(), Names::new());
+        let mut field = |at| {
+            let words = [("spec", NO_PLACE), ("volumes", at), ("configMap", NO_PLACE)];
+            let symbol = names.field_beside(Field::from(words), &base);
+            (symbol, names.text(symbol).to_owned())
+        };
+        assert_eq!(field(1).1, "spec.volumes[1].configMap");
+        assert_eq!(field(1), field(1));
+        assert_eq!(field(2).1, "spec.volumes[2].configMap");
+    }
+
+    #[test]
+    fn names_that_were_given_beside_others_are_taken_over() {
+        let mut base = Names::new();
+        let known = base.intern("known");
+        let mut beside = base.beside();
+        assert_eq!(beside.intern_beside("known", &base), known);
+        let new = beside.intern_beside("new", &base);
+        assert_eq!((new, beside.text(new)), (Symbol(base.end()), "new"));
+        let other = base.intern("other");
+        let taken = base.adopt(&beside);
+        assert_eq!(taken, [base.intern("new")]);
+        assert_ne!(taken, [other]);
     }
 }

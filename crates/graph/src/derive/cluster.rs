@@ -16,7 +16,7 @@ const NAMED_BY: [&str; 3] = [
     "metadata.labels['app.kubernetes.io/name']",
 ];
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     /// Workloads that name a Service.
     pub(super) fn workload(&mut self, object: &Value) {
         if self.kind == "StatefulSet" {

@@ -13,7 +13,7 @@ use crate::selector::Selector;
 /// How many places one declared reference may have in one object.
 const MAX_PLACES: usize = 10_000;
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn declared(&mut self, object: &Value) {
         let references = self.graph.references.clone();
         for reference in references.of_kind(&self.group.clone(), &self.kind.clone()) {
@@ -65,7 +65,7 @@ impl Deriving<'_> {
         for target in &reference.to {
             let (class, only) = match target.is_pod() {
                 true => (Symbol::EMPTY, Only::Pods),
-                false => (self.graph.names.intern(&class_of(target)), Only::All),
+                false => (self.draft.intern(&class_of(target)), Only::All),
             };
             for scope in self.declared_scopes(reference, object) {
                 let selection = Selection { class, only, scope, selector: selector.clone() };
@@ -85,7 +85,7 @@ impl Deriving<'_> {
             let named: Vec<&str> =
                 items(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
             if !named.is_empty() {
-                return named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
+                return named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
             }
             let is_selector =
                 selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();

@@ -11,7 +11,7 @@ use crate::{EdgeType, Strength};
 
 const GATEWAY: &str = "gateway.networking.k8s.io";
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn network(&mut self, object: &Value) {
         match (self.group.clone().as_str(), self.kind.clone().as_str()) {
             ("", "Service") => self.service(object),
@@ -64,7 +64,7 @@ impl Deriving<'_> {
         let namespace = self.namespace.clone();
         let service = self.identity(core("Service", &namespace, service));
         let target = self.identity(core(kind, or(text(target, &["namespace"]), &namespace), name));
-        let (from, to) = (self.graph.node_of(service), self.graph.node_of(target));
+        let (from, to) = (self.draft.node_of(service), self.draft.node_of(target));
         self.wire(from, to, EdgeType::EXPOSES, via, Strength::Required, FOREIGN);
     }
 

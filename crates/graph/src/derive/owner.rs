@@ -9,7 +9,7 @@ use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn owners(&mut self, metadata: &Value) {
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).unwrap_or_default();
         let is_pod = self.kind == "Pod" && self.group.is_empty();
@@ -39,10 +39,10 @@ impl Deriving<'_> {
         if self.kind != "Deployment" || self.group != "apps" {
             return;
         }
-        self.derived.questions.push(Question::AnyUid);
+        self.draft.questions.push(Question::AnyUid);
         let labels = selector.get("matchLabels").and_then(Value::as_object).and_then(Selector::of_map);
         if let Some(selector) = labels.filter(|labels| !labels.is_empty() && !self.graph.has_uids()) {
-            let class = self.graph.names.intern("ReplicaSet.apps");
+            let class = self.draft.intern("ReplicaSet.apps");
             let selection = Selection { class, only: Only::Ownerless, scope, selector };
             self.select_in(EdgeType::OWNS, selection, "spec.selector", Strength::Implicit);
         }
@@ -66,8 +66,8 @@ impl Deriving<'_> {
         if uid.is_empty() {
             return self.owner_by_name(beside);
         }
-        let uid = self.graph.names.intern(uid);
-        self.derived.questions.push(Question::Uid(uid));
+        let uid = self.draft.intern(uid);
+        self.draft.questions.push(Question::Uid(uid));
         let known = self.graph.with_uid(uid);
         if !known.is_empty() {
             let can_own = |id: &&Id| {
@@ -79,7 +79,7 @@ impl Deriving<'_> {
                 several => several.iter().filter(can_own).min_by_key(|id| self.order_of(**id)).copied(),
             };
         }
-        self.derived.questions.push(Question::AnyUid);
+        self.draft.questions.push(Question::AnyUid);
         if !self.graph.has_uids() {
             return self.owner_by_name(beside);
         }
@@ -87,7 +87,7 @@ impl Deriving<'_> {
             return None;
         }
         let identity = self.likely_owner(beside);
-        Some(self.graph.node_of(Identity { uid, ..identity }))
+        Some(self.draft.node_of(Identity { uid, ..identity }))
     }
 
     /// Looks for an owner beside this object, then among those without a namespace.
@@ -104,7 +104,7 @@ impl Deriving<'_> {
             (false, true) => above,
             (false, false) => self.likely_owner(beside),
         };
-        Some(self.graph.node_of(found))
+        Some(self.draft.node_of(found))
     }
 
     /// Returns where an owner that is not there would be.

@@ -8,7 +8,7 @@ use super::{Deriving, Target, Template, core, or, strength_of};
 use crate::names::NO_PLACE;
 use crate::{EdgeType, Strength};
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn pod(&mut self, template: &Template<'_>) {
         let path = template.path;
         let namespace = self.namespace.clone();

@@ -11,7 +11,7 @@ use crate::{EdgeType, Strength};
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn affinity(&mut self, template: &Template<'_>, affinity: &Value) {
         let path = template.path;
         for (field, kind) in
@@ -52,7 +52,7 @@ impl Deriving<'_> {
     fn scopes(&mut self, term: &Value) -> Vec<Scope> {
         let named: Vec<&str> = items(term, &["namespaces"]).filter_map(|(_, name)| name.as_str()).collect();
         let mut scopes: Vec<Scope> =
-            named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
+            named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
         match term.get("namespaceSelector").filter(|selector| !selector.is_null()) {
             Some(selector) => scopes.extend(Selector::of_labels(selector).map(scope_of)),
             None if scopes.is_empty() => scopes.push(Scope::Namespace(self.here)),
@@ -71,7 +71,7 @@ impl Deriving<'_> {
             Some(_) => [(path, NO_PLACE), ("affinity.nodeAffinity", NO_PLACE), (REQUIRED, NO_PLACE)],
             None => [(path, NO_PLACE), ("nodeSelector", NO_PLACE), ("", NO_PLACE)],
         };
-        let class = self.graph.names.intern("Node.");
+        let class = self.draft.intern("Node.");
         let scope = Scope::Namespace(Symbol::EMPTY);
         let selection = Selection { class, only: Only::All, scope, selector };
         self.select_in(EdgeType::HAS_AFFINITY_TO, selection, via, Strength::Required);

@@ -44,7 +44,7 @@ const OPENED_WITH: &[(&str, &[&str])] = &[
     ("azureFile", &["secretName"]),
 ];
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     /// The volumes of a Pod; `mounted` are the sorted names of those that a container mounts.
     pub(super) fn volumes(&mut self, path: &'static str, volumes: &[Value], mounted: &[&str]) {
         for (at, volume) in volumes.iter().enumerate() {

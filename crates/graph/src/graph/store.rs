@@ -131,9 +131,9 @@ impl Graph {
     }
 
     /// Returns what is needed to derive from the object of `id`.
-    pub(crate) fn deriving(&self, id: Id) -> Option<(Value, Option<Shape>, Identity, KindNumber)> {
+    pub(crate) fn deriving(&self, id: Id) -> Option<(&Value, Option<Shape>, Identity, KindNumber)> {
         let slot = self.slots.get(id.index())?;
-        Some((slot.node.object.clone()?, slot.shape, slot.identity, slot.kind))
+        Some((slot.node.object.as_ref()?, slot.shape, slot.identity, slot.kind))
     }
 
     /// Returns a new node for `object`, of whose identity there is none.
@@ -227,7 +227,7 @@ impl Graph {
 
     /// Makes what the object of `id` contributes equal to `derived`.
     pub(super) fn apply(&mut self, id: Id, derived: Derived) {
-        let Derived { mut wires, links, mut questions } = derived;
+        let Derived { mut wires, links, questions } = derived;
         wires.sort_unstable();
         let mut before = self.contributed(id);
         before.sort_unstable();
@@ -244,24 +244,31 @@ impl Graph {
             self.collect(wire.from);
             self.collect(wire.to);
         }
-        questions.sort_unstable_by_key(question_order);
-        questions.dedup();
-        self.ask(id, questions);
+        self.ask(id, sorted(questions));
     }
 
-    /// Notes what the object of `id` contributes, for [`Graph::settle`].
-    pub(super) fn defer(&mut self, id: Id, derived: Derived, batch: &mut Batch) {
-        let Derived { wires, links, mut questions } = derived;
-        let foreign: Vec<Wire> = wires.iter().filter(|wire| wire.flags & FOREIGN != 0).copied().collect();
-        if !foreign.is_empty() {
-            self.foreign.insert(id, foreign);
+    /// Notes what objects contribute, for [`Graph::settle`]: each of `ends` is an object and where its part of each list ends.
+    pub(super) fn defer(&mut self, derived: Derived, ends: &[(Id, [usize; 3])], batch: &mut Batch) {
+        let Derived { wires, links, questions } = derived;
+        let mut links = links.into_iter();
+        let mut start = [0; 3];
+        for (id, end) in ends {
+            let ([of_wires, of_links, of_questions], [wires_end, links_end, questions_end]) = (start, *end);
+            let own = wires.get(of_wires..wires_end).unwrap_or_default();
+            if own.iter().any(|wire| wire.flags & FOREIGN != 0) {
+                let foreign = own.iter().filter(|wire| wire.flags & FOREIGN != 0).copied().collect();
+                self.foreign.insert(*id, foreign);
+            }
+            batch.links.extend(links.by_ref().take(links_end - of_links).map(|link| (*id, link)));
+            let own = questions.get(of_questions..questions_end).unwrap_or_default();
+            if !own.is_empty() {
+                self.ask(*id, sorted(own.to_vec()));
+            }
+            start = *end;
         }
-        batch.wires.extend(wires);
-        batch.links.extend(links.into_iter().map(|link| (id, link)));
-        if !questions.is_empty() {
-            questions.sort_unstable_by_key(question_order);
-            questions.dedup();
-            self.ask(id, questions);
+        match batch.wires.is_empty() {
+            true => batch.wires = wires,
+            false => batch.wires.extend(wires),
         }
     }
 
@@ -421,6 +428,12 @@ impl Graph {
             insert(&mut self.watchers, question, id);
         }
     }
+}
+
+fn sorted(mut questions: Vec<Question>) -> Vec<Question> {
+    questions.sort_unstable_by_key(question_order);
+    questions.dedup();
+    questions
 }
 
 /// Any order will do, if it is always the same within one graph.
