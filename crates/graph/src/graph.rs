@@ -102,6 +102,15 @@ impl Graph {
     /// stable API version counts, and of those the greatest.
     #[must_use]
     pub fn build(objects: impl IntoIterator<Item = Value>, references: &References) -> Self {
+        Self::build_on(threads, objects, references)
+    }
+
+    /// Builds on as many threads as `threads` says for a number of objects.
+    fn build_on(
+        threads: impl Fn(usize) -> usize,
+        objects: impl IntoIterator<Item = Value>,
+        references: &References,
+    ) -> Self {
         let mut graph = Self::new(references);
         graph.is_settled = false;
         let ids = graph.place_all(objects);
@@ -109,7 +118,7 @@ impl Graph {
             graph.index(*id);
         }
         let mut batch = Batch::default();
-        for drafted in graph.draft_all(&ids) {
+        for drafted in graph.draft_all(&ids, threads(ids.len())) {
             let (derived, ends) = drafted.adopted(&mut graph);
             graph.defer(derived, &ends, &mut batch);
         }
@@ -255,9 +264,8 @@ impl Graph {
         self.apply(id, derived);
     }
 
-    /// Derives what many objects contribute, on as many threads as are worth it. Nothing shows how many there were.
-    fn draft_all(&self, ids: &[Id]) -> Vec<Drafted> {
-        let count = threads(ids.len());
+    /// Derives what many objects contribute, on `count` threads. Nothing shows how many there were.
+    fn draft_all(&self, ids: &[Id], count: usize) -> Vec<Drafted> {
         if count < 2 {
             return vec![self.draft(ids)];
         }

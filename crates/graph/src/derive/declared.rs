@@ -2,7 +2,6 @@
 
 use kubewright_value::{Text, Value};
 
-use super::scheduling::scope_of;
 use super::{Deriving, Target, items, named_group, or, text};
 use crate::EdgeType;
 use crate::graph::{Only, Scope, Selection, has_no_namespace};
@@ -90,7 +89,8 @@ impl Deriving<'_, '_> {
             let is_selector =
                 selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
             if is_selector {
-                return Selector::of_labels(selector).map(scope_of).into_iter().collect();
+                let selector = Selector::of_labels(selector);
+                return selector.map(|selector| self.scopes_of(selector)).unwrap_or_default();
             }
         }
         match reference.namespace {

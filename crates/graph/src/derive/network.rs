@@ -2,7 +2,6 @@
 
 use kubewright_value::Value;
 
-use super::scheduling::scope_of;
 use super::{Deriving, Target, core, items, named_group, or, text};
 use crate::graph::{FOREIGN, Only, Scope, Selection};
 use crate::names::Symbol;
@@ -229,9 +228,14 @@ impl Deriving<'_, '_> {
             return;
         }
         let selector = pods.map_or_else(|| Some(Selector::default()), Selector::of_labels);
-        let own = Scope::Namespace(self.here);
-        let scope = namespaces.map_or(Some(own), |selector| Selector::of_labels(selector).map(scope_of));
-        if let Some((selector, scope)) = selector.zip(scope) {
+        let scopes = match namespaces {
+            None => vec![Scope::Namespace(self.here)],
+            Some(namespaces) => {
+                let selector = Selector::of_labels(namespaces);
+                selector.map(|selector| self.scopes_of(selector)).unwrap_or_default()
+            }
+        };
+        for (scope, selector) in scopes.into_iter().filter_map(|scope| Some((scope, selector.clone()?))) {
             let selection = Selection { class: Symbol::EMPTY, only: Only::All, scope, selector };
             self.select_in(kind, selection, via, Strength::Required);
         }

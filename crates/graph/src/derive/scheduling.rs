@@ -54,7 +54,10 @@ impl Deriving<'_, '_> {
         let mut scopes: Vec<Scope> =
             named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
         match term.get("namespaceSelector").filter(|selector| !selector.is_null()) {
-            Some(selector) => scopes.extend(Selector::of_labels(selector).map(scope_of)),
+            Some(selector) => {
+                let selector = Selector::of_labels(selector);
+                scopes.extend(selector.into_iter().flat_map(|selector| self.scopes_of(selector)));
+            }
             None if scopes.is_empty() => scopes.push(Scope::Namespace(self.here)),
             None => {}
         }
@@ -102,7 +105,19 @@ impl Deriving<'_, '_> {
     }
 }
 
-/// Returns the namespaces that a selector selects; an empty one selects all.
-pub(super) fn scope_of(selector: Selector) -> Scope {
-    if selector.is_empty() { Scope::Everywhere } else { Scope::Matching(selector) }
+/// The label that every namespace has.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+impl Deriving<'_, '_> {
+    /// Returns the namespaces that a selector selects: an empty one selects all, one by name those that it names.
+    pub(super) fn scopes_of(&mut self, selector: Selector) -> Vec<Scope> {
+        match selector.all.as_slice() {
+            [] if selector.any.is_empty() => vec![Scope::Everywhere],
+            [only] if only.key == NAMESPACE_NAME && only.operator == Operator::In => {
+                let names = only.values.iter().filter(|name| !name.is_empty());
+                names.map(|name| Scope::Namespace(self.draft.intern(name))).collect()
+            }
+            _ => vec![Scope::Matching(selector)],
+        }
+    }
 }

@@ -164,25 +164,15 @@ impl Graph {
         let (namespaces, kinds) = (places(|identity| identity.namespace), places(|identity| identity.kind));
         let place =
             |places: &SymbolMap<Symbol, u64>, symbol: Symbol| places.get(&symbol).copied().unwrap_or(0);
-        let mut keyed: Vec<(u64, u64, Option<(Header, Value)>)> = Vec::with_capacity(objects.len());
-        for (header, object) in objects {
+        let key = |header: &Header| {
             let Identity { namespace, kind, name, .. } = header.identity;
             let first = (place(&namespaces, namespace) << 32) | place(&kinds, kind);
-            keyed.push((first, beginning(self.names.text(name)), Some((header, object))));
-        }
-        let mut order: Vec<u32> = (0..).take(keyed.len()).collect();
-        let at = |place: &u32| keyed.get(*place as usize);
-        order.sort_by(|a, b| {
-            let (Some(a), Some(b)) = (at(a), at(b)) else { return Ordering::Equal };
-            let order = (a.0, a.1).cmp(&(b.0, b.1));
-            let identity = |one: &Option<(Header, Value)>| one.as_ref().map(|(header, _)| header.identity);
-            order.then_with(|| match identity(&a.2).zip(identity(&b.2)) {
-                Some((a, b)) => self.canonical(&a, &b),
-                None => Ordering::Equal,
-            })
-        });
-        let taken = order.into_iter().filter_map(|place| keyed.get_mut(place as usize)?.2.take());
-        taken.collect()
+            (first, beginning(self.names.text(name)), header.identity)
+        };
+        let mut keys: Vec<_> = objects.iter().map(|(header, _)| key(header)).zip(0_usize..).collect();
+        keys.sort_by(|(a, _), (b, _)| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| self.canonical(&a.2, &b.2)));
+        let mut objects: Vec<Option<(Header, Value)>> = objects.into_iter().map(Some).collect();
+        keys.iter().filter_map(|(_, at)| objects.get_mut(*at)?.take()).collect()
     }
 
     /// Compares in canonical order.
