@@ -15,10 +15,12 @@ mod message;
 mod operator;
 mod pattern;
 mod points;
+mod relate;
+pub mod shipped;
 mod source;
 mod types;
 
-pub use detect::{Settings, detect};
+pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
@@ -70,7 +72,7 @@ impl Dialect for Patterns {
     }
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: compile(document).1, without_parameters: 1, ..Compiled::default() }
+        Compiled { diagnostics: compile(document).1, others: 1, ..Compiled::default() }
     }
 
     fn codes(&self) -> &'static [&'static Code] {

@@ -27,6 +27,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+mod whole;
 
 pub use dot::dot;
 pub use html::html;

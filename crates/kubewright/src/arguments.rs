@@ -1,6 +1,8 @@
 //! What can be said on the command line. Nothing is done here.
 
+mod detect;
 mod function;
+mod graph;
 mod render;
 
 use std::path::PathBuf;
@@ -12,7 +14,9 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
+pub(crate) use detect::Detect;
 pub(crate) use function::Function;
+pub(crate) use graph::Graph;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 
 const EXAMPLES: &str = "\
@@ -67,6 +71,10 @@ pub(crate) enum Command {
     Render(Render),
     /// Apply traits as a KRM function of kustomize or kpt
     Fn(Function),
+    /// Find patterns and smells in a set of objects
+    Detect(Detect),
+    /// Draw objects and what links them
+    Graph(Graph),
     /// Try an expression on an object
     Eval(Eval),
     /// Sign manifests, for rules that check signatures

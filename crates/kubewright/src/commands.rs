@@ -5,10 +5,12 @@ mod completions;
 mod conversion;
 mod convert;
 mod demo;
+mod detect;
 mod eval;
 mod explain;
 mod function;
 mod generate;
+mod graph;
 mod lint;
 mod man;
 mod render;
@@ -40,6 +42,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Convert(arguments) => convert::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),
         Command::Fn(arguments) => function::run(&arguments, color),
+        Command::Detect(arguments) => detect::run(&arguments, color),
+        Command::Graph(arguments) => graph::run(&arguments, color),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

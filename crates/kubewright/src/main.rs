@@ -13,6 +13,7 @@ mod request;
 mod review;
 mod rules;
 mod session;
+mod survey;
 mod words;
 mod workers;
 

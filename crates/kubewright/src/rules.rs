@@ -20,8 +20,8 @@ pub(crate) struct Rules {
     pub(crate) rules: Vec<Rule>,
     /// In the order in which they stand.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// How many parts are no rules until they have parameters.
-    pub(crate) without_parameters: usize,
+    /// How many parts are no rules about one object: traits, patterns.
+    pub(crate) others: usize,
     /// How many files were looked at.
     pub(crate) files: usize,
 }
@@ -61,14 +61,19 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     });
     if loaded.rules.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         let message = format!("no rules found in {}", listed(paths));
-        let help = match loaded.without_parameters {
-            0 => "",
-            _ => "traits are rendered with their parameters: `kubewright render --trait FILE -f MANIFESTS`",
+        let help = match loaded.others.first() {
+            None => "",
+            Some(&"pattern") => {
+                "patterns are looked for in a set of objects: `kubewright detect FILE -r RESOURCES`"
+            }
+            Some(_) => {
+                "traits are rendered with their parameters: `kubewright render --trait FILE -f MANIFESTS`"
+            }
         };
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message).help(help));
     }
-    let (rules, without_parameters) = (loaded.rules, loaded.without_parameters);
-    Rules { rules, diagnostics, without_parameters, files: found.inputs.len() }
+    let (rules, others) = (loaded.rules, loaded.others.len());
+    Rules { rules, diagnostics, others, files: found.inputs.len() }
 }
 
 /// Returns the exceptions among `documents`; a list of objects stands for its items.

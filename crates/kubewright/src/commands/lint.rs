@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
     let mut chosen = arguments.rules.clone();
     chosen.options.checks_idempotence = arguments.check_idempotent;
     let mut loaded = rules::load(&chosen, arguments.namespace.as_deref());
-    if loaded.without_parameters > 0 {
+    if loaded.others > 0 {
         loaded.diagnostics.retain(|diagnostic| diagnostic.code.id != NOTHING_FOUND.id);
     }
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = loaded.diagnostics.into_iter().partition(is_unreadable);
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
     match arguments.output {
         LintFormat::Table => {
             let files = plural(loaded.files, "file");
-            let rules = plural(loaded.rules.len() + loaded.without_parameters, "rule");
+            let rules = plural(loaded.rules.len() + loaded.others, "rule");
             let closing = match tally {
                 Tally { errors: 0, warnings: 0 } if loaded.files == 0 => String::new(),
                 Tally { errors: 0, warnings: 0 } => format!("{rules} in {files}: nothing wrong"),

@@ -7,9 +7,10 @@ use kubewright_value::{Budget, Exhausted};
 
 use super::super::finding::{Phase, Trace, TraceStep};
 use super::super::key::Frame;
-use super::super::pattern::{Link, List, Rule};
+use super::super::pattern::{List, Rule};
 use super::super::points::Points;
 use super::links::Held;
+use super::plan::Plan;
 use super::report::Score;
 use super::{Binding, Search};
 
@@ -21,6 +22,8 @@ struct Goal<'g> {
     known: HashSet<Vec<Id>>,
     /// Whether there were more than wanted.
     is_more: bool,
+    /// Whether there were some of which the same objects were found before, in other roles.
+    is_repeated: bool,
     /// An entry that must hold as well.
     also: Option<usize>,
     /// Told of every whole binding, where all are wanted and not only those that differ in actors.
@@ -50,11 +53,11 @@ impl Search<'_> {
 
     /// Returns the elements of the leader that may be meant throughout.
     fn frames(&self, leader: Id, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
-        let compares = self.pattern.entries.iter().any(|entry| matches!(entry.link, Link::Criteria(_)));
+        let compares = self.pattern.entries.iter().any(|entry| entry.link.criteria().is_some());
         if self.pattern.leader_anchors.is_empty() || !compares {
             return Ok(vec![Frame::default()]);
         }
-        let object = self.graph.node(leader).and_then(|node| node.object.as_ref());
+        let object = self.object(leader);
         let (Some(object), Some(role)) = (object, self.pattern.roles.get(self.pattern.leader)) else {
             return Ok(Vec::new());
         };
@@ -82,6 +85,7 @@ impl Search<'_> {
             found: Vec::new(),
             known: HashSet::new(),
             is_more: false,
+            is_repeated: false,
             also: None,
             visit: None,
         };
@@ -94,6 +98,11 @@ impl Search<'_> {
         }
         self.bind(0, &mut alone, &mut goal, budget)?;
         self.found.truncated |= goal.is_more;
+        if goal.found.is_empty() && goal.is_repeated {
+            trace.phase = Phase::Matched;
+            trace.reason = "found before with the roles exchanged".to_owned();
+            return Ok(trace);
+        }
         if goal.found.is_empty() {
             trace.reason = self.unbound(&alone, &mut trace, budget)?;
             return Ok(trace);
@@ -242,6 +251,10 @@ impl Search<'_> {
         if goal.known.contains(&actors) {
             return Ok(true);
         }
+        if self.pattern.is_unordered && self.reported.contains(&sorted(&actors)) {
+            goal.is_repeated = true;
+            return Ok(true);
+        }
         if goal.found.len() >= goal.room {
             goal.is_more = true;
             return Ok(true);
@@ -251,13 +264,20 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// Returns whether no forbidden relationship is there that can be judged at step `at`.
+    /// Returns whether no forbidden relationship is there that can be judged at step `at`, and each with several
+    /// objects is.
     fn is_clear(&mut self, at: usize, binding: &Binding, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let vetoes = self.plan.steps.get(at).map(|step| step.vetoes.clone()).unwrap_or_default();
-        for entry in vetoes {
-            if self.holds(entry, binding, budget)?.is_some() {
+        let judged = |plan: &Plan, next: usize| {
+            let step = plan.steps.get(at)?;
+            let vetoes = step.vetoes.iter().map(|entry| (*entry, false));
+            vetoes.chain(step.counts.iter().map(|entry| (*entry, true))).nth(next)
+        };
+        let mut next = 0;
+        while let Some((entry, is_wanted)) = judged(&self.plan, next) {
+            if self.holds(entry, binding, budget)?.is_some() != is_wanted {
                 return Ok(false);
             }
+            next += 1;
         }
         Ok(true)
     }
@@ -307,10 +327,15 @@ impl Search<'_> {
                 }
                 continue;
             }
+            let objects = self.pattern.is_unordered.then(|| sorted(&self.actors(&binding)));
+            if objects.as_ref().is_some_and(|objects| self.reported.contains(objects)) {
+                continue;
+            }
             if matched == room {
                 self.found.truncated = true;
                 break;
             }
+            self.reported.extend(objects);
             matched += 1;
             let finding = self.finding(&binding, &score, budget)?;
             self.found.findings.push(finding);
@@ -358,6 +383,7 @@ impl Search<'_> {
             found: Vec::new(),
             known: HashSet::new(),
             is_more: false,
+            is_repeated: false,
             also: Some(entry),
             visit: None,
         };
@@ -391,6 +417,7 @@ impl Search<'_> {
             found: Vec::new(),
             known: HashSet::new(),
             is_more: false,
+            is_repeated: false,
             also: None,
             visit: Some(visit),
         };
@@ -467,6 +494,13 @@ impl Search<'_> {
             namespace => format!("{} `{namespace}/{}`", node.kind, node.name),
         }
     }
+}
+
+/// Returns objects whatever their roles.
+fn sorted(actors: &[Id]) -> Vec<Id> {
+    let mut ids = actors.to_vec();
+    ids.sort_unstable();
+    ids
 }
 
 /// How many times as many bindings are looked at where some may have too few points.

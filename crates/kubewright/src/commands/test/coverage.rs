@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use kubewright_dialects::traits::Part;
-use kubewright_engine::{Outcome, Program, Rule, RuleId, TraceNode, Verdict};
+use kubewright_engine::{Outcome, Rule, RuleId, TraceNode, Verdict};
 use kubewright_value::{Document, Location, Map, Value};
 
 /// Rules by place, over all files, and whether a case was about them.
@@ -67,8 +67,7 @@ impl Coverage {
                 known.name = name;
             }
             known.is_exercised |= exercised.rules.contains(&rule.id);
-            let Program::OnRequest(program) = &rule.program else { continue };
-            for branch in program.branches() {
+            for branch in rule.program.branches() {
                 let spot = spot(&branch.location);
                 let is_exercised = exercised.spots.contains(&spot);
                 known.branches.entry(spot).or_insert((branch.what, false)).1 |= is_exercised;
