@@ -111,7 +111,8 @@ impl Compiler<'_> {
         let mut anchors = Vec::new();
         filter.collect_anchors(&mut anchors);
         let (quick, rest) = filter.split();
-        Role { id, kinds, presence, filter, quick, rest, anchors, location }
+        let if_listed = resource.if_listed.clone();
+        Role { id, kinds, presence, if_listed, filter, quick, rest, anchors, location }
     }
 
     fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {

@@ -100,6 +100,8 @@ pub(crate) struct Role {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
+    /// Kinds whose absence means something only where others of the kind are in the set.
+    pub(crate) if_listed: Vec<Text>,
     pub(crate) filter: Filter,
     /// What of the filter is about an object as a whole, with whether it must hold.
     pub(crate) quick: Vec<(Condition, bool)>,

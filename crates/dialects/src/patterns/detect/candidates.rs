@@ -195,7 +195,9 @@ impl Candidates {
         };
         for id in graph.ids() {
             let absent = graph.node(id).filter(|node| node.sort == Sort::Absent);
-            let Some(node) = absent.filter(|node| fits(node)) else { continue };
+            let Some(node) = absent.filter(|node| fits(node) && means_something(role, graph, node)) else {
+                continue;
+            };
             let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
             if role.filter.is_empty() || passes(role, quick, &described(node), budget, incomparable)? {
                 self.push(id);
@@ -284,4 +286,13 @@ pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Ve
     kinds.sort();
     kinds.dedup();
     kinds
+}
+
+/// Returns whether it means something that an object is not there: where the pattern asks for it, others of the kind are.
+fn means_something(role: &Role, graph: &Graph, absent: &Node) -> bool {
+    if !role.if_listed.iter().any(|kind| *kind == absent.kind || *kind == "*") {
+        return true;
+    }
+    let mut others = graph.of_kind(&absent.kind).iter().filter_map(|id| graph.node(*id));
+    others.any(|node| node.sort == Sort::Object && node.group() == absent.group())
 }
