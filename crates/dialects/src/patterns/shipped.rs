@@ -79,6 +79,7 @@ static SHIPPED: &[Shipped] = folders! {
     "missing-secret-store"
     "missing-service-account-reference"
     "missing-storage-class"
+    "missing-tls-secret"
     "monitor-without-target"
     "naked-pod"
     "namespace-without-limit-range"
