@@ -254,6 +254,18 @@ fn a_null_list_is_an_empty_one() {
 }
 
 #[test]
+fn the_patterns_of_the_documentation_compile() {
+    let page = include_str!("../../../../../docs/dialects/pattern.md");
+    let blocks: Vec<&str> =
+        page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        let found = diagnostics(block);
+        assert!(found.is_empty(), "{:#?}", found.iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn json_is_read_as_well() {
     let value = yaml::parse(PATTERN).expect("YAML");
     let source = Source::new("p.json", kubewright_value::json::to_pretty(&value));
