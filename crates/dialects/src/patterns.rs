@@ -21,7 +21,7 @@ pub mod shipped;
 mod source;
 mod types;
 
-pub use detect::{Settings, detect};
+pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};

@@ -61,13 +61,7 @@ impl Search<'_> {
         let (Some(object), Some(role)) = (object, self.pattern.roles.get(self.pattern.leader)) else {
             return Ok(Vec::new());
         };
-        let mut frames = Vec::new();
-        for frame in Frame::all(&self.pattern.leader_anchors, object, budget)? {
-            if role.filter.passes(object, &frame, budget, &mut false)? {
-                frames.push(frame);
-            }
-        }
-        Ok(frames)
+        role.filter.frames(&self.pattern.leader_anchors, object, budget)
     }
 
     fn judge(&mut self, leader: Id, room: usize, budget: &mut Budget) -> Result<Trace, Exhausted> {
