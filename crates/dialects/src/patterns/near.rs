@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_graph::{EdgeType, Graph, Id, Node, Sort};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::criteria::Basis;
@@ -146,13 +146,15 @@ impl Search<'_> {
 
     /// Looks for objects that the leader names and that are not there.
     fn by_names(&self, leader: Id) -> Option<Nearest> {
-        let Link::Edge { name, .. } = &self.entry.link else { return None };
-        let kind = self.graph.edge_type(name)?;
+        let Link::Edge { types, .. } = &self.entry.link else { return None };
+        let kinds: Vec<EdgeType> =
+            types.names.iter().filter_map(|name| self.graph.edge_type(name)).collect();
         let is_absent = |id: &Id| {
             let node = self.graph.node(*id);
             node.is_some_and(|node| node.sort == Sort::Absent && is_of(&self.role.kinds, node))
         };
-        let named = self.graph.out(leader, kind).map(|edge| edge.to).filter(is_absent);
+        let edges = kinds.into_iter().flat_map(|kind| self.graph.out(leader, kind));
+        let named = edges.map(|edge| edge.to).filter(is_absent);
         let near: Vec<Near> = named.map(|id| Near { id, miss: Miss::Absent }).collect();
         let is_here =
             |id: &Id| self.graph.node(*id).is_some_and(|node| node.namespace == self.leader.namespace);
@@ -202,7 +204,10 @@ impl Search<'_> {
     ) -> Result<Option<Vec<Requirement>>, Exhausted> {
         let Some(object) = &node.object else { return Ok(None) };
         let found = match &self.entry.link {
-            Link::Edge { name, .. } => field(name, node).and_then(|field| object.at(&["spec", field])),
+            Link::Edge { types, .. } => {
+                let field = types.names.iter().find_map(|name| field(name, node));
+                field.and_then(|field| object.at(&["spec", field]))
+            }
             Link::Common { .. } => None,
             Link::Criteria(criteria) => match (&criteria.basis, is_leader) {
                 (Basis::Selects(key), true) | (Basis::SelectedBy(key), false) => {
