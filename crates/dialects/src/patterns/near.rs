@@ -147,8 +147,7 @@ impl Search<'_> {
     /// Looks for objects that the leader names and that are not there.
     fn by_names(&self, leader: Id) -> Option<Nearest> {
         let Link::Edge { types, .. } = &self.entry.link else { return None };
-        let kinds: Vec<EdgeType> =
-            types.names.iter().filter_map(|name| self.graph.edge_type(name)).collect();
+        let kinds: Vec<EdgeType> = types.names.iter().filter_map(|name| self.graph.edge_type(name)).collect();
         let is_absent = |id: &Id| {
             let node = self.graph.node(*id);
             node.is_some_and(|node| node.sort == Sort::Absent && is_of(&self.role.kinds, node))
