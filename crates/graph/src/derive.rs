@@ -90,13 +90,24 @@ pub(crate) fn template(object: &Value) -> Option<Template<'_>> {
     let (path, holder) = match is_pod {
         true => ("spec", object),
         false => TEMPLATES.iter().find_map(|(path, keys)| {
-            let holder = object.at(keys)?;
-            holder.at(&["spec", "containers"])?.as_array()?;
-            Some((*path, holder))
+            let holder = object.at(keys).filter(|holder| holder.as_object().is_some())?;
+            let has_containers = holder.at(&["spec", "containers"]).and_then(Value::as_array).is_some();
+            (has_containers || is_workload(object)).then_some((*path, holder))
         })?,
     };
     let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
     Some(Template { path, spec: holder.get("spec").unwrap_or(&Value::Null), labels })
+}
+
+/// Returns whether `object` is of a kind of Kubernetes that makes Pods, whatever it says about them.
+fn is_workload(object: &Value) -> bool {
+    let group = group_of(text(object, &["apiVersion"]));
+    match text(object, &["kind"]) {
+        "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => group == "apps",
+        "Job" | "CronJob" => group == "batch",
+        "ReplicationController" => group.is_empty(),
+        _ => false,
+    }
 }
 
 impl Deriving<'_> {

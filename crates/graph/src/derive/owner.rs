@@ -2,7 +2,7 @@
 
 use kubewright_value::Value;
 
-use super::{Deriving, Target, items, text};
+use super::{Deriving, Target, is_workload, items, text};
 use crate::graph::{CONTROLS, Only, Question, REVERSED, Scope, Selection, has_no_namespace};
 use crate::names::Symbol;
 use crate::node::{Identity, group_of};
@@ -12,11 +12,12 @@ use crate::{EdgeType, Id, Strength};
 impl Deriving<'_> {
     pub(super) fn owners(&mut self, object: &Value) {
         let is_pod = self.kind == "Pod" && self.group.is_empty();
-        let is_controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
-        let says_who = items(object, &["metadata", "ownerReferences"]).any(|(_, owner)| is_controller(owner));
+        let controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool);
+        let says_who =
+            items(object, &["metadata", "ownerReferences"]).any(|(_, owner)| controller(owner) == Some(true));
         for (at, owner) in items(object, &["metadata", "ownerReferences"]) {
             let Some(from) = self.owner(owner) else { continue };
-            let controls = is_pod && (is_controller(owner) || !says_who);
+            let controls = is_pod && controller(owner).unwrap_or(!says_who);
             let flags = REVERSED | if controls { CONTROLS } else { 0 };
             let via = format!("metadata.ownerReferences[{at}]");
             self.wire(from, self.id, EdgeType::OWNS, &via, Strength::Required, flags);
@@ -26,7 +27,7 @@ impl Deriving<'_> {
     /// What owns and manages by labels, where objects do not name their owner.
     pub(super) fn fallbacks(&mut self, object: &Value) {
         let Some(selector) = object.at(&["spec", "selector"]) else { return };
-        if object.at(&["spec", "template", "spec"]).is_none() {
+        if object.at(&["spec", "template", "spec"]).is_none() && !is_workload(object) {
             return;
         }
         let scope = Scope::Namespace(self.own_namespace());
