@@ -14,7 +14,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
-pub(crate) use detect::Detect;
+pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
@@ -57,9 +57,9 @@ pub(crate) enum Command {
     Apply(Apply),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(Test),
-    /// Check rules without running them
+    /// Check rules and patterns without running them
     Lint(Lint),
-    /// Show the page of a diagnostic code
+    /// Show the page of a diagnostic code or of a pattern
     Explain(Explain),
     /// Show why each rule or trait did what it did
     Trace(Box<Trace>),
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Apply traits as a KRM function of kustomize or kpt
     Fn(Function),
     /// Find patterns and smells in a set of objects
-    Detect(Detect),
+    Detect(Box<Detect>),
     /// Draw objects and what links them
     Graph(Graph),
     /// Try an expression on an object
@@ -263,7 +263,7 @@ pub(crate) enum TestFormat {
     Junit,
 }
 
-/// Checks rules without running them.
+/// Checks rules and patterns without running them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -309,16 +309,17 @@ pub(crate) enum LintFormat {
     Github,
 }
 
-/// Shows the page of a diagnostic code.
+/// Shows the page of a diagnostic code, or of a pattern that ships.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kubewright explain
-  kubewright explain KW-M023")]
+  kubewright explain KW-M023
+  kubewright explain orphan-service")]
 pub(crate) struct Explain {
-    /// Such as KW-Y001; without it all codes are listed
-    #[arg(value_name = "CODE")]
-    pub(crate) code: Option<String>,
+    /// A code such as KW-Y001, or a pattern; without it all are listed
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// Shows why each rule did what it did.
