@@ -30,8 +30,10 @@ use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Link, Pattern, Presence, Rule};
 use candidates::Candidates;
+pub(super) use candidates::kinds_of;
 use links::Buckets;
 use plan::Plan;
+pub(super) use report::rule_name;
 
 /// What the caller decides.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Which objects a role is for: conditions that all, some or none must hold.
 
-use kubewright_value::{Budget, Exhausted, Value};
+use kubewright_value::{Budget, Exhausted, Location, Value};
 
 use super::key::{Anchor, Frame, Key, collect_anchors};
 use super::operator::{Operand, Operator};
@@ -21,6 +21,8 @@ pub(crate) struct Condition {
     pub(crate) operands: Operands,
     /// Where it speaks of all elements of an array or of none: which, and what is asked of each.
     pub(crate) each: Option<Each>,
+    /// Where its key stands.
+    pub(crate) location: Location,
 }
 
 /// Of how many elements of an array a condition speaks.
@@ -125,7 +127,7 @@ impl Filter {
 }
 
 impl Condition {
-    fn holds(
+    pub(crate) fn holds(
         &self,
         object: &Value,
         frame: &Frame,

@@ -199,6 +199,11 @@ impl Pattern {
         self.roles.iter().map(|role| &role.id)
     }
 
+    /// Returns whether `role` is bound in a finding: the leader, and where there are followers each actor.
+    pub(crate) fn is_bound(&self, role: usize) -> bool {
+        role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
+    }
+
     /// Returns the id of the resource that leads.
     #[must_use]
     pub fn leader(&self) -> &str {
@@ -210,9 +215,10 @@ impl Pattern {
         self.entries.iter().map(|entry| (&entry.id, &entry.location))
     }
 
-    /// Returns whether `role` is bound in a finding: the leader, and where there are followers each actor.
-    pub(crate) fn is_bound(&self, role: usize) -> bool {
-        role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
+    /// Returns the points that a finding needs.
+    #[must_use]
+    pub fn minimum(&self) -> &Points {
+        &self.minimum
     }
 
     /// Returns the most points that a finding can have.
