@@ -513,8 +513,9 @@ impl Search<'_> {
             return Ok(());
         }
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(()) };
+        let types = self.types.get(entry).map_or_else(Default::default, std::rc::Rc::clone);
         let via = match held {
-            Some(held) => self.via(found, self.types.get(entry).map_or(&[], |types| types), held, budget)?,
+            Some(held) => self.via(found, &types, held, budget)?,
             None => Text::default(),
         };
         trace.steps.push(TraceStep {
