@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
         let paint = if output.file.is_none() { color.paint_output() } else { Paint::OFF };
         (output.format.write)(&report, output.target()?, paint)?;
     }
-    let is_incomplete = complain(&report.diagnostics, color.paint_errors());
+    let is_incomplete = complain(&report.told(), color.paint_errors());
     Ok(match (is_incomplete, report.has_failures()) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,

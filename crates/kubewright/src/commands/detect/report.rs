@@ -13,6 +13,7 @@ use crate::codes::GIVEN_UP;
 use crate::failure::Failure;
 use crate::review::Place;
 use crate::survey::{Survey, fits};
+use crate::words::plural;
 use crate::workers;
 
 /// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
@@ -20,6 +21,10 @@ const IGNORED: &str = "kubewright.dev/ignore-patterns";
 /// The annotation that says why.
 const REASON: &str = "kubewright.dev/ignore-reason";
 
+/// The codes of what is said where no object has a kind that a pattern asks for.
+const DOUBTS: [&str; 2] = ["KW-P040", "KW-P041"];
+/// How many of them a person is told.
+const DOUBTS_SHOWN: usize = 3;
 /// How many near misses are told.
 const NEAR: usize = 1;
 
@@ -128,6 +133,26 @@ impl<'s> Report<'s> {
         self.runs.iter().any(|run| run.truncated)
     }
 
+    /// Returns the diagnostics that a person is told: of kinds that no object has only the first few, because few
+    /// sets of objects have all kinds that a folder of patterns asks for.
+    pub(crate) fn told(&self) -> Vec<Diagnostic> {
+        let is_doubt = |diagnostic: &Diagnostic| DOUBTS.contains(&diagnostic.code.id);
+        let count = self.diagnostics.iter().filter(|diagnostic| is_doubt(diagnostic)).count();
+        let most = if count > DOUBTS_SHOWN { DOUBTS_SHOWN - 1 } else { count };
+        let (mut told, mut doubts) = (self.diagnostics.clone(), 0);
+        told.retain(|diagnostic| {
+            doubts += usize::from(is_doubt(diagnostic));
+            !is_doubt(diagnostic) || doubts <= most
+        });
+        if count > DOUBTS_SHOWN
+            && let Some(last) = told.iter_mut().rfind(|diagnostic| is_doubt(diagnostic))
+        {
+            let more = plural(count + 1 - DOUBTS_SHOWN, "more mention");
+            last.help = format!("{}; there are {more} of kinds that no object has", last.help);
+        }
+        told
+    }
+
     /// Returns a node of the graph.
     pub(crate) fn node(&self, id: Id) -> Option<&'s Node> {
         self.survey.graph.node(id)
@@ -159,7 +184,7 @@ impl<'s> Report<'s> {
             }
         };
         // Whoever runs what ships cannot mend it, and need not have all kinds.
-        if page(pattern).is_none() {
+        if page(pattern).is_none() && self.survey.objects > 0 {
             self.diagnostics.extend(found.diagnostics);
         }
         let rows: Vec<Row<'s>> = found
