@@ -3,8 +3,10 @@
 //! Two dialects are read into one form: the contract (`kubepattern.it/v1`: resources, actors, relationships that veto
 //! or score) and its successor (`kubepattern.dev/v1`: a target, its dependencies, and criteria between them).
 
+mod candidacy;
 mod compile;
 mod criteria;
+mod describe;
 mod detect;
 mod diagnostics;
 mod filter;
@@ -22,7 +24,9 @@ pub mod shipped;
 mod source;
 mod types;
 
-pub use detect::{Settings, detect};
+pub use candidacy::{Candidacy, Checked, candidacies, left_out};
+pub use describe::{Relationship, Resource};
+pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
 pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};

@@ -328,10 +328,14 @@ pub(crate) struct Explain {
 For traits, the manifests are rendered with all of them in order, as `kubewright render` does; what each patch looked at
 and did is shown, and then who wrote which field. `kubewright render --trace` does the same with a stack file.
 
+For patterns, every object that could lead is shown: which relationships were looked at, with whom and through which
+field they hold, the points, and the phase that discarded it. What nearly fits a selector is named.
+
 Examples:
   kubewright trace rules/ -r manifests/web.yaml
   kubewright trace rules/ -r manifests/ --rule add-labels -o json
   kubewright trace traits/ -r manifests/ --set parameters.level=debug
+  kubewright trace patterns/ -r manifests/ --object Service/shop/web
 
 Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Trace {
@@ -344,6 +348,10 @@ pub(crate) struct Trace {
     /// How to show the trace
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
+
+    /// Only this object, whether or not it leads: `Kind/namespace/name` or `Kind/name`; may be repeated
+    #[arg(long = "object", value_name = "OBJECT", help_heading = "Options for patterns")]
+    pub(crate) named: Vec<String>,
 
     #[command(flatten, next_help_heading = "Options for traits")]
     pub(crate) values: TraitValues,

@@ -15,6 +15,8 @@ mod detect;
 mod function;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/patterns.rs"]
+mod patterns;
 #[path = "cli/render.rs"]
 mod render;
 #[path = "cli/traits.rs"]

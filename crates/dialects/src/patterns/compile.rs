@@ -122,7 +122,8 @@ impl Compiler<'_> {
         if matches!(condition.operator, Operator::Size(_)) {
             key = key.without_each();
         }
-        Some(Condition { key, operator: condition.operator, operands, each })
+        let location = self.document.locate(&condition.key.path);
+        Some(Condition { key, operator: condition.operator, operands, each, location })
     }
 
     /// Returns the elements that a condition speaks of one by one.

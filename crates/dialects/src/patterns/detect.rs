@@ -6,6 +6,7 @@
 
 mod absent;
 mod agreement;
+mod all;
 mod candidates;
 mod edges;
 mod leader;
@@ -22,13 +23,17 @@ use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
+pub use all::{budget, detect_all, exhausted};
+
 use super::diagnostics as code;
 use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Pattern, Presence, Rule};
 use candidates::Candidates;
+pub(super) use candidates::kinds_of;
 use links::Buckets;
 use plan::Plan;
+pub(super) use report::rule_name;
 
 /// What the caller decides.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Which objects a role is for: conditions that all, some or none must hold.
 
-use kubewright_value::{Budget, Exhausted, Value};
+use kubewright_value::{Budget, Exhausted, Location, Value};
 
 use super::key::{Frame, Key, KeyStep, collect_anchor};
 use super::operator::{Operand, Operator};
@@ -21,6 +21,8 @@ pub(crate) struct Condition {
     pub(crate) operands: Operands,
     /// Where it speaks of all elements of an array or of none: which, and what is asked of each.
     pub(crate) each: Option<Each>,
+    /// Where its key stands.
+    pub(crate) location: Location,
 }
 
 /// Of how many elements of an array a condition speaks.
@@ -57,6 +59,11 @@ impl Filter {
     /// Returns whether nothing is asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty() && self.any.is_empty() && self.none.is_empty()
+    }
+
+    /// Returns how many conditions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len() + self.any.len() + self.none.len()
     }
 
     /// Adds the arrays of which one element is meant.
@@ -97,7 +104,7 @@ impl Filter {
 }
 
 impl Condition {
-    fn holds(
+    pub(crate) fn holds(
         &self,
         object: &Value,
         frame: &Frame,

@@ -193,6 +193,23 @@ impl Pattern {
         role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
     }
 
+    /// Returns the id of the resource that leads.
+    #[must_use]
+    pub fn leader(&self) -> &str {
+        self.roles.get(self.leader).map_or("", |role| role.id.as_str())
+    }
+
+    /// Returns the ids of its relationships and where they stand, in the order in which they stand.
+    pub fn relationships(&self) -> impl Iterator<Item = (&Text, &Location)> {
+        self.entries.iter().map(|entry| (&entry.id, &entry.location))
+    }
+
+    /// Returns the points that a finding needs.
+    #[must_use]
+    pub fn minimum(&self) -> &Points {
+        &self.minimum
+    }
+
     /// Returns the most points that a finding can have.
     #[must_use]
     pub fn maximum(&self) -> Points {

@@ -167,7 +167,7 @@ fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {
 }
 
 /// Returns group and kind of everything in `category`: what the caller knows, and what definitions of resources say.
-fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
+pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
     let group = |api_version: &str| {
         api_version.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into())
     };

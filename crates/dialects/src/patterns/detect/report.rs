@@ -53,7 +53,7 @@ impl Score {
 }
 
 /// Returns what an entry does, in a word.
-pub(super) fn rule_name(rule: Rule) -> &'static str {
+pub(in super::super) fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::Mandatory => "mandatory",
         Rule::OneOf(_) => "one-of",
@@ -272,7 +272,7 @@ impl Search<'_> {
     }
 
     /// Returns the field that says that two objects are related.
-    fn via(&self, entry: &Entry, held: Held, budget: &mut Budget) -> Result<Text, Exhausted> {
+    pub(super) fn via(&self, entry: &Entry, held: Held, budget: &mut Budget) -> Result<Text, Exhausted> {
         let (a, b) = match &entry.link {
             Link::Edge { options, .. } if options.is_transitive => {
                 let through = held.through.unwrap_or(held.from);
