@@ -92,6 +92,16 @@ impl Survey {
         Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
     }
 
+    /// Returns the patterns that ship and objects that are part of the binary.
+    pub(crate) fn of(objects: &[Document]) -> Self {
+        let mut diagnostics = Vec::new();
+        let known = References::default();
+        let patterns = compiled(&shipped(), &known, &mut diagnostics);
+        let objects = objects.iter().map(|object| (object.value.clone(), Place::of(object))).collect();
+        let (graph, places) = built(objects, &known);
+        Self { patterns, graph, objects: places.len(), places, diagnostics, inputs: Vec::new() }
+    }
+
     /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
     /// are no names.
     ///

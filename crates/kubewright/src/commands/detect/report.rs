@@ -6,11 +6,9 @@ use std::time::{Duration, Instant};
 use kubewright_dialects::patterns::{self, Finding, Findings, Level, Pattern, Settings, shipped};
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Id, Node};
-use kubewright_value::{Budget, Exhausted, Limits, Text, Value};
+use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use crate::arguments::{Compat, Detect, LEVELS};
-use crate::codes::GIVEN_UP;
-use crate::failure::Failure;
 use crate::review::Place;
 use crate::survey::{Survey, fits};
 use crate::words::plural;
@@ -69,15 +67,9 @@ pub(crate) struct Row<'s> {
 
 impl<'s> Report<'s> {
     /// Looks for all patterns.
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub(crate) fn of(survey: &'s Survey, arguments: &'s Detect, started: Instant) -> Result<Self, Failure> {
+    pub(crate) fn of(survey: &'s Survey, arguments: &'s Detect, started: Instant) -> Self {
         let settings = settings(arguments);
-        let limits = limits(survey);
-        let look =
-            |pattern: &Pattern| patterns::detect(pattern, &survey.graph, &settings, &mut Budget::new(limits));
-        let found = workers::each(&survey.patterns, look)?;
+        let found = patterns::detect_all(&survey.patterns, &survey.graph, &settings, workers::count());
         let mut report = Self {
             survey,
             arguments,
@@ -92,7 +84,7 @@ impl<'s> Report<'s> {
         report.rows.sort_by_key(|row| Reverse(row.finding.severity));
         report.look_near();
         report.elapsed = started.elapsed();
-        Ok(report)
+        report
     }
 
     /// Returns the findings that are to be shown.
@@ -177,9 +169,7 @@ impl<'s> Report<'s> {
         let found = match found {
             Ok(found) => found,
             Err(exhausted) => {
-                let message = format!("looking for `{}` was given up: {exhausted}", pattern.name);
-                let location = pattern.location.clone();
-                self.diagnostics.push(Diagnostic::new(&GIVEN_UP, message, location).help(GIVEN_UP_HELP));
+                self.diagnostics.push(patterns::exhausted(pattern, exhausted));
                 Findings { truncated: true, ..Findings::default() }
             }
         };
@@ -237,8 +227,6 @@ impl<'s> Report<'s> {
     }
 }
 
-const GIVEN_UP_HELP: &str = "look at fewer objects, or make the filters of the pattern narrower";
-
 /// Returns `Kind namespace/name`.
 pub(crate) fn called(node: &Node) -> String {
     match node.namespace.as_str() {
@@ -262,15 +250,5 @@ fn settings(arguments: &Detect) -> Settings {
         namespaces: (!namespaces.is_empty()).then_some(namespaces),
         passes_unreachable: arguments.compat == Some(Compat::Registry),
         ..Settings::default()
-    }
-}
-
-/// Returns how much work a pattern may be: as much as there are objects.
-fn limits(survey: &Survey) -> Limits {
-    let (least, nodes) = (Limits::default(), survey.graph.len() as u64);
-    Limits {
-        steps: least.steps.max(nodes.saturating_mul(10_000)),
-        bytes: least.bytes.max(nodes.saturating_mul(10_000)),
-        ..least
     }
 }
