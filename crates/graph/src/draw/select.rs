@@ -91,6 +91,9 @@ impl Picture {
                 return false;
             }
             if is_ownership(&line.label) {
+                if line.label == "MANAGES" && said.contains(&(line.from, line.to, Text::from("OWNS"))) {
+                    return false;
+                }
                 return !first(&owners, line.to).iter().any(|middle| owns(line.from, *middle));
             }
             let from_child = first(&children, line.from).into_iter().any(|child| {

@@ -45,35 +45,42 @@ impl Picture {
     pub fn of(graph: &Graph, choice: &Choice) -> Drawn {
         let mut drawn = Drawn::default();
         let nodes = Nodes::new(graph, choice);
-        let mut lines: Vec<Edge<'_>> = Vec::new();
+        let is_asked = choice.everything || !choice.types.is_empty();
+        let (mut lines, mut others): (Vec<Edge<'_>>, Vec<Edge<'_>>) = (Vec::new(), Vec::new());
         let mut linked: HashSet<Id> = HashSet::new();
-        for edge in graph.edges().filter(|edge| choice.types.is_empty() || choice.types.contains(&edge.kind)) {
-            if !nodes.is_near(&edge) {
+        for edge in graph.edges() {
+            let is_of_type = choice.types.is_empty() || choice.types.contains(&edge.kind);
+            if !is_of_type || !nodes.is_near(&edge) {
                 continue;
             }
-            let is_asked = choice.everything || !choice.types.is_empty();
-            if !is_asked && noise::is_edge(graph, &edge) {
-                if nodes.is_drawn(edge.from) && nodes.is_drawn(edge.to) {
-                    let name = graph.edge_type_name(edge.kind).into();
-                    *drawn.edges_left_out.entry(name).or_default() += 1;
-                }
-                continue;
-            }
-            if is_asked || nodes.is_telling(edge.from) && nodes.is_telling(edge.to) {
+            if is_asked || nodes.is_telling(edge.from) && nodes.is_telling(edge.to) && !noise::is_edge(graph, &edge)
+            {
                 linked.extend([edge.from, edge.to]);
                 lines.push(edge);
+            } else {
+                others.push(edge);
             }
         }
         for id in graph.ids() {
             let Some(node) = graph.node(id) else { continue };
-            let is_alone_worth =
-                choice.types.is_empty() && nodes.is_drawn(id) && (choice.everything || node.sort == Sort::Object);
-            if linked.contains(&id) || is_alone_worth || choice.keep.contains(&id) {
+            let is_worth = choice.everything || node.sort == Sort::Object && !noise::is_alone(node);
+            let is_alone = choice.types.is_empty() && nodes.is_drawn(id) && is_worth;
+            if linked.contains(&id) || is_alone || choice.keep.contains(&id) {
                 drawn.places.insert(id, drawn.picture.nodes.len());
                 let is_context = !nodes.is_within(id) && !choice.keep.contains(&id);
-                drawn.picture.nodes.push(node_of(node, is_context));
-            } else if nodes.is_wanted(id) && choice.types.is_empty() && node.sort == Sort::Object {
+                let mut node_of = node_of(node, is_context);
+                if !is_asked && noise::selects_all(node) {
+                    node_of.notes.push("selects every Pod of its namespace".into());
+                }
+                drawn.picture.nodes.push(node_of);
+            } else if nodes.is_wanted(id) && choice.types.is_empty() {
                 *drawn.left_out.entry(node.kind.clone()).or_default() += 1;
+            }
+        }
+        for edge in others {
+            if drawn.places.contains_key(&edge.from) && drawn.places.contains_key(&edge.to) {
+                let name = graph.edge_type_name(edge.kind).into();
+                *drawn.edges_left_out.entry(name).or_default() += 1;
             }
         }
         let places = &drawn.places;
