@@ -268,7 +268,14 @@ pub(super) fn box_width(glyph: &Glyph<'_>) -> f64 {
     let name = text::width(&text::clean(&glyph.label), 12.0);
     let kind = text::width(&text::clean(&glyph.kind), 9.5);
     let count = if glyph.count > 1 { 20.0 + text::width(&glyph.count.to_string(), 10.0) } else { 0.0 };
-    (name + count).max(kind + count).clamp(50.0, 158.0) + chip_width(glyph) + 18.0
+    let words = (name + count).max(kind + count).clamp(50.0, 158.0) + chip_width(glyph) + 18.0;
+    let badges: f64 = glyph.badges.iter().map(|badge| text::width(&badge_text(badge), 9.5) + 15.0).sum();
+    words.max(badges + 10.0)
+}
+
+/// What fits on a badge.
+pub(super) fn badge_text(badge: &Badge) -> String {
+    text::fit(&badge.text, 9.5, 110.0)
 }
 
 pub(super) fn chip_width(glyph: &Glyph<'_>) -> f64 {

@@ -1,6 +1,6 @@
 //! A picture as SVG, by day and by night, without script and without outside address.
 
-use super::group::{Rect, chip_width, heading_size};
+use super::group::{Rect, badge_text, chip_width, heading_size};
 use super::layout::{Layout, layout};
 use super::palette::{Palette, STYLE};
 use super::scene::{Glyph, Link, Scene, scene};
@@ -158,7 +158,7 @@ fn node(out: &mut String, place: usize, glyph: &Glyph<'_>, rect: Rect) {
     );
     let mut right = width - 6.0;
     for badge in &glyph.badges {
-        let words = text::fit(&badge.text, 9.5, 90.0);
+        let words = badge_text(badge);
         let wide = text::width(&words, 9.5) + 12.0;
         if right - wide < -20.0 {
             break;
@@ -183,7 +183,7 @@ pub(super) fn describe_glyph(out: &mut String, glyph: &Glyph<'_>) {
     out.push(' ');
     push_name(out, glyph);
     match glyph.class {
-        Class::Absent => out.push_str(" (named, but not there)"),
+        Class::Absent => out.push_str(" (not there)"),
         Class::Virtual => out.push_str(" (no object of its own)"),
         Class::Plain | Class::Focus | Class::Faded => {}
     }

@@ -7,6 +7,7 @@ mod noise;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::select::is_hub;
 use super::{Class, Line, Node, Picture, Style};
 use crate::{Edge, EdgeType, Graph, Id, Sort, Strength};
 use kubewright_value::Text;
@@ -24,6 +25,8 @@ pub struct Choice {
     pub kinds: Vec<Text>,
     /// Nodes that are drawn whatever else is left out.
     pub keep: HashSet<Id>,
+    /// What it is about: where that says little in a picture of everything, its edges say much in one of its own.
+    pub focus: Option<Id>,
 }
 
 /// A picture of a graph, and what it is of.
@@ -53,8 +56,7 @@ impl Picture {
             if !is_of_type || !nodes.is_near(&edge) {
                 continue;
             }
-            if is_asked || nodes.is_telling(edge.from) && nodes.is_telling(edge.to) && !noise::is_edge(graph, &edge)
-            {
+            if is_asked || nodes.is_about(&edge) || nodes.is_between(&edge) && !noise::is_edge(graph, &edge) {
                 linked.extend([edge.from, edge.to]);
                 lines.push(edge);
             } else {
@@ -77,6 +79,7 @@ impl Picture {
                 *drawn.left_out.entry(node.kind.clone()).or_default() += 1;
             }
         }
+        volumes(graph, &mut drawn, &lines);
         for edge in others {
             if drawn.places.contains_key(&edge.from) && drawn.places.contains_key(&edge.to) {
                 let name = graph.edge_type_name(edge.kind).into();
@@ -92,6 +95,19 @@ impl Picture {
         };
         drawn.picture.lines = lines.into_iter().filter_map(line).collect();
         drawn
+    }
+}
+
+/// Draws volumes where their claims are.
+fn volumes(graph: &Graph, drawn: &mut Drawn, lines: &[Edge<'_>]) {
+    for edge in lines.iter().filter(|edge| edge.kind == EdgeType::BOUND_TO) {
+        for (volume, claim) in [(edge.from, edge.to), (edge.to, edge.from)] {
+            let (Some(place), Some(claim)) = (drawn.places.get(&volume), graph.node(claim)) else { continue };
+            if let Some(node) = drawn.picture.nodes.get_mut(*place).filter(|node| node.kind == "PersistentVolume") {
+                node.frame = claim.namespace.clone();
+                node.class = Class::Plain;
+            }
+        }
     }
 }
 
@@ -117,6 +133,8 @@ struct Nodes<'g> {
     graph: &'g Graph,
     /// Those that say little.
     noise: HashSet<Id>,
+    /// The focus, where it would say little otherwise.
+    about: Option<Id>,
 }
 
 impl<'g> Nodes<'g> {
@@ -127,7 +145,21 @@ impl<'g> Nodes<'g> {
                 |id: &Id| !choice.keep.contains(id) && graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node));
             noise.extend(graph.ids().filter(is_noise));
         }
-        Self { choice, graph, noise }
+        let is_about = |id: &Id| {
+            graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node) || is_hub(&node.kind))
+        };
+        Self { choice, graph, noise, about: choice.focus.filter(is_about) }
+    }
+
+    /// Whether an edge is one of a focus that is left out elsewhere.
+    fn is_about(&self, edge: &Edge<'_>) -> bool {
+        let is_telling = |id| !self.noise.contains(&id);
+        self.about == Some(edge.from) && is_telling(edge.to) || self.about == Some(edge.to) && is_telling(edge.from)
+    }
+
+    /// Whether both ends of an edge say something.
+    fn is_between(&self, edge: &Edge<'_>) -> bool {
+        self.is_telling(edge.from) && self.is_telling(edge.to)
     }
 
     /// Whether it is in one of the namespaces asked for.

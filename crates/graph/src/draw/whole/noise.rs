@@ -38,11 +38,13 @@ pub(super) fn is_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
     }
     let Some(to) = graph.node(edge.to) else { return true };
     match (edge.kind, to.sort) {
+        // Everything has one, and one is for everything.
+        (EdgeType::OF_CLASS, _) if matches!(to.kind.as_str(), "StorageClass" | "PriorityClass" | "RuntimeClass") => true,
         // The account of whoever names none.
         (EdgeType::USES_SA, Sort::Object) => edge.strength == Strength::Implicit,
         (EdgeType::ISOLATES, Sort::Object) => graph.node(edge.from).is_some_and(selects_all),
         (_, Sort::Object) => false,
-        // A class is mostly not among the manifests of an application.
+        // A class is mostly not among the manifests of an application, a driver never.
         (EdgeType::OF_CLASS | EdgeType::PROVISIONED_BY, Sort::Absent) => true,
         (_, Sort::Absent) => false,
         (kind, Sort::Virtual) => kind != EdgeType::BINDS_SUBJECT,

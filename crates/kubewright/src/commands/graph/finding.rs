@@ -63,9 +63,9 @@ pub(super) fn picture(
             let label = format!("{number}. {}", finding.message).into();
             sheet.picture.groups.push(Group { frame: frame.into(), label });
         }
-        draw(&mut sheet, pattern, finding);
         let say = format!("{}{}", if several { format!("{number}. ") } else { String::new() }, score(finding));
         sheet.picture.legend.push(say);
+        draw(&mut sheet, pattern, finding);
     }
     let more = if is_more { " at least" } else { "" };
     let drawn = match chosen.len() == all.len() {
@@ -165,12 +165,30 @@ fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, ev
 }
 
 /// Draws what was looked for between two roles and is not there.
-fn draw_missing(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, evidence: &Evidence, tie: Tie<'_>) {
+fn draw_missing(
+    sheet: &mut Sheet<'_>,
+    pattern: &Pattern,
+    finding: &Finding,
+    evidence: &Evidence,
+    tie: Tie<'_>,
+) {
     let Some((_, leader)) = finding.roles.first() else { return };
     let actor = |role: &Text| finding.roles.iter().find(|(id, _)| id == role).map(|(_, id)| *id);
     let (one, other) = &evidence.between;
     if one == other {
         return;
+    }
+    let asked = pattern.described().find(|asked| asked.id == evidence.entry);
+    let lost = asked.filter(|asked| asked.wanted && !asked.points.is_zero());
+    let lost = lost.map_or_else(String::new, |asked| format!(" ({} missed)", asked.points));
+    let common = if evidence.list == List::Common { "common " } else { "" };
+    let label = format!("{common}{}{lost}", tie.label);
+    let tie = Tie { label: &label, ..tie };
+    if actor(one).is_none() || actor(other).is_none() {
+        if let Some(why) = sheet.nearly(pattern, &evidence.entry, *leader, tie.clone()) {
+            sheet.picture.legend.push(why);
+            return;
+        }
     }
     let mut end = |role: &Text| match actor(role) {
         Some(id) => sheet.object(id),
@@ -178,9 +196,6 @@ fn draw_missing(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, evi
     };
     let (from, to) = (end(one), end(other));
     sheet.missing(from, to, tie);
-    if actor(one).is_none() || actor(other).is_none() {
-        sheet.nearly(pattern, &evidence.entry, *leader, "nearly");
-    }
 }
 
 /// Draws objects that speak for a finding besides those that the evidence names.
@@ -284,14 +299,15 @@ fn discarded(survey: &Survey, pattern: &Pattern, trace: &Trace) -> Picture {
                 sheet.related(leader, with, Tie { via: via.unwrap_or_default(), ..tie });
                 let with = sheet.object(with);
                 sheet.badge(with, Tone::Role, role);
-                if !asked.wanted {
-                    sheet.badge(with, Tone::Critical, "veto");
-                }
             }
             _ if asked.wanted && asked.rule != "one-of" || step.rule == "one-of" && !step.held => {
-                let nobody = sheet.nobody(pattern, role, leader);
-                sheet.missing(place, nobody, tie);
-                sheet.nearly(pattern, &asked.id, leader, "nearly");
+                match sheet.nearly(pattern, &asked.id, leader, tie.clone()) {
+                    Some(why) => sheet.picture.legend.push(why),
+                    None => {
+                        let nobody = sheet.nobody(pattern, role, leader);
+                        sheet.missing(place, nobody, tie);
+                    }
+                }
             }
             _ => {}
         }

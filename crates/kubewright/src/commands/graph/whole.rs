@@ -35,6 +35,7 @@ pub(super) fn picture(
         namespaces: texts(&arguments.namespaces),
         kinds: texts(&arguments.kinds),
         keep: focus.into_iter().chain(overlay.leaders()).collect(),
+        focus,
     };
     let Drawn { mut picture, places, left_out, edges_left_out } = Picture::of(graph, &choice);
     overlay.mark(&mut picture, &places);
