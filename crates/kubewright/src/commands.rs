@@ -20,6 +20,7 @@ mod trace;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::{Exit, Failure};
+pub(crate) use detect::FindingOutput;
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 

@@ -21,6 +21,9 @@ use crate::words::{listed, plural};
 /// How many documents that are no objects are told one by one.
 const STRANGERS: usize = 3;
 
+/// What the names of patterns that ship start with, where others have a file.
+const SHIPPED: &str = "shipped pattern ";
+
 /// Where patterns and objects come from.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sources<'a> {
@@ -30,6 +33,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) references: &'a [String],
     /// Files with objects.
     pub(crate) resources: &'a [String],
+    /// Whether a warning about a pattern is an error.
+    pub(crate) is_strict: bool,
 }
 
 /// Patterns and objects, nothing looked for yet.
@@ -62,17 +67,22 @@ impl Survey {
     /// # Errors
     /// When standard input is named twice.
     pub(crate) fn read(sources: Sources<'_>) -> Result<Self, Failure> {
-        let Sources { patterns: paths, references, resources } = sources;
+        let Sources { patterns: paths, references, resources, is_strict } = sources;
         let all = paths.iter().chain(references).chain(resources);
         if all.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
         }
         let mut diagnostics = Vec::new();
         let mut inputs = Vec::new();
-        let taught = documents(references, &mut inputs, &mut diagnostics);
-        let written = documents(paths, &mut inputs, &mut diagnostics);
-        let known = self::references(taught.iter().chain(&written), &mut diagnostics);
-        let patterns = compiled(&written, paths, &known, &mut diagnostics);
+        let mut written = documents(references, &mut inputs, &mut diagnostics);
+        written.extend(match paths {
+            [] => shipped(),
+            paths => documents(paths, &mut inputs, &mut diagnostics),
+        });
+        let (known, mut wrong) = patterns::taught(&written);
+        let patterns = compiled(&written, paths, &known, &mut wrong);
+        wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
+        diagnostics.extend(wrong);
         let objects = read_objects(resources, &mut inputs, &mut diagnostics)?;
         let (graph, places) = built(objects, &known);
         Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
@@ -117,6 +127,18 @@ impl Survey {
     }
 }
 
+/// Returns whether `pattern` is one that ships.
+pub(crate) fn is_shipped(pattern: &Pattern) -> bool {
+    pattern.location.source.name.starts_with(SHIPPED)
+}
+
+/// Returns the patterns that ship.
+fn shipped() -> Vec<Document> {
+    let all = patterns::shipped::shipped().iter();
+    all.flat_map(|shipped| load::documents_of_text(&format!("{SHIPPED}{}", shipped.name), shipped.source))
+        .collect()
+}
+
 /// Returns whether `text`, in which `*` and `?` are wildcards, fits `name`.
 pub(crate) fn fits(text: &str, name: &str) -> bool {
     glob::matches(text, name, &mut Budget::default()).unwrap_or(false)
@@ -127,30 +149,12 @@ fn is_called(pattern: &Pattern, names: &[String]) -> bool {
 }
 
 /// Reads the documents of `paths`; lists stand for their items.
-fn documents(
-    paths: &[String],
-    inputs: &mut Vec<Input>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Document> {
+fn documents(paths: &[String], inputs: &mut Vec<Input>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
     let found = load::find(paths);
     diagnostics.extend(found.problems);
     let documents = load::documents(&found.inputs, diagnostics);
     inputs.extend(found.inputs);
     load::taken(documents, Wanted::Payloads, &mut Vec::new())
-}
-
-/// Returns the references that `documents` teach.
-fn references<'d>(
-    documents: impl Iterator<Item = &'d Document>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> References {
-    let mut references = References::default();
-    for document in documents.filter(|document| References::is_one(document)) {
-        let (more, wrong) = references.with(document);
-        references = more;
-        diagnostics.extend(wrong);
-    }
-    references
 }
 
 fn compiled(

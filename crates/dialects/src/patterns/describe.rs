@@ -77,7 +77,8 @@ fn conditions(role: &Role) -> Vec<String> {
 }
 
 fn condition(condition: &Condition) -> String {
-    let name = NAMES.iter().find(|(_, operator)| *operator == condition.operator).map_or("", |(name, _)| *name);
+    let name =
+        NAMES.iter().find(|(_, operator)| *operator == condition.operator).map_or("", |(name, _)| *name);
     let operands = match &condition.operands {
         Operands::Written(operands) => {
             operands.iter().map(|operand| operand.text.as_str()).collect::<Vec<_>>().join(", ")

@@ -22,8 +22,11 @@ pub fn dot(picture: &Picture, options: &Options) -> String {
                 out.push_str("  }\n");
             }
             if !glyph.frame.is_empty() {
-                let _ =
-                    writeln!(out, "  subgraph cluster_{place} {{\n    label={};", quoted(&name(picture, glyph.frame)));
+                let _ = writeln!(
+                    out,
+                    "  subgraph cluster_{place} {{\n    label={};",
+                    quoted(&name(picture, glyph.frame))
+                );
             }
             open = Some(glyph.frame);
         }

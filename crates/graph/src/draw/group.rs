@@ -6,7 +6,7 @@
 use super::component::{BOX, Component, Pair, arrange};
 use super::scene::{Glyph, Scene};
 use super::slots::Slots;
-use super::text;
+use super::{Badge, text};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const PADDING: f64 = 26.0;
@@ -150,7 +150,15 @@ impl<'p> Group<'p> {
         blocks.sort_by_key(|block| (std::cmp::Reverse(block.glyphs.len()), block.glyphs.first().copied()));
         let captions = links.iter().filter_map(|link| scene.links.get(*link));
         let widest = captions.map(|link| text::width(&link.caption(), 9.5)).fold(0.0, f64::max);
-        Self { frame, label: String::new(), blocks, loose, widths, gap: (widest + 30.0).clamp(60.0, 112.0), tied }
+        Self {
+            frame,
+            label: String::new(),
+            blocks,
+            loose,
+            widths,
+            gap: (widest + 30.0).clamp(60.0, 112.0),
+            tied,
+        }
     }
 
     /// Places everything so that no panel is much higher than `limit`.

@@ -151,12 +151,7 @@ fn extent(placed: &[Placed], limit: f64) -> (f64, f64) {
     (width, height)
 }
 
-fn ground(
-    scene: &Scene<'_>,
-    groups: &[Group<'_>],
-    placed: &[Placed],
-    limit: f64,
-) -> (Ground, f64, f64) {
+fn ground(scene: &Scene<'_>, groups: &[Group<'_>], placed: &[Placed], limit: f64) -> (Ground, f64, f64) {
     let mut ground = Ground {
         seats: Slots::new(scene.glyphs.len()),
         home: Slots::new(scene.glyphs.len()),

@@ -136,7 +136,9 @@ enum Alike {
 /// Kinds that are made in many copies, and whether only an owner makes copies of them.
 fn copies(kind: &str) -> Option<bool> {
     match kind {
-        "Pod" | "Job" | "ReplicaSet" | "ControllerRevision" | "EndpointSlice" | "CertificateRequest" => Some(true),
+        "Pod" | "Job" | "ReplicaSet" | "ControllerRevision" | "EndpointSlice" | "CertificateRequest" => {
+            Some(true)
+        }
         "PersistentVolumeClaim" | "PersistentVolume" | "VolumeAttachment" => Some(false),
         _ => None,
     }
@@ -170,7 +172,11 @@ fn replicas(picture: &Picture, kept: &Slots<bool>, alike: Alike) -> Slots<usize>
         (Alike::Neighbours, _) => true,
         (Alike::Copies, None) => false,
         (Alike::Copies, Some(by_owner)) => {
-            if by_owner { owned.at(place) } else { !left.of(place).is_empty() }
+            if by_owner {
+                owned.at(place)
+            } else {
+                !left.of(place).is_empty()
+            }
         }
     };
     let mut order: Vec<usize> = (0..count).collect();

@@ -102,12 +102,12 @@ impl Picture {
                 }
                 return !first(&owners, line.to).iter().any(|middle| owns(line.from, *middle));
             }
-            let from_child = first(&children, line.from).into_iter().any(|child| {
-                owns(line.from, child) && said.contains(&(child, line.to, line.label.clone()))
-            });
-            let to_child = first(&children, line.to).into_iter().any(|child| {
-                owns(line.to, child) && said.contains(&(line.from, child, line.label.clone()))
-            });
+            let from_child = first(&children, line.from)
+                .into_iter()
+                .any(|child| owns(line.from, child) && said.contains(&(child, line.to, line.label.clone())));
+            let to_child = first(&children, line.to)
+                .into_iter()
+                .any(|child| owns(line.to, child) && said.contains(&(line.from, child, line.label.clone())));
             !(from_child || to_child)
         });
         before - self.lines.len()
@@ -142,7 +142,13 @@ pub(super) fn is_hub(kind: &str) -> bool {
     kind.ends_with("Class")
         || matches!(
             kind,
-            "Namespace" | "Node" | "NetworkPolicy" | "Image" | "ClusterRole" | "CustomResourceDefinition" | "CSIDriver"
+            "Namespace"
+                | "Node"
+                | "NetworkPolicy"
+                | "Image"
+                | "ClusterRole"
+                | "CustomResourceDefinition"
+                | "CSIDriver"
         )
 }
 

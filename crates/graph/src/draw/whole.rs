@@ -103,7 +103,9 @@ fn volumes(graph: &Graph, drawn: &mut Drawn, lines: &[Edge<'_>]) {
     for edge in lines.iter().filter(|edge| edge.kind == EdgeType::BOUND_TO) {
         for (volume, claim) in [(edge.from, edge.to), (edge.to, edge.from)] {
             let (Some(place), Some(claim)) = (drawn.places.get(&volume), graph.node(claim)) else { continue };
-            if let Some(node) = drawn.picture.nodes.get_mut(*place).filter(|node| node.kind == "PersistentVolume") {
+            if let Some(node) =
+                drawn.picture.nodes.get_mut(*place).filter(|node| node.kind == "PersistentVolume")
+            {
                 node.frame = claim.namespace.clone();
                 node.class = Class::Plain;
             }
@@ -141,8 +143,10 @@ impl<'g> Nodes<'g> {
     fn new(graph: &'g Graph, choice: &'g Choice) -> Self {
         let mut noise = HashSet::new();
         if !choice.everything {
-            let is_noise =
-                |id: &Id| !choice.keep.contains(id) && graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node));
+            let is_noise = |id: &Id| {
+                !choice.keep.contains(id)
+                    && graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node))
+            };
             noise.extend(graph.ids().filter(is_noise));
         }
         let is_about = |id: &Id| {
@@ -154,7 +158,8 @@ impl<'g> Nodes<'g> {
     /// Whether an edge is one of a focus that is left out elsewhere.
     fn is_about(&self, edge: &Edge<'_>) -> bool {
         let is_telling = |id| !self.noise.contains(&id);
-        self.about == Some(edge.from) && is_telling(edge.to) || self.about == Some(edge.to) && is_telling(edge.from)
+        self.about == Some(edge.from) && is_telling(edge.to)
+            || self.about == Some(edge.to) && is_telling(edge.from)
     }
 
     /// Whether both ends of an edge say something.

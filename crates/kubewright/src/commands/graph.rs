@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         patterns: &patterns,
         references: &arguments.references,
         resources: &arguments.resources,
+        is_strict: false,
     };
     let mut survey = Survey::read(sources)?;
     keep_inputs(&outputs, &survey.inputs)?;
@@ -41,8 +42,7 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         if let Some(title) = &arguments.title {
             picture.title.clone_from(title);
         }
-        let options =
-            Options { glyphs: arguments.max_boxes, merges: !arguments.each, ..Options::default() };
+        let options = Options { glyphs: arguments.max_boxes, merges: !arguments.each, ..Options::default() };
         write(&outputs, &picture, options)?;
     }
     // What is doubtful about patterns is for `lint` to say.

@@ -18,7 +18,11 @@ pub(crate) struct ObjectFormat {
 
 /// The first one is the default; the last one has an option of its own.
 static FORMATS: [ObjectFormat; 8] = [
-    ObjectFormat { name: "table", needs: Needs::NOTHING, open: |out, manner| Box::new(Table::new(out, manner)) },
+    ObjectFormat {
+        name: "table",
+        needs: Needs::NOTHING,
+        open: |out, manner| Box::new(Table::new(out, manner)),
+    },
     ObjectFormat { name: "json", needs: Needs::EVERYTHING_AS_JSON, open: |out, _| Box::new(Json::new(out)) },
     ObjectFormat { name: "yaml", needs: Needs::OBJECTS, open: |out, _| Box::new(Yaml::new(out)) },
     ObjectFormat { name: "junit", needs: Needs::ALL_OUTCOMES, open: |out, _| Box::new(Junit::new(out)) },

@@ -39,7 +39,11 @@ pub(super) fn is_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
     let Some(to) = graph.node(edge.to) else { return true };
     match (edge.kind, to.sort) {
         // Everything has one, and one is for everything.
-        (EdgeType::OF_CLASS, _) if matches!(to.kind.as_str(), "StorageClass" | "PriorityClass" | "RuntimeClass") => true,
+        (EdgeType::OF_CLASS, _)
+            if matches!(to.kind.as_str(), "StorageClass" | "PriorityClass" | "RuntimeClass") =>
+        {
+            true
+        }
         // The account of whoever names none.
         (EdgeType::USES_SA, Sort::Object) => edge.strength == Strength::Implicit,
         (EdgeType::ISOLATES, Sort::Object) => graph.node(edge.from).is_some_and(selects_all),
@@ -88,8 +92,8 @@ fn is_in_between(graph: &Graph, id: Id, node: &Node) -> bool {
     let Some(owner) = graph.into(id, EdgeType::OWNS).find(|edge| graph.is_object(edge.from)) else {
         return false;
     };
-    let active = graph.out(owner.from, EdgeType::OWNS).filter(|edge| {
-        graph.node(edge.to).is_some_and(|node| node.kind == "ReplicaSet" && is_active(node))
-    });
+    let active = graph
+        .out(owner.from, EdgeType::OWNS)
+        .filter(|edge| graph.node(edge.to).is_some_and(|node| node.kind == "ReplicaSet" && is_active(node)));
     !is_active(node) || active.take(2).count() == 1
 }

@@ -4,7 +4,9 @@
 //! not see is drawn as missing: a relationship that must not be there (which is often the very point) and one that
 //! would have scored.
 
-use kubewright_dialects::patterns::{self, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace};
+use kubewright_dialects::patterns::{
+    self, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
+};
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Class, Group, Picture, Style, Tone};
 use kubewright_value::{Budget, Text};
@@ -63,7 +65,8 @@ pub(super) fn picture(
             let label = format!("{number}. {}", finding.message).into();
             sheet.picture.groups.push(Group { frame: frame.into(), label });
         }
-        let say = format!("{}{}", if several { format!("{number}. ") } else { String::new() }, score(finding));
+        let say =
+            format!("{}{}", if several { format!("{number}. ") } else { String::new() }, score(finding));
         sheet.picture.legend.push(say);
         draw(&mut sheet, pattern, finding);
     }

@@ -37,7 +37,12 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
         };
         overlay.is_truncated |= found.truncated;
         for finding in found.findings {
-            *overlay.counts.entry(finding.severity).or_default().entry(finding.pattern.clone()).or_default() += 1;
+            *overlay
+                .counts
+                .entry(finding.severity)
+                .or_default()
+                .entry(finding.pattern.clone())
+                .or_default() += 1;
             let Some((_, leader)) = finding.roles.first() else { continue };
             let badge = Badge { tone: tone(finding.severity), text: finding.pattern.clone() };
             let note = format!("{} {}: {}", finding.severity.name(), finding.pattern, finding.message);
@@ -80,7 +85,8 @@ impl Overlay {
         }
         let total: usize = self.counts.values().flat_map(BTreeMap::values).sum();
         let more = if self.is_truncated { ", and there are more" } else { "" };
-        let mut sentences = vec![format!("{} of {}{more}.", plural(total, "finding"), plural(self.patterns, "pattern"))];
+        let mut sentences =
+            vec![format!("{} of {}{more}.", plural(total, "finding"), plural(self.patterns, "pattern"))];
         for (level, patterns) in self.counts.iter().rev() {
             let mut names: Vec<(&Text, &usize)> = patterns.iter().collect();
             names.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));

@@ -154,7 +154,13 @@ impl<'s> Sheet<'s> {
 
     /// Draws a relationship that is not there with the object that it nearly is with. Returns why it is not, or nothing
     /// where no object is near.
-    pub(super) fn nearly(&mut self, pattern: &Pattern, entry: &str, leader: Id, tie: Tie<'_>) -> Option<String> {
+    pub(super) fn nearly(
+        &mut self,
+        pattern: &Pattern,
+        entry: &str,
+        leader: Id,
+        tie: Tie<'_>,
+    ) -> Option<String> {
         let near = patterns::nearest(pattern, entry, leader, self.graph, 1, &mut Budget::default());
         let near = near.ok().flatten().and_then(|near| near.near.into_iter().next())?;
         let node = self.graph.node(near.id).filter(|node| node.sort == Sort::Object)?;
@@ -196,7 +202,8 @@ pub(super) fn edge_type(graph: &Graph, name: &str) -> Option<EdgeType> {
 fn is_alike(difference: &Difference) -> bool {
     let wanted = difference.wanted.split_once('=').map_or("", |(_, value)| value);
     let found = difference.found.as_deref().unwrap_or_default();
-    let is_part = !found.is_empty() && !wanted.is_empty() && (wanted.contains(found) || found.contains(wanted));
+    let is_part =
+        !found.is_empty() && !wanted.is_empty() && (wanted.contains(found) || found.contains(wanted));
     is_part || nearest(wanted, [found]).is_some()
 }
 

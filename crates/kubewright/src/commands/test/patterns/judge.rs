@@ -1,9 +1,9 @@
 //! Compares what a case about a pattern expects with what was found.
 
-use kubewright_dialects::patterns::{self, Evidence, Finding, Pattern, Phase, Trace};
+use kubewright_dialects::patterns::{self, Checked, Evidence, Finding, Pattern, Phase, Settings, Trace};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id, Sort};
-use kubewright_value::Text;
+use kubewright_value::{Budget, Text};
 
 use super::file::{Expected, ExpectedEvidence, Findings, PatternCase};
 use crate::words::plural;
@@ -61,7 +61,7 @@ impl Judged<'_> {
             Some(Findings::Each(each)) => problems.extend(self.each(pattern, each)),
             Some(Findings::Count(count)) if *count != self.found.findings.len() => {
                 let found = findings(self.found.findings.len());
-                problems.push(format!("expected {}, there are {found}", findings(*count)));
+                problems.push(format!("expected {}, got {found}", findings(*count)));
                 let some = self.found.findings.iter().take(TOLD);
                 problems.extend(some.map(|finding| format!("  {}", self.roles(finding))));
             }
@@ -258,16 +258,45 @@ impl Judged<'_> {
         if let Some(trace) = self.trace(id) {
             return self.story(leader, trace);
         }
-        let sort = self.graph.node(id).map(|node| node.sort);
-        match sort {
-            Some(Sort::Object) => {
-                let of = self.pattern.map_or("", Pattern::leader);
-                format!(
-                    "  {leader} is no candidate for `{of}`: its kind, its filter or its namespace leave it out"
-                )
-            }
-            _ => format!("  {leader} is only named by others and is not among the objects"),
+        let is_object = self.graph.node(id).is_some_and(|node| node.sort == Sort::Object);
+        if !is_object {
+            return format!("  {leader} is only named by others and is not among the objects");
         }
+        self.left_out(leader, id)
+    }
+
+    /// Says which conditions keep an object from leading.
+    fn left_out(&self, leader: &str, id: Id) -> String {
+        let Some(pattern) = self.pattern else { return String::new() };
+        let (settings, mut budget) = (Settings::default(), Budget::default());
+        let all = patterns::candidacies(pattern, id, self.graph, &settings, &mut budget).unwrap_or_default();
+        let of = pattern.leader();
+        let mut lines = match all.iter().find(|one| one.is_leader) {
+            None => vec![format!("  {leader} is not of the kind of `{of}`, which leads")],
+            Some(one) if one.passes => {
+                vec![format!(
+                    "  {leader} was not looked at: it is in another namespace, or there were too many findings"
+                )]
+            }
+            Some(one) => {
+                let told = |checked: &Checked| {
+                    let found = if checked.found.is_empty() {
+                        "nothing".to_owned()
+                    } else {
+                        checked.found.join(", ")
+                    };
+                    format!(
+                        "    {}: {}, there is {found}   {}",
+                        checked.list, checked.condition, checked.location
+                    )
+                };
+                let mut lines = vec![format!("  the filter of `{of}` leaves out {leader}:")];
+                lines.extend(one.conditions.iter().filter(|checked| checked.discards).map(told));
+                lines
+            }
+        };
+        lines.dedup();
+        lines.join("\n")
     }
 
     fn story(&self, leader: &str, trace: &Trace) -> String {
@@ -278,11 +307,20 @@ impl Judged<'_> {
             }
         }];
         for step in &trace.steps {
-            let with = step.with.map(|id| format!(" with {}", name(self.graph, id))).unwrap_or_default();
+            let mut with = step.with.map(|id| format!(" with {}", name(self.graph, id))).unwrap_or_default();
+            if !step.via.is_empty() {
+                with.push_str(&format!(" via {}", step.via));
+            }
             let held = if step.held { "there" } else { "not there" };
             let points =
                 if step.points.is_zero() { String::new() } else { format!(", {} points", step.points) };
             lines.push(format!("    `{}` ({}) is {held}{with}{points}", step.entry, step.rule));
+            if let Some(hint) = self.pattern.filter(|_| !step.held).and_then(|pattern| {
+                let mut budget = Budget::default();
+                patterns::nearest(pattern, &step.entry, trace.leader, self.graph, 1, &mut budget).ok()?
+            }) {
+                lines.push(format!("      {}", hint.hint(self.graph)));
+            }
         }
         lines.join("\n")
     }
