@@ -80,12 +80,26 @@ impl Survey {
             paths => documents(paths, &mut inputs, &mut diagnostics),
         });
         let (known, mut wrong) = patterns::taught(&written);
-        let patterns = compiled(&written, paths, &known, &mut wrong);
+        let patterns = compiled(&written, &known, &mut wrong);
         wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
         diagnostics.extend(wrong);
+        let is_any = written.iter().any(patterns::is_pattern);
+        if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
+            diagnostics.push(no_patterns(paths));
+        }
         let objects = read_objects(resources, &mut inputs, &mut diagnostics)?;
         let (graph, places) = built(objects, &known);
         Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
+    }
+
+    /// Returns the patterns that ship and objects that are part of the binary.
+    pub(crate) fn of(objects: &[Document]) -> Self {
+        let mut diagnostics = Vec::new();
+        let known = References::default();
+        let patterns = compiled(&shipped(), &known, &mut diagnostics);
+        let objects = objects.iter().map(|object| (object.value.clone(), Place::of(object))).collect();
+        let (graph, places) = built(objects, &known);
+        Self { patterns, graph, objects: places.len(), places, diagnostics, inputs: Vec::new() }
     }
 
     /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
@@ -159,26 +173,23 @@ fn documents(paths: &[String], inputs: &mut Vec<Input>, diagnostics: &mut Vec<Di
 
 fn compiled(
     documents: &[Document],
-    paths: &[String],
     references: &References,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Pattern> {
     let mut compiled = Vec::new();
-    let mut is_any = false;
     for document in documents.iter().filter(|document| patterns::is_pattern(document)) {
-        is_any = true;
         let (pattern, wrong) = patterns::compile_with(document, references.own_types());
         compiled.extend(pattern);
         diagnostics.extend(wrong);
     }
-    if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
-        let message = format!("no patterns found in {}", listed(paths));
-        diagnostics.push(
-            codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
-                .help("a pattern is a document of kind Pattern"),
-        );
-    }
     compiled
+}
+
+/// Says that there were files without any pattern in them.
+fn no_patterns(paths: &[String]) -> Diagnostic {
+    let message = format!("no patterns found in {}", listed(paths));
+    codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
+        .help("a pattern is a document of kind Pattern")
 }
 
 /// Reads the objects of `paths`, each with its place.
@@ -222,18 +233,14 @@ fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         return problems;
     }
     let mut is_first = true;
-    problems
-        .into_iter()
-        .filter(|problem| !is_stranger(problem) || std::mem::take(&mut is_first))
-        .map(|mut problem| {
-            if is_stranger(&problem) {
-                let documents = plural(count, "document");
-                problem.message =
-                    format!("{documents} are no Kubernetes objects and are left out; this is the first");
-            }
-            problem
-        })
-        .collect()
+    let mut shown: Vec<Diagnostic> = problems;
+    shown.retain(|problem| !is_stranger(problem) || std::mem::take(&mut is_first));
+    if let Some(problem) = shown.iter_mut().find(|problem| is_stranger(problem)) {
+        let documents = plural(count, "document");
+        problem.message =
+            format!("{documents} are no Kubernetes objects and are left out; this is the first");
+    }
+    shown
 }
 
 /// Builds the graph of `objects`, and returns where those stand that are in it.

@@ -9,6 +9,8 @@
 mod admission;
 #[path = "cli/convert.rs"]
 mod convert;
+#[path = "cli/detect.rs"]
+mod detect;
 #[path = "cli/function.rs"]
 mod function;
 #[path = "cli/kyverno.rs"]

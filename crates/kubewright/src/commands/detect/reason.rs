@@ -7,11 +7,16 @@ use kubewright_value::Text;
 
 use super::report::{Report, Row};
 
+/// A relationship that is nothing but values that agree.
+const CUSTOM: &str = "custom";
+
 /// Returns what speaks for a finding, one line for each relationship, those that are there first.
 pub(super) fn reasons(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
     let evidence = &row.finding.evidence;
     let there = evidence.iter().filter(|evidence| evidence.held && evidence.wanted);
-    let missing = evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted);
+    // That two objects do not agree says nothing, unless the pattern says what it means.
+    let is_told = |evidence: &&Evidence| evidence.relationship != CUSTOM || !evidence.description.is_empty();
+    let missing = evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted).filter(is_told);
     let there = there.map(|evidence| present(report, evidence));
     there.chain(missing.map(|evidence| absent(report, row, evidence))).collect()
 }
@@ -54,14 +59,17 @@ fn present(report: &Report<'_>, evidence: &Evidence) -> String {
     }
 }
 
-/// As ``no EXPOSES between Service shop/legacy and any `pod` ``.
+/// As the pattern says it, or as ``no EXPOSES between Service shop/legacy and any `pod` ``.
 fn absent(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> String {
     let called = |role: &Text| {
         let bound = row.finding.roles.iter().find(|(own, _)| own == role);
         bound.map_or_else(|| format!("any `{role}`"), |(_, id)| report.called(*id))
     };
     let (one, other) = &evidence.between;
-    let missing = format!("no {} between {} and {}", evidence.relationship, called(one), called(other));
+    let missing = match evidence.description.as_str() {
+        "" => format!("no {} between {} and {}", evidence.relationship, called(one), called(other)),
+        description => description.trim_end_matches('.').to_owned(),
+    };
     match near(row, evidence) {
         Some(near) => format!("{missing}; {near}"),
         None => missing,
