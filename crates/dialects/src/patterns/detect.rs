@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use kubewright_engine::Diagnostic;
-use kubewright_graph::{Graph, Id};
+use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 pub use all::{budget, detect_all, exhausted};
@@ -28,7 +28,7 @@ pub use all::{budget, detect_all, exhausted};
 use super::diagnostics as code;
 use super::finding::{Findings, Trace};
 use super::key::Frame;
-use super::pattern::{Pattern, Presence, Rule};
+use super::pattern::{Link, Pattern, Presence, Rule};
 use candidates::Candidates;
 pub(super) use candidates::kinds_of;
 use links::Buckets;
@@ -91,6 +91,7 @@ pub fn detect(
         settings,
         candidates,
         plan: Plan::of(pattern),
+        types: pattern.entries.iter().map(|entry| types_of(&entry.link, graph)).collect(),
         frame: Frame::default(),
         buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
         found: Findings::default(),
@@ -111,6 +112,8 @@ struct Search<'s> {
     /// For each role.
     candidates: Vec<Candidates>,
     plan: Plan,
+    /// For each entry, the types of edges that count.
+    types: Vec<Rc<[EdgeType]>>,
     /// The elements of the leader that are meant.
     frame: Frame,
     /// For each entry.
@@ -209,6 +212,30 @@ impl Search<'_> {
         self.found.diagnostics.splice(0..0, diagnostics);
     }
 }
+
+/// Returns the types of edges that count for `link`.
+fn types_of(link: &Link, graph: &Graph) -> Rc<[EdgeType]> {
+    let types = match link {
+        Link::Edge { types, .. } | Link::Common { types, .. } => types,
+        Link::Criteria(_) => return Rc::default(),
+    };
+    match types.names.is_empty() {
+        true => graph.edge_types().filter(|kind| !UNWRITTEN.contains(kind)).collect(),
+        false => types.names.iter().filter_map(|name| graph.edge_type(name)).collect(),
+    }
+}
+
+/// Types of edges that nobody writes as a reference, and that `ANY` does not mean.
+const UNWRITTEN: [EdgeType; 8] = [
+    EdgeType::IS_NAMESPACE_OF,
+    EdgeType::PART_OF,
+    EdgeType::REPORTS_ON,
+    EdgeType::DEFINES_KIND,
+    EdgeType::LIMITED_BY,
+    EdgeType::SAME_NETWORK,
+    EdgeType::OWNS,
+    EdgeType::MANAGES,
+];
 
 /// Objects for roles; none where a role is not bound.
 type Binding = Vec<Option<Id>>;

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Budget, Exhausted, Location, Value};
 
-use super::key::{Frame, Key, KeyStep, collect_anchor};
+use super::key::{Anchor, Frame, Key, collect_anchors};
 use super::operator::{Operand, Operator};
 
 /// The filter of a role.
@@ -67,13 +67,36 @@ impl Filter {
     }
 
     /// Adds the arrays of which one element is meant.
-    pub(crate) fn collect_anchors(&self, anchors: &mut Vec<Vec<KeyStep>>) {
+    pub(crate) fn collect_anchors(&self, anchors: &mut Vec<Anchor>) {
         for condition in self.all.iter().chain(&self.any).chain(&self.none) {
-            collect_anchor(&condition.key, anchors);
+            collect_anchors(&condition.key, anchors);
             if let Operands::From(key) = &condition.operands {
-                collect_anchor(key, anchors);
+                collect_anchors(key, anchors);
             }
         }
+    }
+
+    /// Returns the choices of elements with which `object` passes; `more` are anchors beside those of the filter.
+    pub(crate) fn frames(
+        &self,
+        more: &[Anchor],
+        object: &Value,
+        budget: &mut Budget,
+    ) -> Result<Vec<Frame>, Exhausted> {
+        let mut anchors = Vec::new();
+        self.collect_anchors(&mut anchors);
+        for anchor in more {
+            if !anchors.contains(anchor) {
+                anchors.push(Anchor::clone(anchor));
+            }
+        }
+        let mut passing = Vec::new();
+        for frame in Frame::all(&anchors, object, budget)? {
+            if self.passes(object, &frame, budget, &mut false)? {
+                passing.push(frame);
+            }
+        }
+        Ok(passing)
     }
 
     /// Returns whether `object` passes, with the elements that `frame` means.

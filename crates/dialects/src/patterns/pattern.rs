@@ -4,7 +4,7 @@ use kubewright_value::{Location, Text};
 
 use super::criteria::Criteria;
 use super::filter::Filter;
-use super::key::KeyStep;
+use super::key::Anchor;
 use super::message::Template;
 use super::points::Points;
 use super::relate::Options;
@@ -48,7 +48,7 @@ pub struct Pattern {
     /// Whether one object may be target and dependency at once.
     pub(crate) allows_same: bool,
     /// The arrays of the leader of which one element is meant throughout.
-    pub(crate) leader_anchors: Vec<Vec<KeyStep>>,
+    pub(crate) leader_anchors: Vec<Anchor>,
     /// Whether the same objects in other roles are no second finding.
     pub(crate) is_unordered: bool,
 }
@@ -101,6 +101,8 @@ pub(crate) struct Role {
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
     pub(crate) filter: Filter,
+    /// The arrays of which the filter means one element.
+    pub(crate) anchors: Vec<Anchor>,
     pub(crate) location: Location,
 }
 
@@ -166,11 +168,20 @@ pub(crate) enum Rule {
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
     /// An edge of the type.
-    Edge { name: Text, options: Options },
+    Edge { types: Types, options: Options },
     /// A neighbour that both have through edges of the type.
-    Common { name: Text, options: Options },
+    Common { types: Types, options: Options },
     /// What the pattern spells out.
     Criteria(Box<Criteria>),
+}
+
+/// Types of edges of which one will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Types {
+    /// What they are called together.
+    pub(crate) name: Text,
+    /// Each of them; none for any reference.
+    pub(crate) names: Vec<Text>,
 }
 
 /// From which of two ids an edge must lead.
@@ -255,7 +266,7 @@ impl Link {
     pub(crate) fn name(&self) -> &str {
         use super::criteria::Basis;
         match self {
-            Self::Edge { name, .. } | Self::Common { name, .. } => name,
+            Self::Edge { types, .. } | Self::Common { types, .. } => &types.name,
             Self::Criteria(criteria) => match criteria.basis {
                 Basis::Custom => "custom",
                 Basis::Owns => "owns",

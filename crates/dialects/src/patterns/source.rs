@@ -96,7 +96,7 @@ pub(crate) struct Relationship {
 /// When a relationship holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
-    Typed { name: Placed<Text>, options: Options },
+    Typed { names: Vec<Placed<Text>>, options: Options },
     Custom(Vec<Criterion>),
     Owns,
     OwnedBy,
@@ -146,7 +146,7 @@ pub(crate) struct Side {
 /// Where a value is taken from.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
-    Path(Placed<Text>),
+    Paths(Vec<Placed<Text>>),
     Value(Text),
 }
 

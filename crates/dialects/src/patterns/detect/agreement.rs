@@ -9,7 +9,7 @@ use kubewright_graph::Id;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::criteria::{Basis, Criteria, Criterion, Side, index_texts, offered_labels, wanted_labels};
-use super::super::key::{Frame, KeyStep};
+use super::super::key::{Anchor, Frame};
 use super::super::operator::Operator;
 use super::{Search, edges};
 
@@ -46,7 +46,7 @@ impl End {
         }
     }
 
-    fn anchors(self, criteria: &Criteria) -> Vec<Vec<KeyStep>> {
+    fn anchors(self, criteria: &Criteria) -> Vec<Anchor> {
         let mut anchors = Vec::new();
         match self {
             Self::First => criteria.target_anchors(&mut anchors),
@@ -226,21 +226,11 @@ impl Search<'_> {
         if role == self.pattern.leader {
             return Ok(vec![self.frame.clone()]);
         }
-        let mut anchors = end.anchors(criteria);
-        let Some(filter) = self.pattern.roles.get(role).map(|role| &role.filter) else {
-            return Ok(Vec::new());
-        };
-        if anchors.is_empty() {
-            return Ok(vec![Frame::default()]);
+        let anchors = end.anchors(criteria);
+        match self.pattern.roles.get(role) {
+            Some(role) if !anchors.is_empty() => role.filter.frames(&anchors, object, budget),
+            _ => Ok(vec![Frame::default()]),
         }
-        filter.collect_anchors(&mut anchors);
-        let mut passing = Vec::new();
-        for frame in Frame::all(&anchors, object, budget)? {
-            if filter.passes(object, &frame, budget, &mut false)? {
-                passing.push(frame);
-            }
-        }
-        Ok(passing)
     }
 
     /// Returns which of the two objects of a relationship fills `role`.
@@ -251,6 +241,6 @@ impl Search<'_> {
 }
 
 /// Returns every choice of elements; one without any where none is meant.
-fn frames(anchors: &[Vec<KeyStep>], object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+fn frames(anchors: &[Anchor], object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
     if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(anchors, object, budget) }
 }

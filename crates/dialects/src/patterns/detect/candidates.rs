@@ -139,12 +139,10 @@ fn passes(
     if role.filter.is_empty() {
         return Ok(true);
     }
-    let mut anchors = Vec::new();
-    role.filter.collect_anchors(&mut anchors);
-    if anchors.is_empty() {
+    if role.anchors.is_empty() {
         return role.filter.passes(object, &Frame::default(), budget, incomparable);
     }
-    for frame in Frame::all(&anchors, object, budget)? {
+    for frame in Frame::all(&role.anchors, object, budget)? {
         if role.filter.passes(object, &frame, budget, incomparable)? {
             return Ok(true);
         }

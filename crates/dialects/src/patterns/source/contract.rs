@@ -310,11 +310,10 @@ fn relationship<'d>(
     let known: Vec<&str> = known.into_iter().chain(options::KNOWN).collect();
     reader.only(item, &known);
     let id = reader.string(item, "id").map_or_else(|| fallback.into(), |found| found.value);
-    let name = reader.filled(item, "type");
+    let names = options::types(reader, item);
     let description = reader.string(item, "description");
     let weight = points(reader, item, "weight");
-    let type_name = name.as_ref().map_or("", |name| name.value.as_str());
-    let options = options::read(reader, item, type_name, list);
+    let options = options::read(reader, item, &names, list);
     let at_least = options::at_least(reader, item);
     let mut flag = |key: &str| {
         if reader.any(item, key).is_none() {
@@ -327,6 +326,9 @@ fn relationship<'d>(
         reader.missing(item, "resourceIds");
     }
     let ids = reader.strings(item, "resourceIds")?;
+    if names.is_empty() {
+        return None;
+    }
     let location = reader.place(&child(&item.path, "resourceIds"));
     if ids.len() < 2 {
         let message = "a relationship is between two resources";
@@ -342,7 +344,7 @@ fn relationship<'d>(
         id,
         list,
         ids,
-        link: Link::Typed { name: name?, options },
+        link: Link::Typed { names, options },
         at_least,
         rule: Rule::Matrix { required: required?, shared: shared? },
         weight,

@@ -148,6 +148,12 @@ fn custom_relationships() {
     };
     custom("criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]", &[]);
     custom("criteria: []", &[("KW-P016", 26)]);
+    custom("criteria: [{value: 1, otherPath: spec.priority, otherDefault: 0, operator: EQUALS}]", &[]);
+    custom("criteria: [{value: 1, otherValue: true, operator: EQUALS}]", &[("KW-P016", 27)]);
+    custom(
+        "criteria: [{value: [1], otherPath: spec.priority, operator: EQUALS}]",
+        &[("KW-P002", 27), ("KW-P003", 27), ("KW-P016", 26)],
+    );
     custom(
         "criteria: [{path: metadata.name, otherPath: metadata.name, operator: CONTAINS}]",
         &[("KW-P016", 26)],
@@ -156,6 +162,19 @@ fn custom_relationships() {
         "criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]\n    via: x",
         &[("KW-P047", 28)],
     );
+}
+
+#[test]
+fn types_of_relationships() {
+    check("type: EXPOSES", "type: [EXPOSES, MANAGES]", &[]);
+    check("type: EXPOSES", "type: [MOUNTS, EXPOSES]", &[]);
+    check("type: EXPOSES", "type: [MOUNTS, USES_SA]", &[("KW-P031", 26)]);
+    check("type: EXPOSES", "type: ANY", &[]);
+    check("type: EXPOSES", "type: []", &[("KW-P003", 25)]);
+    check("type: EXPOSES", "type: [EXPOSES, exposes]", &[("KW-P011", 26)]);
+    check("type: EXPOSES", "type: [EXPOSES, EXPOSE]", &[("KW-P004", 26)]);
+    check("type: EXPOSES", "type: [EXPOSES, ANY]", &[("KW-P004", 26)]);
+    check("type: EXPOSES", "type: [OWNS, MANAGES]\n    transitive: true", &[("KW-P047", 27)]);
 }
 
 #[test]
