@@ -46,7 +46,10 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         write(&outputs, &picture, options)?;
     }
     // What is doubtful about patterns is for `lint` to say.
-    survey.diagnostics.retain(|diagnostic| diagnostic.is_error() || !diagnostic.code.id.starts_with("KW-P"));
+    let looks = arguments.findings || arguments.pattern.is_some();
+    survey.diagnostics.retain(|diagnostic| {
+        (diagnostic.is_error() && looks) || !diagnostic.code.id.starts_with("KW-P")
+    });
     let is_broken = complain(&survey.diagnostics, color.paint_errors());
     Ok(if is_broken { Exit::BadInput } else { Exit::Clean })
 }

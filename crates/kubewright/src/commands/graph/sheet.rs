@@ -171,7 +171,8 @@ impl<'s> Sheet<'s> {
         let why = differences.iter().map(difference).collect::<Vec<_>>().join(", ");
         let (from, to) = (self.object(leader), self.object(near.id));
         self.note(to, format!("comes nearest: {why}"));
-        let label = format!("{}: {why}", tie.label);
+        let labels: Vec<&str> = differences.iter().map(|one| one.label.as_str()).collect();
+        let label = format!("{} ({} differs)", tie.label, labels.join(", "));
         self.missing(from, to, Tie { label: &label, ..tie });
         Some(format!("{} comes nearest: {why}", super::focus::named(node)))
     }
