@@ -4,6 +4,8 @@
 //! ReplicaSets of last year. It is left out unless somebody asks for it, and the picture says what was.
 
 mod noise;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
