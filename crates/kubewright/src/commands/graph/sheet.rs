@@ -121,11 +121,11 @@ impl<'s> Sheet<'s> {
     }
 
     /// Draws a relationship that is there between two objects, the way it leads in the graph.
-    pub(super) fn related(&mut self, one: Id, other: Id, tie: Tie<'_>) {
+    pub(super) fn related(&mut self, one: Id, other: Id, tie: &Tie<'_>) {
         let graph = self.graph;
         let edge = graph.edge_type(tie.label).and_then(|kind| graph.between(one, other, kind));
         let (from, to) = edge.map_or((one, other), |edge| (edge.from, edge.to));
-        let mut tie = tie;
+        let mut tie = tie.clone();
         if tie.via.is_empty()
             && let Some(edge) = edge
         {
@@ -135,21 +135,21 @@ impl<'s> Sheet<'s> {
             tie.via = format!("{} of {}", tie.via, super::focus::named(through)).into();
         }
         let (from, to) = (self.object(from), self.object(to));
-        self.line(from, to, tie);
+        self.line(from, to, &tie);
     }
 
     /// Draws a relationship that is there between two objects through a third one.
-    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: Tie<'_>) {
-        self.related(one, through, tie.clone());
-        self.related(other, through, Tie { via: Text::default(), points: None, ..tie });
+    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: &Tie<'_>) {
+        self.related(one, through, tie);
+        self.related(other, through, &Tie { via: Text::default(), points: None, ..tie.clone() });
     }
 
     /// Draws a relationship that is not there; from left to right as kinds mostly stand.
-    pub(super) fn missing(&mut self, one: usize, other: usize, tie: Tie<'_>) {
+    pub(super) fn missing(&mut self, one: usize, other: usize, tie: &Tie<'_>) {
         let kind = |place: usize| self.picture.nodes.get(place).map_or("", |node| node.kind.as_str());
         let is_turned = layer(kind(other)) < layer(kind(one));
         let (from, to) = if is_turned { (other, one) } else { (one, other) };
-        self.line(from, to, Tie { style: Style::Missing, ..tie });
+        self.line(from, to, &Tie { style: Style::Missing, ..tie.clone() });
     }
 
     /// Draws a relationship that is not there with the object that it nearly is with. Returns why it is not, or nothing
@@ -159,7 +159,7 @@ impl<'s> Sheet<'s> {
         pattern: &Pattern,
         entry: &str,
         leader: Id,
-        tie: Tie<'_>,
+        tie: &Tie<'_>,
     ) -> Option<String> {
         let near = patterns::nearest(pattern, entry, leader, self.graph, 1, &mut Budget::default());
         let near = near.ok().flatten().and_then(|near| near.near.into_iter().next())?;
@@ -173,7 +173,7 @@ impl<'s> Sheet<'s> {
         self.note(to, format!("comes nearest: {why}"));
         let labels: Vec<&str> = differences.iter().map(|one| one.label.as_str()).collect();
         let label = format!("{} ({} differs)", tie.label, labels.join(", "));
-        self.missing(from, to, Tie { label: &label, ..tie });
+        self.missing(from, to, &Tie { label: &label, ..tie.clone() });
         Some(format!("{} comes nearest: {why}", super::focus::named(node)))
     }
 
@@ -185,8 +185,8 @@ impl<'s> Sheet<'s> {
         place
     }
 
-    fn line(&mut self, from: usize, to: usize, tie: Tie<'_>) {
-        let Tie { label, via, style, points } = tie;
+    fn line(&mut self, from: usize, to: usize, tie: &Tie<'_>) {
+        let Tie { label, via, style, points } = tie.clone();
         let line = Line { from, to, label: label.into(), via, style, points };
         if !self.picture.lines.contains(&line) {
             self.picture.lines.push(line);
