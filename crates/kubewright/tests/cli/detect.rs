@@ -237,3 +237,34 @@ fn what_ships_runs_where_nothing_else_is_named() {
     let (page, _) = printed("explain orphan-service", "");
     assert!(page.starts_with("# orphan-service"), "{page}");
 }
+
+#[test]
+fn a_threshold_that_nothing_can_reach_can_be_passed_over() {
+    let pattern = "{version: kubepattern.it/v1, kind: Pattern, metadata: {name: p, displayName: P, patternType: CUSTOM, severity: WARNING, category: Security}, spec: {message: m, topology: SINGLE, minRelationshipPoints: 1, resources: [{resource: Service, id: s, leader: true}], actors: [s]}}";
+    let found = |more: &str| {
+        let (text, _) = printed(&format!("detect - -r detect/other.yaml -o json {more}"), pattern);
+        let document = json::parse(&text).expect("JSON");
+        document.at(&["summary", "findings"]).and_then(Value::as_i64)
+    };
+    assert_eq!(found(""), Some(0));
+    assert_eq!(found("--compat registry"), Some(1));
+}
+
+#[test]
+fn several_outputs_are_written_in_one_run() {
+    let folder = scratch("outputs");
+    let (patterns, objects) =
+        (self::folder("fixtures/detect/patterns"), self::folder("fixtures/detect/objects.yaml"));
+    let arguments = format!(
+        "detect {} -r {} -o table -o json=a.json -o sarif=b.sarif",
+        patterns.display(),
+        objects.display()
+    );
+    let output = kubewright_in(&folder, &arguments, "");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 critical"));
+    for file in ["a.json", "b.sarif"] {
+        let text = fs::read_to_string(folder.join(file)).expect("the file is written");
+        assert!(json::parse(&text).is_ok(), "{file}");
+    }
+    fs::remove_dir_all(folder).expect("the folder is removed");
+}

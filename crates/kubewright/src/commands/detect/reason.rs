@@ -6,6 +6,7 @@ use kubewright_graph::{Edge, Id};
 use kubewright_value::Text;
 
 use super::report::{Report, Row};
+use crate::survey::is_shipped;
 
 /// A relationship that is nothing but values that agree.
 const CUSTOM: &str = "custom";
@@ -14,9 +15,7 @@ const CUSTOM: &str = "custom";
 pub(super) fn reasons(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
     let evidence = &row.finding.evidence;
     let there = evidence.iter().filter(|evidence| evidence.held && evidence.wanted);
-    // That two objects do not agree says nothing, unless the pattern says what it means.
-    let is_told = |evidence: &&Evidence| evidence.relationship != CUSTOM || !evidence.description.is_empty();
-    let missing = evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted).filter(is_told);
+    let missing = evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted);
     let there = there.map(|evidence| present(report, evidence));
     there.chain(missing.map(|evidence| absent(report, row, evidence))).collect()
 }
@@ -59,7 +58,7 @@ fn present(report: &Report<'_>, evidence: &Evidence) -> String {
     }
 }
 
-/// As the pattern says it, or as ``no EXPOSES between Service shop/legacy and any `pod` ``.
+/// As a pattern that ships says it, or as ``no EXPOSES between Service shop/legacy and any `pod` ``.
 fn absent(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> String {
     let called = |role: &Text| {
         let bound = row.finding.roles.iter().find(|(own, _)| own == role);
@@ -67,8 +66,12 @@ fn absent(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> String {
     };
     let (one, other) = &evidence.between;
     let missing = match evidence.description.as_str() {
-        "" => format!("no {} between {} and {}", evidence.relationship, called(one), called(other)),
-        description => description.trim_end_matches('.').to_owned(),
+        // Others mostly say what it would mean if it were there.
+        description if !description.is_empty() && is_shipped(row.pattern) => {
+            description.trim_end_matches('.').to_owned()
+        }
+        _ if evidence.relationship == CUSTOM => format!("{} and {} do not agree", called(one), called(other)),
+        _ => format!("no {} between {} and {}", evidence.relationship, called(one), called(other)),
     };
     match near(row, evidence) {
         Some(near) => format!("{missing}; {near}"),
