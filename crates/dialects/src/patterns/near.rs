@@ -17,7 +17,7 @@ use super::pattern::{Entry, KindRef, Link, Pattern, Presence, Role};
 pub struct Nearest {
     /// The id of the resource that is missing at the other end.
     pub role: Text,
-    /// Its kinds, as people say them: `Pod`, `Pod or Deployment`.
+    /// Its kinds, as people say them: `Pod`, `Pod or Deployment`; `object` for more than two.
     pub kinds: String,
     /// Where was looked; empty for everywhere.
     pub namespace: Text,
@@ -167,7 +167,7 @@ impl Search<'_> {
         let kinds: Vec<&str> = self.kinds().collect();
         Nearest {
             role: self.role.id.clone(),
-            kinds: kinds.join(" or "),
+            kinds: if kinds.len() > 2 { "object".to_owned() } else { kinds.join(" or ") },
             namespace: self.leader.namespace.clone(),
             looked_at,
             is_selected: false,
