@@ -287,7 +287,7 @@ pub(super) fn badge_text(badge: &Badge) -> String {
 }
 
 pub(super) fn chip_width(glyph: &Glyph<'_>) -> f64 {
-    if glyph.known.short.is_empty() { 8.0 } else { text::width(glyph.known.short, 10.0) + 10.0 }
+    (text::width(glyph.known.short, 9.0) + 8.0).max(22.0)
 }
 
 /// The column of every glyph: that of its layer, and when the layer is long, the next ones by turns,

@@ -91,16 +91,16 @@ impl Picture {
             if from.kind == "Namespace" && from.label == to.namespace {
                 return false;
             }
-            // Of two that name each other, the left one says it.
-            let reversed = (line.to, line.from, line.label.clone());
-            if line.from != line.to && said.contains(&reversed) && layer(&from.kind) > layer(&to.kind) {
-                return false;
-            }
             if is_ownership(&line.label) {
                 if line.label == "MANAGES" && said.contains(&(line.from, line.to, Text::from("OWNS"))) {
                     return false;
                 }
                 return !first(&owners, line.to).iter().any(|middle| owns(line.from, *middle));
+            }
+            // Of two that name each other, the left one says it.
+            let reversed = (line.to, line.from, line.label.clone());
+            if line.from != line.to && said.contains(&reversed) && layer(&from.kind) > layer(&to.kind) {
+                return false;
             }
             let from_child = first(&children, line.from)
                 .into_iter()

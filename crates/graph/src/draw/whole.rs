@@ -76,6 +76,10 @@ impl Picture {
                 if !is_asked && noise::selects_all(node) {
                     node_of.notes.push("selects every Pod of its namespace".into());
                 }
+                if node.kind == "Namespace" && node.group().is_empty() {
+                    // In its own frame, where there is one.
+                    node_of.frame = node.name.clone();
+                }
                 drawn.picture.nodes.push(node_of);
             } else if nodes.is_wanted(id) && choice.types.is_empty() {
                 *drawn.left_out.entry(node.kind.clone()).or_default() += 1;

@@ -9,7 +9,7 @@ use kubewright_dialects::patterns::{
 };
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Class, Group, Picture, Style, Tone};
-use kubewright_value::{Budget, Text};
+use kubewright_value::Text;
 
 use super::overlay::tone;
 use super::sheet::{Sheet, Tie, edge_type};
@@ -35,7 +35,8 @@ pub(super) fn picture(
     let mut found: Vec<(&Pattern, Findings)> = Vec::new();
     let settings = settings(arguments, survey, leader);
     for pattern in &survey.patterns {
-        let findings = patterns::detect(pattern, &survey.graph, &settings, &mut Budget::default());
+        let mut budget = patterns::budget(pattern, &survey.graph);
+        let findings = patterns::detect(pattern, &survey.graph, &settings, &mut budget);
         let mut findings = findings.map_err(|_| {
             Failure::usage(format!("looking for `{}` takes too long", pattern.name))
                 .help("restrict it with --namespace or --focus")
