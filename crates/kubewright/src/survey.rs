@@ -35,6 +35,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) resources: &'a [String],
     /// Whether a warning about a pattern is an error.
     pub(crate) is_strict: bool,
+    /// Whether nothing is looked for, so that no pattern is needed.
+    pub(crate) is_without_patterns: bool,
 }
 
 /// Patterns and objects, nothing looked for yet.
@@ -67,7 +69,7 @@ impl Survey {
     /// # Errors
     /// When standard input is named twice.
     pub(crate) fn read(sources: Sources<'_>) -> Result<Self, Failure> {
-        let Sources { patterns: paths, references, resources, is_strict } = sources;
+        let Sources { patterns: paths, references, resources, is_strict, is_without_patterns } = sources;
         let all = paths.iter().chain(references).chain(resources);
         if all.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
@@ -76,6 +78,7 @@ impl Survey {
         let mut inputs = Vec::new();
         let mut written = documents(references, &mut inputs, &mut diagnostics);
         written.extend(match paths {
+            [] if is_without_patterns => Vec::new(),
             [] => shipped(),
             paths => documents(paths, &mut inputs, &mut diagnostics),
         });

@@ -13,6 +13,8 @@ mod convert;
 mod detect;
 #[path = "cli/function.rs"]
 mod function;
+#[path = "cli/graph.rs"]
+mod graph;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
 #[path = "cli/patterns.rs"]

@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
         references: &arguments.references,
         resources: if arguments.list { &[] } else { &arguments.resources },
         is_strict: arguments.strict,
+        is_without_patterns: false,
     })?;
     choose(&mut survey, arguments).inspect_err(|_| {
         // The pattern that is missed may be among those that did not compile.
