@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
 
+use super::taints::Taints;
 use super::{Graph, Question};
-use crate::derive::{Shape, Template, shape};
+use crate::derive::{Shape, Template, is_foreign, shape};
 use crate::ids::{insert, under, withdraw};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::{Identity, group_of, usual_version};
@@ -23,6 +24,7 @@ pub(super) struct Header {
     pub(super) labels: Labels,
     /// Whether it names an owner.
     pub(super) is_owned: bool,
+    pub(super) taints: Taints,
 }
 
 /// The labels by which selectors know an object, sorted by key.
@@ -106,7 +108,13 @@ impl Header {
             pods: symbols(pods, &mut graph.names),
             own: symbols(own.filter(|_| is_selected), &mut graph.names),
         };
+        let taints = match (shape, group == Symbol::EMPTY && graph.names.text(kind) == "Node") {
+            (Some(shape), _) => Taints::tolerated(Template::of(object, shape).spec, &mut graph.names),
+            (None, true) => Taints::of_node(object, &mut graph.names),
+            (None, false) => Taints::None,
+        };
         Self {
+            taints,
             shape,
             labels,
             is_owned,
@@ -215,6 +223,9 @@ impl Graph {
         for defined in facts.defines.into_iter().flatten() {
             insert(&mut self.definitions, defined, id);
         }
+        if facts.taints != Taints::None {
+            insert(&mut self.tainted, facts.taints, id);
+        }
         if facts.identity.namespace != Symbol::EMPTY {
             let count = self.population.entry(facts.identity.namespace).or_default();
             *count += 1;
@@ -250,6 +261,7 @@ impl Graph {
         for defined in facts.defines.into_iter().flatten() {
             withdraw(&mut self.definitions, &defined, id);
         }
+        withdraw(&mut self.tainted, &facts.taints, id);
         let namespace = facts.identity.namespace;
         if let Some(count) = self.population.get_mut(&namespace) {
             *count -= 1;
@@ -320,9 +332,12 @@ impl Graph {
         let (group_text, kind_text) = (self.names.shared(group), self.names.shared(kind));
         let classes = self.references.classes(&group_text, &kind_text);
         let is_namespace = group == Symbol::EMPTY && kind_text == "Namespace";
+        let mut declared = self.references.of_kind(&group_text, &kind_text);
+        let is_described = declared.any(|reference| reference.from.kind != "*");
         let facts = KindFacts {
             has_no_namespace: has_no_namespace(&group_text, &kind_text),
             is_widget: is_widget_group(&group_text),
+            is_guessed: is_foreign(&group_text) && !is_widget_group(&group_text) && !is_described,
             refers: self.references.of_kind(&group_text, &kind_text).next().is_some(),
             is_selected: is_namespace || !classes.is_empty(),
             classes: classes.iter().map(|class| self.names.intern(class)).collect(),
@@ -342,7 +357,7 @@ impl Graph {
 
     fn facts(&mut self, id: Id) -> Option<Facts> {
         let slot = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object)?;
-        let identity = slot.identity;
+        let (identity, taints) = (slot.identity, slot.taints);
         let is_widget = self.kind_facts.get(slot.kind.place()).is_some_and(|facts| facts.is_widget);
         let spec =
             (slot.node.kind == "CustomResourceDefinition").then(|| slot.node.object.as_ref()?.get("spec"));
@@ -356,7 +371,7 @@ impl Graph {
             [(group, self.names.intern(kind)), (group, self.names.intern(plural))]
         });
         let uid = self.names.intern_text(&slot.node.uid);
-        Some(Facts { identity, uid, is_widget, defines })
+        Some(Facts { identity, uid, is_widget, defines, taints })
     }
 }
 
@@ -376,6 +391,8 @@ impl KindNumber {
 pub(crate) struct KindFacts {
     pub(crate) has_no_namespace: bool,
     pub(crate) is_widget: bool,
+    /// Whether its references have to be guessed.
+    pub(crate) is_guessed: bool,
     /// Whether references from it are declared.
     pub(crate) refers: bool,
     /// Whether selectors know its objects by their own labels, Pods aside.
@@ -391,6 +408,7 @@ struct Facts {
     identity: Identity,
     uid: Symbol,
     is_widget: bool,
+    taints: Taints,
     /// Group and kind, group and plural.
     defines: Option<[(Symbol, Symbol); 2]>,
 }

@@ -9,6 +9,7 @@ use kubewright_value::Value;
 
 use super::index::{Header, KindNumber, Labels};
 use super::selections::Link;
+use super::taints::Taints;
 use super::{Graph, Question};
 use crate::derive::{Derived, Shape, Wanted};
 use crate::ids::{insert, withdraw};
@@ -27,6 +28,7 @@ pub(super) struct Slot {
     pub(super) labels: Labels,
     /// Whether its object names an owner.
     pub(super) is_owned: bool,
+    pub(super) taints: Taints,
     pub(super) is_used: bool,
     // INVARIANT: once settled, sorted by type, rank of the other end, field.
     pub(super) out: Vec<Half>,
@@ -46,6 +48,7 @@ impl Slot {
             shape: None,
             labels: Labels::default(),
             is_owned: false,
+            taints: Taints::None,
             is_used: true,
             out: Vec::new(),
             incoming: Vec::new(),
@@ -138,7 +141,7 @@ impl Graph {
 
     /// Returns a new node for `object`, of whose identity there is none.
     pub(super) fn node_with_object(&mut self, header: Header, object: Value) -> Id {
-        let Header { identity, kind, api_version, uid, shape, labels, is_owned } = header;
+        let Header { identity, kind, api_version, uid, shape, labels, is_owned, taints } = header;
         let node = Node {
             api_version,
             kind: self.names.shared(identity.kind),
@@ -148,7 +151,7 @@ impl Graph {
             object: Some(object),
             sort: Sort::Object,
         };
-        self.add_node(Slot { shape, labels, is_owned, ..Slot::of(node, identity, kind) })
+        self.add_node(Slot { shape, labels, is_owned, taints, ..Slot::of(node, identity, kind) })
     }
 
     fn add_node(&mut self, slot: Slot) -> Id {
@@ -184,6 +187,7 @@ impl Graph {
             slot.shape = header.shape;
             slot.labels = header.labels;
             slot.is_owned = header.is_owned;
+            slot.taints = header.taints;
             slot.node.object = Some(object);
             slot.node.sort = Sort::Object;
         }
@@ -200,6 +204,7 @@ impl Graph {
             slot.shape = None;
             slot.labels = Labels::default();
             slot.is_owned = false;
+            slot.taints = Taints::None;
         }
     }
 

@@ -1,6 +1,7 @@
 //! The graph from outside: which edges objects make, and that nothing shows how it was built.
 
 mod contract;
+mod derived;
 mod extensions;
 mod random;
 mod update;

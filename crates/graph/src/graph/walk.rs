@@ -1,6 +1,6 @@
 //! Reading the graph: from an object along its edges.
 //!
-//! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES and SAME_NETWORK are not stored. The objects of a namespace stand together in
+//! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES, SAME_NETWORK and TOLERATES are not stored. The objects of a namespace stand together in
 //! canonical order, those of a kind in their list; a controller's Pods are found through what it owns, and two Pods
 //! on one network through the policies that select them.
 
@@ -23,6 +23,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.instances(id),
             EdgeType::MANAGES => self.managed(id),
             EdgeType::SAME_NETWORK => self.network_out(id),
+            EdgeType::TOLERATES => Inner::Listed(self.tolerated(id).into_iter()),
             _ => self.stored_out(id, kind),
         })
     }
@@ -37,6 +38,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => Inner::Listed(self.defined_by(id).into_iter()),
             EdgeType::MANAGES => Inner::Listed(self.managers(id).into_iter()),
             EdgeType::SAME_NETWORK => self.network_into(id),
+            EdgeType::TOLERATES => Inner::Listed(self.tolerating(id).into_iter()),
             _ => self.stored_into(id, kind),
         })
     }
@@ -75,14 +77,14 @@ impl Graph {
         [edge.from, edge.to].iter().any(|id| self.node(*id).is_some_and(|node| node.sort == Sort::Absent))
     }
 
-    /// Returns all edges in canonical order of their starts, then by type. Of SAME_NETWORK only those from policies: the
-    /// others may be as many as there are pairs of Pods.
+    /// Returns all edges in canonical order of their starts, then by type. Of SAME_NETWORK only those from policies, and
+    /// none of TOLERATES: the others may be as many as there are pairs of objects.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
         self.ids()
             .flat_map(move |id| self.types_from(id).into_iter().flat_map(move |kind| self.out(id, kind)))
     }
 
-    /// Returns the types of the edges that may start at `id`, ascending; without SAME_NETWORK between Pods.
+    /// Returns the types of the edges that may start at `id`, ascending; without SAME_NETWORK between Pods and TOLERATES.
     #[must_use]
     pub fn types_from(&self, id: Id) -> Vec<EdgeType> {
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.is_used) else { return Vec::new() };
@@ -107,6 +109,7 @@ impl Graph {
             EdgeType::IS_NAMESPACE_OF => self.namespace_of(to).filter(|edge| edge.from == from),
             EdgeType::DEFINES_KIND => self.defined_by(to).into_iter().find(|edge| edge.from == from),
             EdgeType::MANAGES => self.managers(to).into_iter().find(|edge| edge.from == from),
+            EdgeType::TOLERATES => self.tolerates_node(from, to),
             _ => self.stored_between(from, to, kind),
         }
     }
