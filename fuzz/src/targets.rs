@@ -6,6 +6,7 @@ mod cel_parse;
 mod cel_policy;
 mod goregex;
 mod gotemplate;
+mod graph;
 mod interpolate;
 mod jmespath;
 mod json;
@@ -53,4 +54,5 @@ pub(crate) const TARGETS: &[Target] = &[
     manifests::TARGET,
     shorthand::TARGET,
     traits::TARGET,
+    graph::TARGET,
 ];
