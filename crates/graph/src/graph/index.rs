@@ -1,6 +1,7 @@
 //! What an object is called, and under which names it is found.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
@@ -426,16 +427,21 @@ fn are_twins(a: &Identity, b: &Identity) -> bool {
 /// Leaves out all but the preferred of each object that was read from several groups. They stand side by side.
 fn without_twins(objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
     let mut kept: Vec<(Header, Value)> = Vec::with_capacity(objects.len());
+    // Where objects of this kind and name stand in `kept`, by uid.
+    let mut alike: HashMap<Text, usize> = HashMap::new();
     for (header, object) in objects {
-        // As many as there are groups with this kind.
-        let alike = kept.iter().rposition(|(other, _)| !are_twins(&other.identity, &header.identity));
-        let start = alike.map_or(0, |at| at + 1);
-        let twin =
-            kept.iter_mut().skip(start).find(|(other, _)| other.uid == header.uid && !header.uid.is_empty());
-        match twin {
+        let is_alike = kept.last().is_some_and(|(last, _)| are_twins(&last.identity, &header.identity));
+        if !is_alike {
+            alike.clear();
+        }
+        let known = alike.get(&header.uid).and_then(|place| kept.get_mut(*place));
+        match known.filter(|_| !header.uid.is_empty()) {
             Some(twin) if preference((&twin.0, &twin.1), (&header, &object)).is_ge() => {}
             Some(twin) => *twin = (header, object),
-            None => kept.push((header, object)),
+            None => {
+                alike.insert(header.uid.clone(), kept.len());
+                kept.push((header, object));
+            }
         }
     }
     kept

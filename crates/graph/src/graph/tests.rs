@@ -3,6 +3,7 @@
 mod contract;
 mod derived;
 mod extensions;
+mod hostile;
 mod random;
 mod update;
 

@@ -14,6 +14,9 @@ use super::selections::{Link, Source};
 use super::store::{CONTROLS, Half};
 use crate::{Edge, EdgeType, Id, Node, Sort, Strength};
 
+/// How many owners above each other are followed from a Pod.
+const MAX_OWNERS: usize = 32;
+
 impl Graph {
     /// Returns the edges of type `kind` that start at `id`, by their ends in canonical order.
     #[must_use]
@@ -249,7 +252,10 @@ impl Graph {
         let mut open = vec![id];
         // The nearest first, so that an edge tells the shortest way.
         let mut reached = HashSet::new();
-        while !open.is_empty() {
+        for _ in 0..MAX_OWNERS {
+            if open.is_empty() {
+                break;
+            }
             let mut next = Vec::new();
             for owner in open {
                 let through = (owner != id).then_some(owner);
@@ -283,14 +289,17 @@ impl Graph {
         edges.iter_mut().for_each(|edge| edge.kind = EdgeType::MANAGES);
         let mut visited = HashSet::new();
         edges.retain(|edge| visited.insert(edge.from));
-        // Every edge that is added looks for more above its start.
-        let mut at = 0;
-        while let Some(below) = edges.get(at).copied() {
-            at += 1;
-            for above in Edges(self.stored_into(below.from, EdgeType::OWNS)) {
-                if visited.insert(above.from) {
-                    let through = Some(below.through.unwrap_or(below.from));
-                    edges.push(Edge { from: above.from, through, ..below });
+        let mut start = 0;
+        for _ in 1..MAX_OWNERS {
+            // What is above those that were found last.
+            let last: Vec<Edge<'_>> = edges.get(start..).unwrap_or_default().to_vec();
+            start = edges.len();
+            for below in last {
+                for above in Edges(self.stored_into(below.from, EdgeType::OWNS)) {
+                    if visited.insert(above.from) {
+                        let through = Some(below.through.unwrap_or(below.from));
+                        edges.push(Edge { from: above.from, through, ..below });
+                    }
                 }
             }
         }
