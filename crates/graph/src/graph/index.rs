@@ -144,6 +144,7 @@ impl Graph {
     /// Gives every object its node, in canonical order.
     pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
         let objects = objects.into_iter();
+        self.names.reserve(objects.size_hint().0);
         let given: Vec<(Header, Value)> = objects.map(|object| (Header::of(&object, self), object)).collect();
         let mut chosen = self.in_canonical_order(given);
         chosen.dedup_by(|later, kept| {
@@ -430,16 +431,24 @@ fn without_twins(objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
     // Where objects of this kind and name stand in `kept`, by uid.
     let mut alike: HashMap<Text, usize> = HashMap::new();
     for (header, object) in objects {
-        let is_alike = kept.last().is_some_and(|(last, _)| are_twins(&last.identity, &header.identity));
-        if !is_alike {
-            alike.clear();
+        let last = kept.last().filter(|(last, _)| are_twins(&last.identity, &header.identity));
+        match last {
+            None => alike.clear(),
+            // Most objects stand alone, and need no list.
+            Some((last, _)) if alike.is_empty() => {
+                alike.insert(last.uid.clone(), kept.len() - 1);
+            }
+            Some(_) => {}
         }
+        let is_alone = last.is_none();
         let known = alike.get(&header.uid).and_then(|place| kept.get_mut(*place));
         match known.filter(|_| !header.uid.is_empty()) {
             Some(twin) if preference((&twin.0, &twin.1), (&header, &object)).is_ge() => {}
             Some(twin) => *twin = (header, object),
             None => {
-                alike.insert(header.uid.clone(), kept.len());
+                if !is_alone {
+                    alike.insert(header.uid.clone(), kept.len());
+                }
                 kept.push((header, object));
             }
         }
