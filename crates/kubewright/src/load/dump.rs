@@ -10,6 +10,10 @@ const LARGE: usize = 1 << 20;
 /// else than a list in block style with no fields but the usual ones.
 pub(super) fn items(text: &str, chunk: &Chunk) -> Option<Vec<Chunk>> {
     let document = text.get(chunk.range.clone()).filter(|document| document.len() >= LARGE)?;
+    // An anchor of one item may be meant by another.
+    if [": &", "- &"].iter().any(|anchor| document.contains(anchor)) {
+        return None;
+    }
     let mut items: Vec<Chunk> = Vec::new();
     let (mut at, mut number) = (chunk.range.start, chunk.line);
     let mut frame = Frame::default();
