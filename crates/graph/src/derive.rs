@@ -107,9 +107,21 @@ pub(crate) fn shape(object: &Value) -> Option<Shape> {
     let makes_pods = |holder: &Value| {
         holder.at(&["spec", "containers"]).is_some_and(|containers| containers.as_array().is_some())
     };
-    [Shape::Template, Shape::JobTemplate, Shape::Bare]
-        .into_iter()
-        .find(|shape| shape.holder(object).is_some_and(makes_pods))
+    let mut shapes = [Shape::Template, Shape::JobTemplate, Shape::Bare].into_iter();
+    let found = shapes.clone().find(|shape| shape.holder(object).is_some_and(makes_pods));
+    let is_template = |shape: &Shape| shape.holder(object).is_some_and(|holder| holder.as_object().is_some());
+    found.or_else(|| shapes.find(is_template).filter(|_| is_workload(object)))
+}
+
+/// Returns whether `object` is of a kind of Kubernetes that makes Pods, whatever it says about them.
+fn is_workload(object: &Value) -> bool {
+    let group = group_of(text(object, &["apiVersion"]));
+    match text(object, &["kind"]) {
+        "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => group == "apps",
+        "Job" | "CronJob" => group == "batch",
+        "ReplicationController" => group.is_empty(),
+        _ => false,
+    }
 }
 
 impl Shape {

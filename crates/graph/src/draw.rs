@@ -12,6 +12,7 @@ mod component;
 mod dot;
 mod group;
 mod html;
+mod icons;
 mod json;
 mod kinds;
 mod labels;

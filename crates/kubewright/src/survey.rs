@@ -35,6 +35,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) resources: &'a [String],
     /// Whether a warning about a pattern is an error.
     pub(crate) is_strict: bool,
+    /// Whether nothing is looked for, so that no pattern is needed.
+    pub(crate) is_without_patterns: bool,
 }
 
 /// Patterns and objects, nothing looked for yet.
@@ -67,7 +69,7 @@ impl Survey {
     /// # Errors
     /// When standard input is named twice.
     pub(crate) fn read(sources: Sources<'_>) -> Result<Self, Failure> {
-        let Sources { patterns: paths, references, resources, is_strict } = sources;
+        let Sources { patterns: paths, references, resources, is_strict, is_without_patterns } = sources;
         let all = paths.iter().chain(references).chain(resources);
         if all.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
@@ -76,16 +78,31 @@ impl Survey {
         let mut inputs = Vec::new();
         let mut written = documents(references, &mut inputs, &mut diagnostics);
         written.extend(match paths {
+            [] if is_without_patterns => Vec::new(),
             [] => shipped(),
             paths => documents(paths, &mut inputs, &mut diagnostics),
         });
         let (known, mut wrong) = patterns::taught(&written);
-        let patterns = compiled(&written, paths, &known, &mut wrong);
+        let patterns = compiled(&written, &known, &mut wrong);
         wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
         diagnostics.extend(wrong);
+        let is_any = written.iter().any(patterns::is_pattern);
+        if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
+            diagnostics.push(no_patterns(paths));
+        }
         let objects = read_objects(resources, &mut inputs, &mut diagnostics)?;
         let (graph, places) = built(objects, &known);
         Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
+    }
+
+    /// Returns the patterns that ship and objects that are part of the binary.
+    pub(crate) fn of(objects: &[Document]) -> Self {
+        let mut diagnostics = Vec::new();
+        let known = References::default();
+        let patterns = compiled(&shipped(), &known, &mut diagnostics);
+        let objects = objects.iter().map(|object| (object.value.clone(), Place::of(object))).collect();
+        let (graph, places) = built(objects, &known);
+        Self { patterns, graph, objects: places.len(), places, diagnostics, inputs: Vec::new() }
     }
 
     /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
@@ -159,26 +176,23 @@ fn documents(paths: &[String], inputs: &mut Vec<Input>, diagnostics: &mut Vec<Di
 
 fn compiled(
     documents: &[Document],
-    paths: &[String],
     references: &References,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Pattern> {
     let mut compiled = Vec::new();
-    let mut is_any = false;
     for document in documents.iter().filter(|document| patterns::is_pattern(document)) {
-        is_any = true;
         let (pattern, wrong) = patterns::compile_with(document, references.own_types());
         compiled.extend(pattern);
         diagnostics.extend(wrong);
     }
-    if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
-        let message = format!("no patterns found in {}", listed(paths));
-        diagnostics.push(
-            codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
-                .help("a pattern is a document of kind Pattern"),
-        );
-    }
     compiled
+}
+
+/// Says that there were files without any pattern in them.
+fn no_patterns(paths: &[String]) -> Diagnostic {
+    let message = format!("no patterns found in {}", listed(paths));
+    codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
+        .help("a pattern is a document of kind Pattern")
 }
 
 /// Reads the objects of `paths`, each with its place.
@@ -222,18 +236,14 @@ fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         return problems;
     }
     let mut is_first = true;
-    problems
-        .into_iter()
-        .filter(|problem| !is_stranger(problem) || std::mem::take(&mut is_first))
-        .map(|mut problem| {
-            if is_stranger(&problem) {
-                let documents = plural(count, "document");
-                problem.message =
-                    format!("{documents} are no Kubernetes objects and are left out; this is the first");
-            }
-            problem
-        })
-        .collect()
+    let mut shown: Vec<Diagnostic> = problems;
+    shown.retain(|problem| !is_stranger(problem) || std::mem::take(&mut is_first));
+    if let Some(problem) = shown.iter_mut().find(|problem| is_stranger(problem)) {
+        let documents = plural(count, "document");
+        problem.message =
+            format!("{documents} are no Kubernetes objects and are left out; this is the first");
+    }
+    shown
 }
 
 /// Builds the graph of `objects`, and returns where those stand that are in it.

@@ -9,8 +9,12 @@
 mod admission;
 #[path = "cli/convert.rs"]
 mod convert;
+#[path = "cli/detect.rs"]
+mod detect;
 #[path = "cli/function.rs"]
 mod function;
+#[path = "cli/graph.rs"]
+mod graph;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
 #[path = "cli/patterns.rs"]

@@ -168,5 +168,10 @@ fn text(condition: &Condition) -> String {
         }
         Operands::From(key) => format!("values of {}", key.text),
     };
-    format!("{} {name} {values}", condition.key.text).trim_end().to_owned()
+    let of = match &condition.each {
+        None => "",
+        Some(each) if each.holds => " of all",
+        Some(_) => " of none",
+    };
+    format!("{} {name} {values}", condition.key.text).trim_end().to_owned() + of
 }

@@ -10,7 +10,7 @@ use super::filter::{Condition, Each, Filter, Operands, Quantifier};
 use super::key::Key;
 use super::message::{Template, TemplateError};
 use super::operator::{Operand, Operator, text_of};
-use super::pattern::{Entry, Link, List, Pattern, Role, Rule};
+use super::pattern::{Entry, Link, List, Pattern, Role, Rule, Types};
 use super::points::Points;
 use super::relate::{Glob, Options};
 use super::source::{self, Definition};
@@ -108,7 +108,11 @@ impl Compiler<'_> {
             Filter { all: group(&resource.all), any: group(&resource.any), none: group(&resource.none) };
         let location = self.document.locate(&resource.path);
         let (id, kinds, presence) = (resource.id.clone(), resource.kinds.clone(), resource.presence);
-        Role { id, kinds, presence, filter, location }
+        let mut anchors = Vec::new();
+        filter.collect_anchors(&mut anchors);
+        let (quick, rest) = filter.split();
+        let if_listed = resource.if_listed.clone();
+        Role { id, kinds, presence, if_listed, filter, quick, rest, anchors, location }
     }
 
     fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {
@@ -123,7 +127,8 @@ impl Compiler<'_> {
             key = key.without_each();
         }
         let location = self.document.locate(&condition.key.path);
-        Some(Condition { key, operator: condition.operator, operands, each, location })
+        let signature = signature(condition, &operands);
+        Some(Condition { key, operator: condition.operator, operands, each, location, signature })
     }
 
     /// Returns the elements that a condition speaks of one by one.
@@ -264,20 +269,17 @@ impl Compiler<'_> {
 
     fn link(&mut self, definition: &Definition, entry: &source::Relationship) -> Option<Link> {
         let (basis, criteria) = match &entry.link {
-            source::Link::Typed { name, options } => {
+            source::Link::Typed { names, options } => {
                 let criteria: Vec<Criterion> =
                     options.criteria.iter().filter_map(|one| self.criterion(one)).collect();
-                if name.value.eq_ignore_ascii_case("CUSTOM") {
+                let is_only =
+                    |word: &str| matches!(names.as_slice(), [only] if only.value.eq_ignore_ascii_case(word));
+                if is_only("CUSTOM") {
                     return Some(Link::Criteria(Box::new(Criteria { basis: Basis::Custom, all: criteria })));
                 }
-                let known = types::find(&name.value, self.own_types);
-                let Some(found) = known else {
-                    let location = self.document.locate(&name.path);
-                    let message = format!("unknown relationship type `{}`", name.value);
-                    let help = types::help(&name.value);
-                    self.diagnostics
-                        .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
-                    return None;
+                let types = match is_only("ANY") {
+                    true => Types { name: "ANY".into(), names: Vec::new() },
+                    false => self.types(names)?,
                 };
                 let criteria =
                     (!criteria.is_empty()).then(|| Criteria { basis: Basis::Custom, all: criteria });
@@ -290,8 +292,8 @@ impl Compiler<'_> {
                     criteria: criteria.map(Box::new),
                 };
                 return Some(match entry.list {
-                    List::Relationships => Link::Edge { name: found, options },
-                    List::Common => Link::Common { name: found, options },
+                    List::Relationships => Link::Edge { types, options },
+                    List::Common => Link::Common { types, options },
                 });
             }
             source::Link::Custom(criteria) => (Basis::Custom, criteria.as_slice()),
@@ -307,6 +309,28 @@ impl Compiler<'_> {
         Some(Link::Criteria(Box::new(Criteria { basis, all })))
     }
 
+    fn types(&mut self, names: &[Placed<Text>]) -> Option<Types> {
+        let mut found: Vec<Text> = Vec::with_capacity(names.len());
+        for name in names {
+            let location = self.document.locate(&name.path);
+            match types::find(&name.value, self.own_types) {
+                Some(known) if found.contains(&known) => {
+                    let message = format!("the type `{known}` is listed twice");
+                    self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_ID, message, location));
+                }
+                Some(known) => found.push(known),
+                None => {
+                    let message = format!("unknown relationship type `{}`", name.value);
+                    let help = types::help(&name.value);
+                    self.diagnostics
+                        .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+                }
+            }
+        }
+        let name = found.join(", ").into();
+        (!found.is_empty()).then_some(Types { name, names: found })
+    }
+
     /// Returns the criteria that a dependency has the kind that its target names.
     fn kind_of_target(&mut self, definition: &Definition, entry: &source::Relationship) -> Vec<Criterion> {
         let with = entry.ids.last().map(|id| &id.value);
@@ -315,7 +339,7 @@ impl Compiler<'_> {
             return Vec::new();
         };
         let mut agrees = |path: &Placed<Text>, own: &str| {
-            let plain = |key| Side { origin: Origin::Path(key), default: None, transform: None };
+            let plain = |key| Side { origin: Origin::Paths(vec![key]), default: None, transform: None };
             let (target, dependency) = (self.key(path)?, Key::parse(own).ok()?);
             Some(Criterion {
                 target: plain(target),
@@ -343,7 +367,10 @@ impl Compiler<'_> {
 
     fn origin(&mut self, origin: &source::Origin) -> Option<Origin> {
         match origin {
-            source::Origin::Path(path) => self.key(path).map(Origin::Path),
+            source::Origin::Paths(paths) => {
+                let keys: Vec<Option<Key>> = paths.iter().map(|path| self.key(path)).collect();
+                keys.into_iter().collect::<Option<Vec<Key>>>().map(Origin::Paths)
+            }
             source::Origin::Value(text) => Some(Origin::Value(text.clone())),
         }
     }
@@ -392,6 +419,21 @@ impl Compiler<'_> {
     fn position(&self, id: &str) -> Option<usize> {
         self.ids.iter().position(|known| *known == id)
     }
+}
+
+/// Returns the same text for conditions that ask the same. Those that may tell of values that they cannot compare
+/// have none: who is told must not depend on who else asks.
+fn signature(condition: &source::Condition, operands: &Operands) -> Option<Text> {
+    let (
+        Operator::Equals | Operator::NotEquals | Operator::Exists | Operator::NotExists | Operator::IsEmpty,
+        Operands::Written(operands),
+    ) = (condition.operator, operands)
+    else {
+        return None;
+    };
+    let texts: Vec<&str> = operands.iter().map(|operand| operand.text.as_str()).collect();
+    let quantifier = condition.quantifier.as_ref().map(|found| found.value);
+    Some(format!("{} {:?} {quantifier:?} {texts:?}", condition.key.value, condition.operator).into())
 }
 
 /// Returns every two of `positions`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kubewright_lang::goregex::Regex;
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
-use super::key::{Frame, Key, KeyStep, collect_anchor};
+use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
 use super::operator::{Operand, Operator, text_of};
 
 /// What must hold between a target and a dependency.
@@ -47,7 +47,8 @@ pub(crate) struct Side {
 /// Where values come from.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
-    Path(Key),
+    /// The values at each of several paths.
+    Paths(Vec<Key>),
     Value(Text),
 }
 
@@ -67,18 +68,18 @@ pub(crate) enum Transform {
 
 impl Criteria {
     /// Adds the arrays of the dependency of which one element is meant.
-    pub(crate) fn dependency_anchors(&self, anchors: &mut Vec<Vec<KeyStep>>) {
+    pub(crate) fn dependency_anchors(&self, anchors: &mut Vec<Anchor>) {
         self.all.iter().for_each(|criterion| criterion.dependency.collect_anchors(anchors));
         if let Basis::SelectedBy(key) = &self.basis {
-            collect_anchor(key, anchors);
+            collect_anchors(key, anchors);
         }
     }
 
     /// Adds the arrays of the target of which one element is meant.
-    pub(crate) fn target_anchors(&self, anchors: &mut Vec<Vec<KeyStep>>) {
+    pub(crate) fn target_anchors(&self, anchors: &mut Vec<Anchor>) {
         self.all.iter().for_each(|criterion| criterion.target.collect_anchors(anchors));
         if let Basis::Selects(key) = &self.basis {
-            collect_anchor(key, anchors);
+            collect_anchors(key, anchors);
         }
     }
 
@@ -110,17 +111,17 @@ impl Criterion {
     /// Returns the path of the dependency, if its value comes from one.
     pub(crate) fn dependency_path(&self) -> Option<Text> {
         match &self.dependency.origin {
-            Origin::Path(key) => Some(key.text.clone()),
+            Origin::Paths(keys) => keys.first().map(|key| key.text.clone()),
             Origin::Value(_) => None,
         }
     }
 }
 
 impl Side {
-    fn collect_anchors(&self, anchors: &mut Vec<Vec<KeyStep>>) {
+    fn collect_anchors(&self, anchors: &mut Vec<Anchor>) {
         for origin in [Some(&self.origin), self.default.as_ref()].into_iter().flatten() {
-            if let Origin::Path(key) = origin {
-                collect_anchor(key, anchors);
+            if let Origin::Paths(keys) = origin {
+                keys.iter().for_each(|key| collect_anchors(key, anchors));
             }
         }
     }
@@ -149,18 +150,20 @@ impl Side {
 
 impl Origin {
     fn values(&self, object: &Value, frame: &Frame, budget: &mut Budget) -> Result<Vec<Value>, Exhausted> {
-        let key = match self {
+        let keys = match self {
             Self::Value(text) => return Ok(vec![Value::String(text.clone())]),
-            Self::Path(key) => key,
+            Self::Paths(keys) => keys,
         };
         let mut scalars = Vec::new();
-        for value in key.values(object, frame, budget)? {
-            match value.as_array() {
-                Some(items) => {
-                    budget.step(items.len() as u64)?;
-                    scalars.extend(items.iter().filter(|item| text_of(item).is_some()).cloned());
+        for key in keys {
+            for value in key.values(object, frame, budget)? {
+                match value.as_array() {
+                    Some(items) => {
+                        budget.step(items.len() as u64)?;
+                        scalars.extend(items.iter().filter(|item| text_of(item).is_some()).cloned());
+                    }
+                    None => scalars.push(value.clone()),
                 }
-                None => scalars.push(value.clone()),
             }
         }
         Ok(scalars)

@@ -13,6 +13,7 @@ mod leader;
 mod links;
 mod plan;
 mod report;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use kubewright_engine::Diagnostic;
-use kubewright_graph::{Graph, Id};
+use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 pub use all::{budget, detect_all, exhausted};
@@ -28,12 +29,13 @@ pub use all::{budget, detect_all, exhausted};
 use super::diagnostics as code;
 use super::finding::{Findings, Trace};
 use super::key::Frame;
-use super::pattern::{Pattern, Presence, Rule};
-use candidates::Candidates;
+use super::pattern::{Link, Pattern, Presence, Rule};
 pub(super) use candidates::kinds_of;
+use candidates::{Asking, Candidates};
 use links::Buckets;
 use plan::Plan;
 pub(super) use report::rule_name;
+use shared::Shared;
 
 /// What the caller decides.
 #[derive(Debug, Clone)]
@@ -78,11 +80,32 @@ pub fn detect(
     settings: &Settings,
     budget: &mut Budget,
 ) -> Result<Findings, Exhausted> {
+    let shared = Shared::among(std::iter::once(pattern));
+    detect_sharing(pattern, &Asking { graph, settings, shared: &shared }, budget)
+}
+
+/// Looks for `pattern` with what others have found out.
+fn detect_sharing(
+    pattern: &Pattern,
+    asking: &Asking<'_>,
+    budget: &mut Budget,
+) -> Result<Findings, Exhausted> {
+    let (graph, settings) = (asking.graph, asking.settings);
     let mut incomparable = false;
     let mut absent = HashMap::new();
+    let mut leaders = match pattern.roles.get(pattern.leader) {
+        Some(leader) => Some(Candidates::of(leader, asking, budget, &mut incomparable)?),
+        None => None,
+    };
+    let is_empty = leaders.as_ref().is_none_or(|leaders| leaders.ids.is_empty());
     let mut candidates = Vec::with_capacity(pattern.roles.len());
-    for role in &pattern.roles {
-        candidates.push(Candidates::of(role, graph, settings, budget, &mut incomparable)?);
+    for (at, role) in pattern.roles.iter().enumerate() {
+        candidates.push(match leaders.take_if(|_| at == pattern.leader) {
+            Some(leaders) => leaders,
+            // Without a leader nobody asks for the others.
+            None if is_empty => Candidates::kinds_only(role, asking),
+            None => Candidates::of(role, asking, budget, &mut incomparable)?,
+        });
         absent::describe(role, graph, candidates.last(), &mut absent);
     }
     let mut search = Search {
@@ -91,6 +114,7 @@ pub fn detect(
         settings,
         candidates,
         plan: Plan::of(pattern),
+        types: pattern.entries.iter().map(|entry| types_of(&entry.link, graph)).collect(),
         frame: Frame::default(),
         buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
         found: Findings::default(),
@@ -111,6 +135,8 @@ struct Search<'s> {
     /// For each role.
     candidates: Vec<Candidates>,
     plan: Plan,
+    /// For each entry, the types of edges that count.
+    types: Vec<Rc<[EdgeType]>>,
     /// The elements of the leader that are meant.
     frame: Frame,
     /// For each entry.
@@ -209,6 +235,30 @@ impl Search<'_> {
         self.found.diagnostics.splice(0..0, diagnostics);
     }
 }
+
+/// Returns the types of edges that count for `link`.
+fn types_of(link: &Link, graph: &Graph) -> Rc<[EdgeType]> {
+    let types = match link {
+        Link::Edge { types, .. } | Link::Common { types, .. } => types,
+        Link::Criteria(_) => return Rc::default(),
+    };
+    match types.names.is_empty() {
+        true => graph.edge_types().filter(|kind| !UNWRITTEN.contains(kind)).collect(),
+        false => types.names.iter().filter_map(|name| graph.edge_type(name)).collect(),
+    }
+}
+
+/// Types of edges that nobody writes as a reference, and that `ANY` does not mean.
+const UNWRITTEN: [EdgeType; 8] = [
+    EdgeType::IS_NAMESPACE_OF,
+    EdgeType::PART_OF,
+    EdgeType::REPORTS_ON,
+    EdgeType::DEFINES_KIND,
+    EdgeType::LIMITED_BY,
+    EdgeType::SAME_NETWORK,
+    EdgeType::OWNS,
+    EdgeType::MANAGES,
+];
 
 /// Objects for roles; none where a role is not bound.
 type Binding = Vec<Option<Id>>;

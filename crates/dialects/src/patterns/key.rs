@@ -2,8 +2,11 @@
 //!
 //! A path starts at the root, whether or not it begins with `$` or a dot. It gives a list of values: `[*]` goes
 //! into every element, what is absent gives nothing, and null is absent. `[@]` stands for one element that all
-//! paths with the same beginning mean; which one, a [`Frame`] says. `podTemplate` at the beginning is the template of
+//! paths with the same beginning mean; which one, a [`Frame`] says. It may stand in a path more than once: an element,
+//! and one of those inside of it. `podTemplate` at the beginning is the template of
 //! the Pods of a workload, wherever its kind has it, and a Pod itself.
+
+use std::sync::Arc;
 
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
@@ -38,20 +41,22 @@ pub(crate) struct KeyError {
     pub(crate) help: &'static str,
 }
 
+/// A path to an array of which one element is meant.
+pub(crate) type Anchor = Arc<[KeyStep]>;
+
 /// Which element each `[@]` means, by the path to its array.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Frame(Vec<(Vec<KeyStep>, usize)>);
+pub(crate) struct Frame(Vec<(Anchor, usize)>);
 
 impl Key {
     pub(crate) fn parse(text: &str) -> Result<Self, KeyError> {
         let steps = Parser { rest: text.trim() }.path()?;
-        let same = steps.iter().filter(|step| **step == KeyStep::Same).count();
-        let first = steps.iter().position(|step| *step == KeyStep::Same);
-        let fans_out = steps.iter().take(first.unwrap_or(0)).any(|step| *step == KeyStep::Each);
-        if same > 1 || fans_out {
+        let last = steps.iter().rposition(|step| *step == KeyStep::Same);
+        let fans_out = steps.iter().take(last.unwrap_or(0)).any(|step| *step == KeyStep::Each);
+        if fans_out {
             return Err(KeyError {
-                message: format!("`[@]` stands after another `[@]` or `[*]` in `{text}`"),
-                help: "one element can be meant once in a path, before any `[*]`",
+                message: format!("`[@]` stands after `[*]` in `{text}`"),
+                help: "one element can be meant only where its array is; write `[@]` instead of `[*]`",
             });
         }
         if steps.len() > LONGEST {
@@ -69,10 +74,10 @@ impl Key {
         self.steps.iter().any(named) && !self.text.contains('"')
     }
 
-    /// Returns the path to the array of `[@]`, if there is one.
-    pub(crate) fn anchor(&self) -> Option<&[KeyStep]> {
-        let at = self.steps.iter().position(|step| *step == KeyStep::Same)?;
-        self.steps.get(..at)
+    /// Returns the path to the array of each `[@]`.
+    fn anchors(&self) -> impl Iterator<Item = &[KeyStep]> {
+        let same = self.steps.iter().enumerate().filter(|(_, step)| **step == KeyStep::Same);
+        same.filter_map(|(at, _)| self.steps.get(..at))
     }
 
     /// Returns the same path without every `[*]`.
@@ -98,79 +103,103 @@ impl Key {
         frame: &Frame,
         budget: &mut Budget,
     ) -> Result<Vec<&'v Value>, Exhausted> {
-        let mut current = vec![object];
-        for (at, step) in self.steps.iter().enumerate() {
-            budget.step(current.len() as u64 + 1)?;
-            match step {
-                KeyStep::Each => {
-                    let fan: Vec<&Value> = current.into_iter().flat_map(inside).collect();
-                    budget.step(fan.len() as u64)?;
-                    current = fan;
-                }
-                single => {
-                    let element = || frame.element(self.steps.get(..at).unwrap_or_default());
-                    current.retain_mut(|value| match one(value, single, element) {
-                        Some(next) => {
-                            *value = next;
-                            true
-                        }
-                        None => false,
-                    });
-                }
-            }
-            if current.is_empty() {
-                break;
-            }
-        }
-        Ok(current)
+        walk(&self.steps, object, frame, budget)
     }
+}
+
+/// Returns the values that `steps` lead to.
+fn walk<'v>(
+    steps: &[KeyStep],
+    object: &'v Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<Vec<&'v Value>, Exhausted> {
+    // Up to the first `[*]` there is one value, which needs no list.
+    let mut only = object;
+    let mut at = 0;
+    while let Some(step) = steps.get(at).filter(|step| **step != KeyStep::Each) {
+        budget.step(1)?;
+        match one(only, step, || frame.element(steps.get(..at).unwrap_or_default())) {
+            Some(next) => only = next,
+            None => return Ok(Vec::new()),
+        }
+        at += 1;
+    }
+    let mut current = vec![only];
+    for step in steps.get(at..).unwrap_or_default() {
+        budget.step(current.len() as u64 + 1)?;
+        match step {
+            KeyStep::Each => {
+                let fan: Vec<&Value> = current.into_iter().flat_map(inside).collect();
+                budget.step(fan.len() as u64)?;
+                current = fan;
+            }
+            single => current.retain_mut(|value| match one(value, single, || None) {
+                Some(next) => {
+                    *value = next;
+                    true
+                }
+                None => false,
+            }),
+        }
+        if current.is_empty() {
+            break;
+        }
+    }
+    Ok(current)
 }
 
 impl Frame {
     /// Returns every choice of one element for each of `anchors` in `object`.
     pub(crate) fn all(
-        anchors: &[Vec<KeyStep>],
+        anchors: &[Anchor],
         object: &Value,
         budget: &mut Budget,
     ) -> Result<Vec<Self>, Exhausted> {
         let mut frames = vec![Self::default()];
+        // An array inside of an element comes after that of the element.
         for anchor in anchors {
-            let path = Key { text: Text::default(), steps: anchor.clone() };
-            let lengths = path.values(object, &Self::default(), budget)?;
-            let length = lengths.first().and_then(|value| value.as_array()).map_or(0, <[Value]>::len);
-            budget.step((frames.len() as u64).saturating_mul(length as u64))?;
-            let longer = |frame: &Self, at: usize| {
-                let mut longer = frame.clone();
-                longer.0.push((anchor.clone(), at));
-                longer
-            };
-            frames = frames.iter().flat_map(|frame| (0..length).map(move |at| longer(frame, at))).collect();
+            let mut longer = Vec::with_capacity(frames.len());
+            for frame in frames {
+                let array = walk(anchor, object, &frame, budget)?;
+                let length = array.first().and_then(|value| value.as_array()).map_or(0, <[Value]>::len);
+                budget.step(length as u64)?;
+                longer.extend((0..length).map(|at| {
+                    let mut elements = Vec::with_capacity(anchors.len());
+                    elements.extend(frame.0.iter().cloned());
+                    elements.push((Arc::clone(anchor), at));
+                    Self(elements)
+                }));
+            }
+            frames = longer;
         }
         Ok(frames)
     }
 
+    /// Returns whether no element is meant.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn element(&self, anchor: &[KeyStep]) -> Option<usize> {
-        self.0.iter().find(|(path, _)| path == anchor).map(|(_, at)| *at)
+        self.0.iter().find(|(path, _)| **path == *anchor).map(|(_, at)| *at)
     }
 }
 
-/// Adds the anchor of `key` to `anchors`, once.
-pub(crate) fn collect_anchor(key: &Key, anchors: &mut Vec<Vec<KeyStep>>) {
-    if let Some(anchor) = key.anchor()
-        && !anchors.iter().any(|known| known == anchor)
-    {
-        anchors.push(anchor.to_vec());
+/// Adds the anchors of `key` to `anchors`, each once.
+pub(crate) fn collect_anchors(key: &Key, anchors: &mut Vec<Anchor>) {
+    for anchor in key.anchors() {
+        if !anchors.iter().any(|known| **known == *anchor) {
+            anchors.push(anchor.into());
+        }
     }
 }
 
 /// Returns the elements or values inside of `value`, without nulls.
-fn inside(value: &Value) -> Vec<&Value> {
-    let there = |value: &&Value| !value.is_null();
-    match value {
-        Value::Array(_) => value.as_array().unwrap_or_default().iter().filter(there).collect(),
-        Value::Object(map) => map.values().filter(there).collect(),
-        _ => Vec::new(),
-    }
+fn inside(value: &Value) -> impl Iterator<Item = &Value> {
+    let items = value.as_array().unwrap_or_default().iter();
+    let fields = value.as_object().into_iter().flat_map(|map| map.values());
+    items.chain(fields).filter(|value| !value.is_null())
 }
 
 fn one<'v>(value: &'v Value, step: &KeyStep, element: impl Fn() -> Option<usize>) -> Option<&'v Value> {

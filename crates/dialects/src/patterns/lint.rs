@@ -109,11 +109,16 @@ fn relationships(
 ) {
     let kinds = |role: usize| named_kinds(&pattern.roles.get(role)?.kinds);
     for (entry, written) in pattern.entries.iter().zip(&definition.entries) {
-        let Link::Edge { name, .. } = &entry.link else { continue };
-        let reason =
-            entry.pairs.iter().find_map(|(one, other)| cannot_link(name, &kinds(*one)?, &kinds(*other)?));
+        let Link::Edge { types, .. } = &entry.link else { continue };
+        // Dead only if none of several types can link them.
+        let reason = entry.pairs.iter().find_map(|(one, other)| {
+            let (ones, others) = (kinds(*one)?, kinds(*other)?);
+            let reasons: Option<Vec<String>> =
+                types.names.iter().map(|name| cannot_link(name, &ones, &others)).collect();
+            reasons?.into_iter().next()
+        });
         let Some(reason) = reason else { continue };
-        let help = match name.as_str() {
+        let help = match types.name.as_str() {
             "MOUNTS" => "to ask for a volume that both mount, use `commonRelationships`",
             _ => "use another type, or another kind",
         };

@@ -4,7 +4,7 @@
 
 use kubewright_value::{Budget, Exhausted, Text, Value, json};
 
-use super::key::{Frame, Key, KeyError, KeyStep};
+use super::key::{Anchor, Frame, Key, KeyError, KeyStep, collect_anchors};
 
 /// A text with placeholders.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +44,8 @@ pub(crate) enum TemplateError {
 /// What fills the placeholders.
 pub(crate) trait Values {
     fn object(&self, role: usize) -> Option<&Value>;
+    /// Returns which elements are meant in the object that fills the role.
+    fn frames(&self, role: usize, anchors: &[Anchor], budget: &mut Budget) -> Result<Vec<Frame>, Exhausted>;
     fn count(&self, role: usize) -> usize;
     fn score(&self) -> String;
     fn pattern(&self, field: &str) -> Text;
@@ -96,7 +98,7 @@ impl Template {
                 Piece::Place(Place::Nothing) => {}
                 Piece::Place(Place::Role(role, key)) => {
                     let found = match values.object(*role) {
-                        Some(object) => key.values(object, &Frame::default(), budget)?,
+                        Some(object) => at(key, values, (*role, object), budget)?,
                         None => Vec::new(),
                     };
                     // A cluster-scoped object has no namespace, and that is no mistake.
@@ -111,6 +113,30 @@ impl Template {
         }
         Ok((text, empty))
     }
+}
+
+/// Returns the values at `key`; where elements are meant, those of each of them, none twice.
+fn at<'v>(
+    key: &Key,
+    values: &dyn Values,
+    (role, object): (usize, &'v Value),
+    budget: &mut Budget,
+) -> Result<Vec<&'v Value>, Exhausted> {
+    let mut anchors = Vec::new();
+    collect_anchors(key, &mut anchors);
+    if anchors.is_empty() {
+        return key.values(object, &Frame::default(), budget);
+    }
+    let mut found: Vec<&Value> = Vec::new();
+    for frame in values.frames(role, &anchors, budget)? {
+        for value in key.values(object, &frame, budget)? {
+            budget.step(found.len() as u64)?;
+            if !found.contains(&value) {
+                found.push(value);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Returns values as people read them: several joined by `, `, objects as JSON.

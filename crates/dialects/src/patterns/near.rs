@@ -10,14 +10,14 @@ use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::criteria::Basis;
 use super::key::Frame;
-use super::pattern::{Entry, KindRef, Link, Pattern, Role};
+use super::pattern::{Entry, KindRef, Link, Pattern, Presence, Role};
 
 /// What is near a relationship that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
     /// The id of the resource that is missing at the other end.
     pub role: Text,
-    /// Its kinds, as people say them: `Pod`, `Pod or Deployment`.
+    /// Its kinds, as people say them: `Pod`, `Pod or Deployment`; `object` for more than two.
     pub kinds: String,
     /// Where was looked; empty for everywhere.
     pub namespace: Text,
@@ -82,7 +82,9 @@ pub fn nearest(
         _ => None,
     });
     let Some(role) = other.and_then(|other| pattern.roles.get(other)) else { return Ok(None) };
-    let Some(node) = graph.node(leader) else { return Ok(None) };
+    let Some(node) = graph.node(leader).filter(|_| role.presence == Presence::Present) else {
+        return Ok(None);
+    };
     let search = Search { entry, role, graph, leader: node };
     let mut found = match search.by_labels(budget)? {
         Some(found) => found,
@@ -146,14 +148,15 @@ impl Search<'_> {
 
     /// Looks for objects that the leader names and that are not there.
     fn by_names(&self, leader: Id) -> Option<Nearest> {
-        let Link::Edge { name, .. } = &self.entry.link else { return None };
-        let kind = self.graph.edge_type(name)?;
+        let Link::Edge { types, .. } = &self.entry.link else { return None };
         let is_absent = |id: &Id| {
             let node = self.graph.node(*id);
             node.is_some_and(|node| node.sort == Sort::Absent && is_of(&self.role.kinds, node))
         };
-        let named = self.graph.out(leader, kind).map(|edge| edge.to).filter(is_absent);
-        let near: Vec<Near> = named.map(|id| Near { id, miss: Miss::Absent }).collect();
+        let kinds = types.names.iter().filter_map(|name| self.graph.edge_type(name));
+        let named = kinds.flat_map(|kind| self.graph.out(leader, kind).map(|edge| edge.to)).filter(is_absent);
+        let mut near: Vec<Near> = named.map(|id| Near { id, miss: Miss::Absent }).collect();
+        near.dedup();
         let is_here =
             |id: &Id| self.graph.node(*id).is_some_and(|node| node.namespace == self.leader.namespace);
         let looked_at = self.candidates().filter(is_here).count();
@@ -164,7 +167,7 @@ impl Search<'_> {
         let kinds: Vec<&str> = self.kinds().collect();
         Nearest {
             role: self.role.id.clone(),
-            kinds: kinds.join(" or "),
+            kinds: if kinds.len() > 2 { "object".to_owned() } else { kinds.join(" or ") },
             namespace: self.leader.namespace.clone(),
             looked_at,
             is_selected: false,
@@ -202,7 +205,10 @@ impl Search<'_> {
     ) -> Result<Option<Vec<Requirement>>, Exhausted> {
         let Some(object) = &node.object else { return Ok(None) };
         let found = match &self.entry.link {
-            Link::Edge { name, .. } => field(name, node).and_then(|field| object.at(&["spec", field])),
+            Link::Edge { types, .. } => {
+                let field = types.names.iter().find_map(|name| field(name, node));
+                field.and_then(|field| object.at(&["spec", field]))
+            }
             Link::Common { .. } => None,
             Link::Criteria(criteria) => match (&criteria.basis, is_leader) {
                 (Basis::Selects(key), true) | (Basis::SelectedBy(key), false) => {

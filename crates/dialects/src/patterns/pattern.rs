@@ -3,8 +3,8 @@
 use kubewright_value::{Location, Text};
 
 use super::criteria::Criteria;
-use super::filter::Filter;
-use super::key::KeyStep;
+use super::filter::{Condition, Filter};
+use super::key::Anchor;
 use super::message::Template;
 use super::points::Points;
 use super::relate::Options;
@@ -48,7 +48,7 @@ pub struct Pattern {
     /// Whether one object may be target and dependency at once.
     pub(crate) allows_same: bool,
     /// The arrays of the leader of which one element is meant throughout.
-    pub(crate) leader_anchors: Vec<Vec<KeyStep>>,
+    pub(crate) leader_anchors: Vec<Anchor>,
     /// Whether the same objects in other roles are no second finding.
     pub(crate) is_unordered: bool,
 }
@@ -100,7 +100,15 @@ pub(crate) struct Role {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
+    /// Kinds whose absence means something only where others of the kind are in the set.
+    pub(crate) if_listed: Vec<Text>,
     pub(crate) filter: Filter,
+    /// What of the filter is about an object as a whole, with whether it must hold.
+    pub(crate) quick: Vec<(Condition, bool)>,
+    /// The rest of the filter.
+    pub(crate) rest: Filter,
+    /// The arrays of which the filter means one element.
+    pub(crate) anchors: Vec<Anchor>,
     pub(crate) location: Location,
 }
 
@@ -166,11 +174,20 @@ pub(crate) enum Rule {
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
     /// An edge of the type.
-    Edge { name: Text, options: Options },
+    Edge { types: Types, options: Options },
     /// A neighbour that both have through edges of the type.
-    Common { name: Text, options: Options },
+    Common { types: Types, options: Options },
     /// What the pattern spells out.
     Criteria(Box<Criteria>),
+}
+
+/// Types of edges of which one will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Types {
+    /// What they are called together.
+    pub(crate) name: Text,
+    /// Each of them; none for any reference.
+    pub(crate) names: Vec<Text>,
 }
 
 /// From which of two ids an edge must lead.
@@ -255,7 +272,7 @@ impl Link {
     pub(crate) fn name(&self) -> &str {
         use super::criteria::Basis;
         match self {
-            Self::Edge { name, .. } | Self::Common { name, .. } => name,
+            Self::Edge { types, .. } | Self::Common { types, .. } => &types.name,
             Self::Criteria(criteria) => match criteria.basis {
                 Basis::Custom => "custom",
                 Basis::Owns => "owns",

@@ -62,6 +62,7 @@ pub(crate) struct Resource {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
+    pub(crate) if_listed: Vec<Text>,
     /// Where the target says which kind it is: the paths of its version and its kind.
     pub(crate) from_target: Option<(Placed<Text>, Placed<Text>)>,
     pub(crate) all: Vec<Condition>,
@@ -96,7 +97,7 @@ pub(crate) struct Relationship {
 /// When a relationship holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
-    Typed { name: Placed<Text>, options: Options },
+    Typed { names: Vec<Placed<Text>>, options: Options },
     Custom(Vec<Criterion>),
     Owns,
     OwnedBy,
@@ -146,7 +147,7 @@ pub(crate) struct Side {
 /// Where a value is taken from.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
-    Path(Placed<Text>),
+    Paths(Vec<Placed<Text>>),
     Value(Text),
 }
 

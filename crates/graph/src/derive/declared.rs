@@ -40,6 +40,7 @@ impl Deriving<'_, '_> {
         let group: Text = match (&target.group, said.1) {
             (Some(group), _) => group.clone(),
             (None, Some(group)) => group.into(),
+            (None, None) if CORE.contains(&target.kind.as_str()) => Text::default(),
             (None, None) => self.group.clone(),
         };
         let own = match reference.namespace {
@@ -100,6 +101,19 @@ impl Deriving<'_, '_> {
         }
     }
 }
+
+/// Kinds of the core group that are meant by their names alone.
+const CORE: [&str; 9] = [
+    "ConfigMap",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+];
 
 fn is_usually_global(group: &str, kind: &str) -> bool {
     let is_named_so = kind.strip_prefix("Cluster").is_some_and(|rest| !rest.is_empty());

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, Target};
+use super::{Deriving, Target, is_workload};
 use crate::graph::{CONTROLS, Only, Question, REVERSED, Scope, Selection, has_no_namespace};
 use crate::names::{NO_PLACE, Symbol};
 use crate::node::{Identity, group_of};
@@ -16,11 +16,11 @@ impl Deriving<'_, '_> {
     pub(super) fn owners(&mut self, metadata: &Value) {
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).unwrap_or_default();
         let is_pod = self.kind == "Pod" && self.group.is_empty();
-        let is_controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
-        let says_who = owners.iter().any(is_controller);
+        let controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool);
+        let says_who = owners.iter().any(|owner| controller(owner) == Some(true));
         for (at, owner) in owners.iter().enumerate() {
             let Some(from) = self.owner(owner) else { continue };
-            let controls = is_pod && (is_controller(owner) || !says_who);
+            let controls = is_pod && controller(owner).unwrap_or(!says_who);
             let flags = REVERSED | if controls { CONTROLS } else { 0 };
             let via = [("metadata", NO_PLACE), ("ownerReferences", at)];
             self.wire(from, self.id, EdgeType::OWNS, via, Strength::Required, flags);
@@ -30,7 +30,7 @@ impl Deriving<'_, '_> {
     /// What owns and manages by labels, where objects do not name their owner.
     pub(super) fn fallbacks(&mut self, object: &Value) {
         let Some(selector) = object.at(&["spec", "selector"]) else { return };
-        if object.at(&["spec", "template", "spec"]).is_none() {
+        if object.at(&["spec", "template", "spec"]).is_none() && !is_workload(object) {
             return;
         }
         let scope = Scope::Namespace(self.here);

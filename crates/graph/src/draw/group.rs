@@ -6,7 +6,7 @@
 use super::component::{BOX, Component, Pair, arrange};
 use super::scene::{Glyph, Scene};
 use super::slots::Slots;
-use super::text;
+use super::{Badge, text};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const PADDING: f64 = 26.0;
@@ -276,11 +276,18 @@ pub(super) fn box_width(glyph: &Glyph<'_>) -> f64 {
     let name = text::width(&text::clean(&glyph.label), 12.0);
     let kind = text::width(&text::clean(&glyph.kind), 9.5);
     let count = if glyph.count > 1 { 20.0 + text::width(&glyph.count.to_string(), 10.0) } else { 0.0 };
-    (name + count).max(kind + count).clamp(50.0, 158.0) + chip_width(glyph) + 18.0
+    let words = (name + count).max(kind + count).clamp(50.0, 158.0) + chip_width(glyph) + 18.0;
+    let badges: f64 = glyph.badges.iter().map(|badge| text::width(&badge_text(badge), 9.5) + 15.0).sum();
+    words.max(badges + 10.0)
+}
+
+/// What fits on a badge.
+pub(super) fn badge_text(badge: &Badge) -> String {
+    text::fit(&badge.text, 9.5, 110.0)
 }
 
 pub(super) fn chip_width(glyph: &Glyph<'_>) -> f64 {
-    if glyph.known.short.is_empty() { 8.0 } else { text::width(glyph.known.short, 10.0) + 10.0 }
+    (text::width(glyph.known.short, 9.0) + 8.0).max(22.0)
 }
 
 /// The column of every glyph: that of its layer, and when the layer is long, the next ones by turns,

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 const SCRIPT: &str = include_str!("html/page.js");
 const SHEET: &str = include_str!("html/page.css");
 /// The digest of the script, for the policy of the page. A test says the new one when the script changes.
-const DIGEST: &str = "sha256-WaPHLuo2BD/fg3cqhYP7zAgdEIl5cHr/IIdmwWhFcaM=";
+const DIGEST: &str = "sha256-0GVm/ikmzrVuvyfbJTW2gNNVng5OEsyqlRhG1t49zJk=";
 /// Types of lines that can be hidden.
 const TYPES: usize = 100;
 /// Names of merged objects that search finds.
@@ -55,7 +55,7 @@ pub fn html(picture: &Picture, options: &Options) -> String {
     let _ = write!(
         out,
         "</aside>\n<main><svg id=\"map\" class=\"kw\" tabindex=\"0\" role=\"group\" aria-label=\"Picture: arrow keys \
-         move, plus and minus zoom, 0 shows all\" data-w=\"{width:.0}\" data-h=\"{height:.0}\" \
+         move, from box to box where one is chosen; plus and minus zoom, 0 shows all, / searches, Escape ends\" data-w=\"{width:.0}\" data-h=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\"><g id=\"view\">"
     );
     body(&mut out, &scene, &palette, &layout, true);
@@ -69,7 +69,8 @@ const TOOLS: &str = "<div class=\"tools\" role=\"search\"><input id=\"find\" typ
 placeholder=\"Search name, kind, namespace ( / )\" aria-label=\"Search\" autocomplete=\"off\" spellcheck=\"false\">\
 <output id=\"hits\"></output></div>\n<div class=\"tools\"><button id=\"in\" title=\"Zoom in (+)\" \
 aria-label=\"Zoom in\">+</button><button id=\"out\" title=\"Zoom out (-)\" aria-label=\"Zoom out\">−</button>\
-<button id=\"fit\" title=\"Show all (0)\">Show all</button></div>\n";
+<button id=\"fit\" title=\"Show all (0)\">Show all</button>\
+<button id=\"theme\" title=\"Light or dark\" aria-label=\"Light or dark\">◐</button></div>\n";
 
 /// The types of lines, to be hidden and shown.
 fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {

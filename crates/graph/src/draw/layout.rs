@@ -61,7 +61,7 @@ pub(super) fn layout(picture: &Picture, scene: &Scene<'_>) -> Layout {
         .iter()
         .zip(&scene.glyphs)
         .map(|(seat, glyph)| {
-            let above = if glyph.badges.is_empty() { 1.0 } else { 9.0 };
+            let above = if glyph.badges.is_empty() { 1.0 } else { 11.0 };
             Rect { y: seat.rect.y - above, height: seat.rect.height + above, ..seat.rect }
         })
         .collect();

@@ -1,5 +1,6 @@
 //! Less of a picture: what is near, and no line that says what others say.
 
+use super::kinds::layer;
 use super::slots::Slots;
 use super::{Picture, Style};
 use kubewright_value::Text;
@@ -91,7 +92,15 @@ impl Picture {
                 return false;
             }
             if is_ownership(&line.label) {
+                if line.label == "MANAGES" && said.contains(&(line.from, line.to, Text::from("OWNS"))) {
+                    return false;
+                }
                 return !first(&owners, line.to).iter().any(|middle| owns(line.from, *middle));
+            }
+            // Of two that name each other, the left one says it.
+            let reversed = (line.to, line.from, line.label.clone());
+            if line.from != line.to && said.contains(&reversed) && layer(&from.kind) > layer(&to.kind) {
+                return false;
             }
             let from_child = first(&children, line.from)
                 .into_iter()
@@ -129,7 +138,7 @@ impl Picture {
 }
 
 /// Whether so much hangs on one object of this kind that two neighbours of it are not near.
-fn is_hub(kind: &str) -> bool {
+pub(super) fn is_hub(kind: &str) -> bool {
     kind.ends_with("Class")
         || matches!(
             kind,

@@ -4,9 +4,12 @@
 //! ReplicaSets of last year. It is left out unless somebody asks for it, and the picture says what was.
 
 mod noise;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::select::is_hub;
 use super::{Class, Line, Node, Picture, Style};
 use crate::{Edge, EdgeType, Graph, Id, Sort, Strength};
 use kubewright_value::Text;
@@ -24,6 +27,8 @@ pub struct Choice {
     pub kinds: Vec<Text>,
     /// Nodes that are drawn whatever else is left out.
     pub keep: HashSet<Id>,
+    /// What it is about: where that says little in a picture of everything, its edges say much in one of its own.
+    pub focus: Option<Id>,
 }
 
 /// A picture of a graph, and what it is of.
@@ -45,37 +50,46 @@ impl Picture {
     pub fn of(graph: &Graph, choice: &Choice) -> Drawn {
         let mut drawn = Drawn::default();
         let nodes = Nodes::new(graph, choice);
-        let mut lines: Vec<Edge<'_>> = Vec::new();
+        let is_asked = choice.everything || !choice.types.is_empty();
+        let (mut lines, mut others): (Vec<Edge<'_>>, Vec<Edge<'_>>) = (Vec::new(), Vec::new());
         let mut linked: HashSet<Id> = HashSet::new();
-        for edge in graph.edges().filter(|edge| choice.types.is_empty() || choice.types.contains(&edge.kind))
-        {
-            if !nodes.is_near(&edge) {
+        for edge in graph.edges() {
+            let is_of_type = choice.types.is_empty() || choice.types.contains(&edge.kind);
+            if !is_of_type || !nodes.is_near(&edge) {
                 continue;
             }
-            let is_asked = choice.everything || !choice.types.is_empty();
-            if !is_asked && noise::is_edge(graph, &edge) {
-                if nodes.is_drawn(edge.from) && nodes.is_drawn(edge.to) {
-                    let name = graph.edge_type_name(edge.kind).into();
-                    *drawn.edges_left_out.entry(name).or_default() += 1;
-                }
-                continue;
-            }
-            if is_asked || nodes.is_telling(edge.from) && nodes.is_telling(edge.to) {
+            if is_asked || nodes.is_about(&edge) || nodes.is_between(&edge) && !noise::is_edge(graph, &edge) {
                 linked.extend([edge.from, edge.to]);
                 lines.push(edge);
+            } else {
+                others.push(edge);
             }
         }
         for id in graph.ids() {
             let Some(node) = graph.node(id) else { continue };
-            let is_alone_worth = choice.types.is_empty()
-                && nodes.is_drawn(id)
-                && (choice.everything || node.sort == Sort::Object);
-            if linked.contains(&id) || is_alone_worth || choice.keep.contains(&id) {
+            let is_worth = choice.everything || node.sort == Sort::Object && !noise::is_alone(node);
+            let is_alone = choice.types.is_empty() && nodes.is_drawn(id) && is_worth;
+            if linked.contains(&id) || is_alone || choice.keep.contains(&id) {
                 drawn.places.insert(id, drawn.picture.nodes.len());
                 let is_context = !nodes.is_within(id) && !choice.keep.contains(&id);
-                drawn.picture.nodes.push(node_of(node, is_context));
-            } else if nodes.is_wanted(id) && choice.types.is_empty() && node.sort == Sort::Object {
+                let mut node_of = node_of(node, is_context);
+                if !is_asked && noise::selects_all(node) {
+                    node_of.notes.push("selects every Pod of its namespace".into());
+                }
+                if node.kind == "Namespace" && node.group().is_empty() {
+                    // In its own frame, where there is one.
+                    node_of.frame = node.name.clone();
+                }
+                drawn.picture.nodes.push(node_of);
+            } else if nodes.is_wanted(id) && choice.types.is_empty() {
                 *drawn.left_out.entry(node.kind.clone()).or_default() += 1;
+            }
+        }
+        volumes(graph, &mut drawn, &lines);
+        for edge in others {
+            if drawn.places.contains_key(&edge.from) && drawn.places.contains_key(&edge.to) {
+                let name = graph.edge_type_name(edge.kind).into();
+                *drawn.edges_left_out.entry(name).or_default() += 1;
             }
         }
         let places = &drawn.places;
@@ -87,6 +101,21 @@ impl Picture {
         };
         drawn.picture.lines = lines.into_iter().filter_map(line).collect();
         drawn
+    }
+}
+
+/// Draws volumes where their claims are.
+fn volumes(graph: &Graph, drawn: &mut Drawn, lines: &[Edge<'_>]) {
+    for edge in lines.iter().filter(|edge| edge.kind == EdgeType::BOUND_TO) {
+        for (volume, claim) in [(edge.from, edge.to), (edge.to, edge.from)] {
+            let (Some(place), Some(claim)) = (drawn.places.get(&volume), graph.node(claim)) else { continue };
+            if let Some(node) =
+                drawn.picture.nodes.get_mut(*place).filter(|node| node.kind == "PersistentVolume")
+            {
+                node.frame = claim.namespace.clone();
+                node.class = Class::Plain;
+            }
+        }
     }
 }
 
@@ -112,6 +141,8 @@ struct Nodes<'g> {
     graph: &'g Graph,
     /// Those that say little.
     noise: HashSet<Id>,
+    /// The focus, where it would say little otherwise.
+    about: Option<Id>,
 }
 
 impl<'g> Nodes<'g> {
@@ -124,7 +155,22 @@ impl<'g> Nodes<'g> {
             };
             noise.extend(graph.ids().filter(is_noise));
         }
-        Self { choice, graph, noise }
+        let is_about = |id: &Id| {
+            graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node) || is_hub(&node.kind))
+        };
+        Self { choice, graph, noise, about: choice.focus.filter(is_about) }
+    }
+
+    /// Whether an edge is one of a focus that is left out elsewhere.
+    fn is_about(&self, edge: &Edge<'_>) -> bool {
+        let is_telling = |id| !self.noise.contains(&id);
+        self.about == Some(edge.from) && is_telling(edge.to)
+            || self.about == Some(edge.to) && is_telling(edge.from)
+    }
+
+    /// Whether both ends of an edge say something.
+    fn is_between(&self, edge: &Edge<'_>) -> bool {
+        self.is_telling(edge.from) && self.is_telling(edge.to)
     }
 
     /// Whether it is in one of the namespaces asked for.

@@ -81,7 +81,7 @@ pub(crate) struct Detect {
     pub(crate) strict: bool,
 
     /// Read patterns as others do: `registry` passes over a threshold that no object can reach
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     pub(crate) compat: Option<Compat>,
 
     /// How many findings one leader may have

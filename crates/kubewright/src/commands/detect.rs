@@ -19,7 +19,7 @@ use kubewright_engine::nearest;
 
 use crate::arguments::Detect;
 use crate::failure::{Exit, Failure};
-use crate::output::{ColorChoice, Format as _, Paint, keep_apart, keep_inputs};
+use crate::output::{ColorChoice, Format as _, Paint, keep_apart, keep_inputs, standard_output};
 use crate::session::complain;
 use crate::survey::{Sources, Survey};
 use formats::FindingFormat;
@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
         references: &arguments.references,
         resources: if arguments.list { &[] } else { &arguments.resources },
         is_strict: arguments.strict,
+        is_without_patterns: false,
     })?;
     choose(&mut survey, arguments).inspect_err(|_| {
         // The pattern that is missed may be among those that did not compile.
@@ -50,17 +51,28 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
         return Ok(if is_broken { Exit::BadInput } else { Exit::Clean });
     }
     keep_inputs(&outputs, &survey.inputs)?;
-    let report = Report::of(&survey, arguments, started)?;
+    let report = Report::of(&survey, arguments, started);
     for output in &outputs {
         let paint = if output.file.is_none() { color.paint_output() } else { Paint::OFF };
         (output.format.write)(&report, output.target()?, paint)?;
     }
-    let is_incomplete = complain(&report.diagnostics, color.paint_errors());
+    let is_incomplete = complain(&report.told(), color.paint_errors());
     Ok(match (is_incomplete, report.has_failures()) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
         (false, false) => Exit::Clean,
     })
+}
+
+/// Shows what is found in `survey` as a table, as the command does.
+///
+/// # Errors
+/// When what was asked for makes no sense or output cannot be written.
+pub(super) fn show(mut survey: Survey, arguments: &Detect, color: ColorChoice) -> Result<(), Failure> {
+    let started = Instant::now();
+    choose(&mut survey, arguments)?;
+    let report = Report::of(&survey, arguments, started);
+    Ok(table::write(&report, standard_output(), color.paint_output())?)
 }
 
 /// Returns the outputs that were asked for, or the usual one.

@@ -16,6 +16,7 @@ use crate::output::{Chosen, ColorChoice, Format as _, keep_apart, keep_inputs};
 use crate::session::complain;
 use crate::survey::{Sources, Survey};
 pub(crate) use drawing::Drawing;
+use overlay::Overlay;
 
 /// Runs the command.
 ///
@@ -30,6 +31,7 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         references: &arguments.references,
         resources: &arguments.resources,
         is_strict: false,
+        is_without_patterns: !arguments.findings && arguments.pattern.is_none(),
     };
     let mut survey = Survey::read(sources)?;
     keep_inputs(&outputs, &survey.inputs)?;
@@ -45,6 +47,8 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         let options = Options { glyphs: arguments.max_boxes, merges: !arguments.each, ..Options::default() };
         write(&outputs, &picture, options)?;
     }
+    // What is doubtful about patterns is for `lint` to say.
+    survey.diagnostics.retain(|diagnostic| diagnostic.is_error() || !diagnostic.code.id.starts_with("KW-P"));
     let is_broken = complain(&survey.diagnostics, color.paint_errors());
     Ok(if is_broken { Exit::BadInput } else { Exit::Clean })
 }
@@ -58,7 +62,7 @@ fn picture(arguments: &Graph, survey: &mut Survey) -> Result<Option<Picture>, Fa
         }
         return finding::picture(arguments, survey, focus);
     }
-    let overlay = arguments.findings.then(|| overlay::find(arguments, survey)).unwrap_or_default();
+    let overlay = if arguments.findings { overlay::find(arguments, survey) } else { Overlay::default() };
     whole::picture(arguments, survey, focus, &overlay).map(Some)
 }
 

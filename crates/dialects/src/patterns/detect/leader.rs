@@ -61,13 +61,7 @@ impl Search<'_> {
         let (Some(object), Some(role)) = (object, self.pattern.roles.get(self.pattern.leader)) else {
             return Ok(Vec::new());
         };
-        let mut frames = Vec::new();
-        for frame in Frame::all(&self.pattern.leader_anchors, object, budget)? {
-            if role.filter.passes(object, &frame, budget, &mut false)? {
-                frames.push(frame);
-            }
-        }
-        Ok(frames)
+        role.filter.frames(&self.pattern.leader_anchors, object, budget)
     }
 
     fn judge(&mut self, leader: Id, room: usize, budget: &mut Budget) -> Result<Trace, Exhausted> {
@@ -519,8 +513,9 @@ impl Search<'_> {
             return Ok(());
         }
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(()) };
+        let types = self.types.get(entry).map_or_else(Default::default, std::rc::Rc::clone);
         let via = match held {
-            Some(held) => self.via(found, held, budget)?,
+            Some(held) => self.via(found, &types, held, budget)?,
             None => Text::default(),
         };
         trace.steps.push(TraceStep {

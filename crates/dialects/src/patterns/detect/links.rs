@@ -35,6 +35,8 @@ pub(super) struct Held {
     pub(super) through: Option<Id>,
     /// Whether the edge had to lead away from `from`; nothing where both ways would do.
     pub(super) way: Option<bool>,
+    /// The type of the edge, where there is one.
+    pub(super) kind: Option<EdgeType>,
 }
 
 impl Search<'_> {
@@ -78,26 +80,28 @@ impl Search<'_> {
             return Ok(None);
         }
         let held = match &found.link {
-            Link::Edge { name, options } => {
-                let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
+            Link::Edge { options, .. } => {
                 let way = outward(found, options.direction, one);
-                edges::through(self.graph, kind, options, way, (a, b), budget)?.map(|through| Held {
-                    from: a,
-                    to: b,
-                    through,
-                    way,
-                })
+                let mut held = None;
+                for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
+                    let through = edges::through(self.graph, *kind, options, way, (a, b), budget)?;
+                    held = through.map(|through| Held { from: a, to: b, through, way, kind: Some(*kind) });
+                    if held.is_some() {
+                        break;
+                    }
+                }
+                held
             }
-            Link::Common { name, options } => {
-                let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
+            Link::Common { options, .. } => {
+                let types = self.types.get(entry).map_or(&[][..], |types| types);
                 let (mine, theirs) =
-                    (shared(self.graph, a, kind, options), shared(self.graph, b, kind, options));
+                    (shared(self.graph, a, types, options), shared(self.graph, b, types, options));
                 budget.step((mine.len() + theirs.len()) as u64)?;
                 let theirs: std::collections::HashSet<Id> = theirs.into_iter().collect();
                 let through = mine.into_iter().find(|id| *id != a && *id != b && theirs.contains(id));
-                through.map(|through| Held { from: a, to: b, through: Some(through), way: None })
+                through.map(|through| Held { from: a, to: b, through: Some(through), way: None, kind: None })
             }
-            Link::Criteria(_) => Some(Held { from: a, to: b, through: None, way: None }),
+            Link::Criteria(_) => Some(Held { from: a, to: b, through: None, way: None, kind: None }),
         };
         match (held, found.link.criteria()) {
             (Some(held), Some(criteria)) => {
@@ -121,19 +125,32 @@ impl Search<'_> {
         if is_empty {
             return Ok(None);
         }
-        if let Link::Edge { name, options } = &found.link
-            && options.is_plain()
+        if let Link::Edge { options, .. } = &found.link
+            && !options.is_transitive
+            && options.criteria.is_none()
             && found.at_least == 1
         {
-            let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
             let Some(candidates) = self.candidates.get(to) else { return Ok(None) };
-            let (out, into) = ends(self.graph, found, options, kind, (from, a));
             let is_fine = |id: Id| candidates.contains(id) && (id != a || self.pattern.allows_same);
-            // Each direction comes in canonical order, so the first of each is enough.
-            let firsts = [first(out, is_fine, budget)?, first(into, is_fine, budget)?];
-            let first = firsts.into_iter().flatten().min_by_key(|id| self.graph.rank(*id));
             let way = outward(found, options.direction, from);
-            return Ok(first.map(|to| Held { from: a, to, through: None, way }));
+            let mut best: Option<Held> = None;
+            for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
+                let (out, into) = ends(self.graph, found, options, *kind, (from, a));
+                // Each direction comes in canonical order, so the first of each is enough.
+                let firsts = [first(out, is_fine, budget)?, first(into, is_fine, budget)?];
+                for to in firsts.into_iter().flatten() {
+                    if best.is_none_or(|best| self.graph.rank(to) < self.graph.rank(best.to)) {
+                        best = Some(Held { from: a, to, through: None, way, kind: Some(*kind) });
+                    }
+                }
+            }
+            return Ok(best);
+        }
+        if let Link::Criteria(criteria) = &found.link
+            && found.at_least == 1
+        {
+            let first = self.first_agreeing(entry, criteria, (from, a), to, budget)?;
+            return Ok(first.map(|to| Held { from: a, to, through: None, way: None, kind: None }));
         }
         let adjacent = self.adjacent(entry, (from, a), to, budget)?;
         let mut others = adjacent.iter(self.graph).filter(|id| *id != a || self.pattern.allows_same);
@@ -197,11 +214,8 @@ impl Search<'_> {
         budget: &mut Budget,
     ) -> Result<Adjacent, Exhausted> {
         match &found.link {
-            Link::Edge { name, options } => {
-                let (Some(kind), Some(candidates)) = (self.graph.edge_type(name), self.candidates.get(to))
-                else {
-                    return Ok(Adjacent::default());
-                };
+            Link::Edge { options, .. } => {
+                let Some(candidates) = self.candidates.get(to) else { return Ok(Adjacent::default()) };
                 let mut ids = Vec::new();
                 if options.is_transitive {
                     let way = outward(found, options.direction, from);
@@ -211,11 +225,13 @@ impl Search<'_> {
                     }
                     ids.extend(reached.into_iter().filter(|id| candidates.contains(*id)));
                 } else {
-                    let (out, into) = ends(self.graph, found, options, kind, (from, a));
-                    for id in out.chain(into) {
-                        budget.step(1)?;
-                        if candidates.contains(id) {
-                            ids.push(id);
+                    for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
+                        let (out, into) = ends(self.graph, found, options, *kind, (from, a));
+                        for id in out.chain(into) {
+                            budget.step(1)?;
+                            if candidates.contains(id) {
+                                ids.push(id);
+                            }
                         }
                     }
                 }
@@ -225,11 +241,11 @@ impl Search<'_> {
                 ids.dedup();
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
             }
-            Link::Common { name, options } => {
-                let Some(kind) = self.graph.edge_type(name) else { return Ok(Adjacent::default()) };
-                self.fill_common(entry, to, (kind, options), budget)?;
+            Link::Common { options, .. } => {
+                self.fill_common(entry, to, options, budget)?;
+                let types = self.types.get(entry).map_or(&[][..], |types| types);
                 let lists = self.buckets.get(entry).and_then(|buckets| buckets.common.get(&to));
-                let neighbours = shared(self.graph, a, kind, options);
+                let neighbours = shared(self.graph, a, types, options);
                 budget.step(neighbours.len() as u64)?;
                 let list = |id: Id| Some((Some(id), Rc::clone(lists?.get(&id)?)));
                 let lists = neighbours.into_iter().filter(|id| *id != a).filter_map(list).collect();
@@ -246,16 +262,17 @@ impl Search<'_> {
         &mut self,
         entry: usize,
         role: usize,
-        (kind, options): (EdgeType, &Options),
+        options: &Options,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
+        let types = self.types.get(entry).map_or(&[][..], |types| types);
         let Some(buckets) = self.buckets.get_mut(entry) else { return Ok(()) };
         if buckets.common.contains_key(&role) {
             return Ok(());
         }
         let mut lists: HashMap<Id, Vec<Id>> = HashMap::new();
         for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
-            let neighbours = shared(self.graph, *id, kind, options);
+            let neighbours = shared(self.graph, *id, types, options);
             budget.step(neighbours.len() as u64 + 1)?;
             for neighbour in neighbours.into_iter().filter(|neighbour| neighbour != id) {
                 lists.entry(neighbour).or_default().push(*id);
@@ -341,20 +358,27 @@ fn first(
     Ok(None)
 }
 
-/// Returns what an object may have in common with others through edges of a type.
-fn shared(graph: &Graph, id: Id, kind: EdgeType, options: &Options) -> Vec<Id> {
+/// Returns what an object may have in common with others through edges of one of `types`.
+fn shared(graph: &Graph, id: Id, types: &[EdgeType], options: &Options) -> Vec<Id> {
+    let [kind] = types else {
+        let mut ids: Vec<Id> =
+            types.iter().flat_map(|kind| shared(graph, id, std::slice::from_ref(kind), options)).collect();
+        ids.sort_by_key(|id| graph.rank(*id));
+        ids.dedup();
+        return ids;
+    };
     let counts = |edge: &Edge<'_>| options.counts(edge, graph);
-    match kind {
+    match *kind {
         // One policy that selects both; that a policy lets one call the other makes them no members of it.
         EdgeType::SAME_NETWORK => {
             graph.into(id, EdgeType::ISOLATES).filter(counts).map(|edge| edge.from).collect()
         }
-        EdgeType::HAS_AFFINITY_TO => graph.out(id, kind).filter(counts).map(|edge| edge.to).collect(),
-        EdgeType::IS_NAMESPACE_OF => graph.into(id, kind).filter(counts).map(|edge| edge.from).collect(),
-        _ if !options.tests_edges() => graph.neighbours(id, kind).collect(),
+        EdgeType::HAS_AFFINITY_TO => graph.out(id, *kind).filter(counts).map(|edge| edge.to).collect(),
+        EdgeType::IS_NAMESPACE_OF => graph.into(id, *kind).filter(counts).map(|edge| edge.from).collect(),
+        _ if !options.tests_edges() => graph.neighbours(id, *kind).collect(),
         _ => {
-            let mut ids: Vec<Id> = graph.out(id, kind).filter(counts).map(|edge| edge.to).collect();
-            ids.extend(graph.into(id, kind).filter(counts).map(|edge| edge.from));
+            let mut ids: Vec<Id> = graph.out(id, *kind).filter(counts).map(|edge| edge.to).collect();
+            ids.extend(graph.into(id, *kind).filter(counts).map(|edge| edge.from));
             ids.sort_by_key(|id| graph.rank(*id));
             ids.dedup();
             ids

@@ -9,6 +9,7 @@ use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::diagnostics as code;
 use super::super::finding::{Evidence, Finding};
+use super::super::key::{Anchor, Frame};
 use super::super::message::Values;
 use super::super::pattern::{Entry, Link, List, Pattern, Rule};
 use super::super::points::Points;
@@ -69,11 +70,23 @@ struct Shown<'s> {
     objects: Vec<Option<&'s Value>>,
     counts: Vec<usize>,
     score: String,
+    /// The elements of the leader that are meant.
+    frame: Frame,
 }
 
 impl Values for Shown<'_> {
     fn object(&self, role: usize) -> Option<&Value> {
         self.objects.get(role).copied().flatten()
+    }
+
+    fn frames(&self, role: usize, anchors: &[Anchor], budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+        if role == self.pattern.leader && !self.frame.is_empty() {
+            return Ok(vec![self.frame.clone()]);
+        }
+        match (self.pattern.roles.get(role), self.object(role)) {
+            (Some(role), Some(object)) => role.filter.frames(anchors, object, budget),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn count(&self, role: usize) -> usize {
@@ -121,7 +134,7 @@ impl Search<'_> {
         let absent = Rc::clone(&self.absent);
         let object = |id: Id| graph.node(id)?.object.as_ref().or_else(|| absent.get(&id));
         let objects: Vec<Option<&Value>> = bound.iter().map(|id| id.and_then(object)).collect();
-        let shown = Shown { pattern, objects, counts, score: total.to_string() };
+        let shown = Shown { pattern, objects, counts, score: total.to_string(), frame: self.frame.clone() };
         let (message, empty) = pattern.message.render(&shown, budget)?;
         for place in empty {
             self.empty_place(&place);
@@ -157,7 +170,8 @@ impl Search<'_> {
     pub(super) fn empty(&mut self, budget: &mut Budget) -> Result<Finding, Exhausted> {
         let pattern = self.pattern;
         let nothing = vec![None; pattern.roles.len()];
-        let shown = Shown { pattern, objects: nothing, counts: Vec::new(), score: "0".to_owned() };
+        let (counts, frame) = (Vec::new(), Frame::default());
+        let shown = Shown { pattern, objects: nothing, counts, score: "0".to_owned(), frame };
         let (message, _) = pattern.message.render(&shown, budget)?;
         Ok(Finding {
             pattern: pattern.name.clone(),
@@ -233,6 +247,7 @@ impl Search<'_> {
     ) -> Result<Vec<Evidence>, Exhausted> {
         let mut all = Vec::with_capacity(self.pattern.entries.len());
         for (at, entry) in self.pattern.entries.iter().enumerate() {
+            let types = self.types.get(at).map_or_else(Rc::default, Rc::clone);
             let scored = score.entries.iter().find(|(scored, _, _)| *scored == at);
             let held = match (scored, entry.rule) {
                 (Some((_, held, _)), _) => *held,
@@ -251,7 +266,10 @@ impl Search<'_> {
             let leader = binding.get(self.pattern.leader).copied().flatten();
             all.push(Evidence {
                 entry: entry.id.clone(),
-                relationship: entry.link.name().into(),
+                relationship: match held.and_then(|held| held.kind) {
+                    Some(kind) => self.graph.edge_type_name(kind).into(),
+                    None => entry.link.name().into(),
+                },
                 list: entry.list,
                 rule: rule_name(entry.rule),
                 from: held.map(|held| held.from).or(leader),
@@ -259,7 +277,7 @@ impl Search<'_> {
                 through: held.and_then(|held| held.through),
                 between,
                 via: match held {
-                    Some(held) => self.via(entry, held, budget)?,
+                    Some(held) => self.via(entry, &types, held, budget)?,
                     None => Text::default(),
                 },
                 held: held.is_some(),
@@ -272,7 +290,13 @@ impl Search<'_> {
     }
 
     /// Returns the field that says that two objects are related.
-    pub(super) fn via(&self, entry: &Entry, held: Held, budget: &mut Budget) -> Result<Text, Exhausted> {
+    pub(super) fn via(
+        &self,
+        entry: &Entry,
+        types: &[EdgeType],
+        held: Held,
+        budget: &mut Budget,
+    ) -> Result<Text, Exhausted> {
         let (a, b) = match &entry.link {
             Link::Edge { options, .. } if options.is_transitive => {
                 let through = held.through.unwrap_or(held.from);
@@ -288,12 +312,15 @@ impl Search<'_> {
             }
         };
         let (Some(options), Some(b)) = (entry.link.options(), b) else { return Ok(Text::default()) };
-        let Some(kind) = self.graph.edge_type(entry.link.name()) else { return Ok(Text::default()) };
-        // What two objects on one network have in common is a policy that selects them.
-        let is_network = entry.list == List::Common && kind == EdgeType::SAME_NETWORK;
-        let kind = if is_network { EdgeType::ISOLATES } else { kind };
-        let edge = edges::between(self.graph, kind, options, held.way, (a, b), budget)?;
-        Ok(edge.map(|edge| Text::from(edge.via)).unwrap_or_default())
+        for kind in held.kind.as_ref().map_or(types, std::slice::from_ref) {
+            // What two objects on one network have in common is a policy that selects them.
+            let is_network = entry.list == List::Common && *kind == EdgeType::SAME_NETWORK;
+            let kind = if is_network { EdgeType::ISOLATES } else { *kind };
+            if let Some(edge) = edges::between(self.graph, kind, options, held.way, (a, b), budget)? {
+                return Ok(edge.via.into());
+            }
+        }
+        Ok(Text::default())
     }
 
     fn empty_place(&mut self, place: &str) {

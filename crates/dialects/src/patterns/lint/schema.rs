@@ -41,8 +41,8 @@ pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &
         let source::Link::Typed { options, .. } = &entry.link else { continue };
         for criterion in &options.criteria {
             for (id, side) in [(one, &criterion.target), (other, &criterion.dependency)] {
-                if let (Some(resource), Origin::Path(key)) = (resource(id), &side.origin) {
-                    path(resource, key, document, diagnostics);
+                if let (Some(resource), Origin::Paths(keys)) = (resource(id), &side.origin) {
+                    keys.iter().for_each(|key| path(resource, key, document, diagnostics));
                 }
             }
         }

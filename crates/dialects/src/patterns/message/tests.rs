@@ -8,6 +8,10 @@ impl Values for Objects {
     fn object(&self, role: usize) -> Option<&Value> {
         self.0.get(role).and_then(Option::as_ref)
     }
+    fn frames(&self, _: usize, anchors: &[Anchor], budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+        Frame::all(anchors, self.object(0).expect("an object"), budget)
+    }
+
     fn count(&self, role: usize) -> usize {
         role + 2
     }

@@ -108,11 +108,11 @@ apiVersion: kubepattern.dev/v1
 kind: Pattern
 metadata: {name: no-quota}
 spec:
+  displayName: N
   severity: HIGH
   category: Reliability
   message: there is no quota
-  target: {kind: ResourceQuota, apiVersion: v1}
-  emitOnEmpty: true
+  target: {kind: ResourceQuota, apiVersion: v1, plural: resourcequotas, emitOnEmpty: true}
 ";
     let resource = first(pattern, PODS, KEEPING, smell);
     assert_eq!(resource.at(&["metadata", "name"]), Some(&"no-quota-empty".into()));

@@ -221,7 +221,7 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
 }
 
 fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
-    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence"]);
+    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence", "ifListed"]);
     let api_version = reader.string(item, "apiVersion").map(|found| found.value);
     let kinds = kinds(reader, item, api_version.as_deref());
     let id = reader.filled(item, "id");
@@ -232,8 +232,15 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
     let words = [("PRESENT", Presence::Present), ("ABSENT", Presence::Absent)];
     let presence = reader.string(item, "presence");
     let presence = presence.and_then(|found| word(reader, &found, "presence", &words)).unwrap_or_default();
+    let if_listed = options::texts(reader, item, "ifListed");
+    if let Some(listed) = if_listed.first().filter(|_| presence == Presence::Present) {
+        let message = "`ifListed` is about objects that are not there";
+        let location = reader.place(&listed.path);
+        reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help("add `presence: ABSENT`"));
+    }
     let mut resource = Resource {
         presence,
+        if_listed: if_listed.into_iter().map(|found| found.value).collect(),
         path: item.path.clone(),
         id: Text::default(),
         kinds: Vec::new(),
@@ -310,11 +317,10 @@ fn relationship<'d>(
     let known: Vec<&str> = known.into_iter().chain(options::KNOWN).collect();
     reader.only(item, &known);
     let id = reader.string(item, "id").map_or_else(|| fallback.into(), |found| found.value);
-    let name = reader.filled(item, "type");
+    let names = options::types(reader, item);
     let description = reader.string(item, "description");
     let weight = points(reader, item, "weight");
-    let type_name = name.as_ref().map_or("", |name| name.value.as_str());
-    let options = options::read(reader, item, type_name, list);
+    let options = options::read(reader, item, &names, list);
     let at_least = options::at_least(reader, item);
     let mut flag = |key: &str| {
         if reader.any(item, key).is_none() {
@@ -327,6 +333,9 @@ fn relationship<'d>(
         reader.missing(item, "resourceIds");
     }
     let ids = reader.strings(item, "resourceIds")?;
+    if names.is_empty() {
+        return None;
+    }
     let location = reader.place(&child(&item.path, "resourceIds"));
     if ids.len() < 2 {
         let message = "a relationship is between two resources";
@@ -342,7 +351,7 @@ fn relationship<'d>(
         id,
         list,
         ids,
-        link: Link::Typed { name: name?, options },
+        link: Link::Typed { names, options },
         at_least,
         rule: Rule::Matrix { required: required?, shared: shared? },
         weight,

@@ -49,20 +49,20 @@ fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Opti
     let [path, value, default, transform] = keys;
     let origin = match reader.string(item, value) {
         Some(fixed) => Some(Origin::Value(fixed.value)),
-        None => reader.filled(item, path).map(Origin::Path),
+        None => reader.filled(item, path).map(|path| Origin::Paths(vec![path])),
     };
     let default = reader.object(item, default).and_then(|fields| {
         reader.only(&fields, &["path", "value"]);
         match reader.string(&fields, "value") {
             Some(fixed) => Some(Origin::Value(fixed.value)),
-            None => reader.filled(&fields, "path").map(Origin::Path),
+            None => reader.filled(&fields, "path").map(|path| Origin::Paths(vec![path])),
         }
     });
     let transform = reader.object(item, transform).and_then(|fields| read_transform(reader, &fields));
     Some(Side { origin: origin?, default, transform })
 }
 
-fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
+pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
     reader.only(fields, &["apiGroup", "lowercase", "split", "regex"]);
     if reader.boolean(fields, "apiGroup") == Some(true) {
         return Some(Transform::ApiGroup);

@@ -6,8 +6,9 @@ use kubewright_graph::Strength;
 use kubewright_value::Text;
 
 use super::super::diagnostics as code;
-use super::super::operator::{Operator, Order};
+use super::super::operator::{Operator, Order, text_of};
 use super::super::pattern::{Direction, List};
+use super::criteria::read_transform;
 use super::{Criterion, Options, Origin, Side, word};
 use crate::fields::{Fields, Placed, Reader, child};
 
@@ -35,8 +36,34 @@ const OPERATORS: [(&str, Operator); 10] = [
     ("LESS_OR_EQUAL", Operator::Is(Order::LessOrEqual)),
 ];
 
-/// Reads what `item`, a relationship of the type `name` in `list`, asks of edges.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, name: &str, list: List) -> Options {
+/// Reads the type of a relationship, or several of which one will do.
+pub(super) fn types<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Text>> {
+    let is_list = reader.any(item, "type").is_some_and(|found| found.value.as_array().is_some());
+    if !is_list {
+        return reader.filled(item, "type").into_iter().collect();
+    }
+    let names = reader.strings(item, "type").unwrap_or_default();
+    if names.is_empty() {
+        reader.missing(item, "type");
+    }
+    let stands_alone =
+        |name: &&Placed<Text>| ["CUSTOM", "ANY"].iter().any(|word| name.value.eq_ignore_ascii_case(word));
+    if let Some(name) = names.iter().find(stands_alone) {
+        let message = format!("`{}` is no type among others", name.value);
+        let location = reader.place(&name.path);
+        let help = "write it alone, without a list";
+        reader.report(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+    }
+    names
+}
+
+/// Reads what `item`, a relationship of one of the types `names` in `list`, asks of edges.
+pub(super) fn read<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    names: &[Placed<Text>],
+    list: List,
+) -> Options {
     let words = [("ANY", Direction::Any), ("FORWARD", Direction::Forward), ("BACKWARD", Direction::Backward)];
     let direction = reader.string(item, "direction");
     let direction = direction.and_then(|found| word(reader, &found, "direction", &words)).unwrap_or_default();
@@ -48,7 +75,7 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, name: &str, l
     let is_transitive = reader.boolean(item, "transitive").unwrap_or(false);
     let options =
         Options { direction, strengths, via, by_name, is_transitive, criteria: criteria(reader, item) };
-    fit(reader, item, name, list, &options);
+    fit(reader, item, names, list, &options);
     options
 }
 
@@ -68,8 +95,14 @@ pub(super) fn at_least<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
 }
 
 /// Reports options that the relationship cannot have.
-fn fit<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, name: &str, list: List, options: &Options) {
-    let is = |type_name: &str| name.eq_ignore_ascii_case(type_name);
+fn fit<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    names: &[Placed<Text>],
+    list: List,
+    options: &Options,
+) {
+    let is = |name: &str| matches!(names, [only] if only.value.eq_ignore_ascii_case(name));
     let is_custom = is("CUSTOM");
     let mut wrong = |key: &str, message: &str, help: &str| {
         if reader.any(item, key).is_some() {
@@ -114,7 +147,7 @@ fn fit<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, name: &str, list: List, o
 }
 
 /// Reads a text, or a list of texts.
-fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Placed<Text>> {
+pub(super) fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Placed<Text>> {
     let is_list = reader.any(item, key).is_some_and(|found| found.value.as_array().is_some());
     match is_list {
         true => reader.strings(item, key).unwrap_or_default(),
@@ -128,13 +161,48 @@ fn criteria<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
 }
 
 fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
-    reader.only(item, &["path", "otherPath", "operator"]);
-    let mut side = |key: &str| {
-        let path = reader.filled(item, key)?;
-        Some(Side { origin: Origin::Path(path), default: None, transform: None })
-    };
-    let (target, dependency) = (side("path"), side("otherPath"));
+    let first = ["path", "value", "default", "transform"];
+    let second = ["otherPath", "otherValue", "otherDefault", "otherTransform"];
+    reader.only(item, &[&first[..], &second, &["operator"]].concat());
+    let (target, dependency) = (side(reader, item, first), side(reader, item, second));
+    let is_fixed =
+        |side: &Option<Side>| side.as_ref().is_some_and(|side| matches!(side.origin, Origin::Value(_)));
+    if is_fixed(&target) && is_fixed(&dependency) {
+        let message = "`value` is compared with `otherValue`, and with nothing of the objects";
+        let location = reader.place(&child(&item.path, "value"));
+        let help = "write `path` or `otherPath`";
+        reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
+    }
     let operator = reader.filled(item, "operator");
     let operator = operator.and_then(|found| word(reader, &found, "operator", &OPERATORS));
     Some(Criterion { target: target?, dependency: dependency?, operator: operator? })
+}
+
+/// Reads one side: a path or several, what stands there where they give nothing, or a value; and what becomes of it.
+fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+    let [path, value, default, transform] = keys;
+    let origin = match scalar(reader, item, value) {
+        Some(fixed) => Origin::Value(fixed),
+        None => {
+            let paths = texts(reader, item, path);
+            if paths.is_empty() || paths.iter().any(|path| path.value.trim().is_empty()) {
+                reader.missing(item, path);
+                return None;
+            }
+            Origin::Paths(paths)
+        }
+    };
+    let default = scalar(reader, item, default).map(Origin::Value);
+    let transform = reader.object(item, transform).and_then(|fields| read_transform(reader, &fields));
+    Some(Side { origin, default, transform })
+}
+
+/// Reads a text, number or boolean as it is written.
+fn scalar<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Option<Text> {
+    let found = reader.any(item, key)?;
+    if text_of(found.value).is_none() {
+        // Says that it is no text.
+        reader.string(item, key);
+    }
+    text_of(found.value)
 }

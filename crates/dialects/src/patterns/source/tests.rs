@@ -110,6 +110,8 @@ fn options_that_do_not_fit() {
     check("resource: Pod", "presence: ABSENT\n    resource: Pod", &[]);
     check("resource: Service", "presence: ABSENT\n    resource: Service", &[("KW-P045", 13)]);
     check("resource: Pod", "presence: GONE\n    resource: Pod", &[("KW-P004", 16)]);
+    check("resource: Pod", "presence: ABSENT\n    ifListed: Pod\n    resource: Pod", &[]);
+    check("resource: Pod", "ifListed: [Pod]\n    resource: Pod", &[("KW-P047", 16)]);
     let relationship = |more: &str, want: &[(&str, u32)]| {
         check("    shared: true\n", &format!("    shared: true\n    {more}\n"), want);
     };
@@ -148,6 +150,12 @@ fn custom_relationships() {
     };
     custom("criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]", &[]);
     custom("criteria: []", &[("KW-P016", 26)]);
+    custom("criteria: [{value: 1, otherPath: spec.priority, otherDefault: 0, operator: EQUALS}]", &[]);
+    custom("criteria: [{value: 1, otherValue: true, operator: EQUALS}]", &[("KW-P016", 27)]);
+    custom(
+        "criteria: [{value: [1], otherPath: spec.priority, operator: EQUALS}]",
+        &[("KW-P002", 27), ("KW-P003", 27), ("KW-P016", 26)],
+    );
     custom(
         "criteria: [{path: metadata.name, otherPath: metadata.name, operator: CONTAINS}]",
         &[("KW-P016", 26)],
@@ -156,6 +164,19 @@ fn custom_relationships() {
         "criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]\n    via: x",
         &[("KW-P047", 28)],
     );
+}
+
+#[test]
+fn types_of_relationships() {
+    check("type: EXPOSES", "type: [EXPOSES, MANAGES]", &[]);
+    check("type: EXPOSES", "type: [MOUNTS, EXPOSES]", &[]);
+    check("type: EXPOSES", "type: [MOUNTS, USES_SA]", &[("KW-P031", 26)]);
+    check("type: EXPOSES", "type: ANY", &[]);
+    check("type: EXPOSES", "type: []", &[("KW-P003", 25)]);
+    check("type: EXPOSES", "type: [EXPOSES, exposes]", &[("KW-P011", 26)]);
+    check("type: EXPOSES", "type: [EXPOSES, EXPOSE]", &[("KW-P004", 26)]);
+    check("type: EXPOSES", "type: [EXPOSES, ANY]", &[("KW-P004", 26)]);
+    check("type: EXPOSES", "type: [OWNS, MANAGES]\n    transitive: true", &[("KW-P047", 27)]);
 }
 
 #[test]
@@ -230,6 +251,18 @@ fn texts_thresholds_and_size() {
 #[test]
 fn a_null_list_is_an_empty_one() {
     check("matchAll:\n", "matchAny: null\n      matchAll:\n", &[]);
+}
+
+#[test]
+fn the_patterns_of_the_documentation_compile() {
+    let page = include_str!("../../../../../docs/dialects/pattern.md");
+    let blocks: Vec<&str> =
+        page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        let found = diagnostics(block);
+        assert!(found.is_empty(), "{:#?}", found.iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
 }
 
 #[test]

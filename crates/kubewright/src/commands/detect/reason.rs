@@ -6,6 +6,10 @@ use kubewright_graph::{Edge, Id};
 use kubewright_value::Text;
 
 use super::report::{Report, Row};
+use crate::survey::is_shipped;
+
+/// A relationship that is nothing but values that agree.
+const CUSTOM: &str = "custom";
 
 /// Returns what speaks for a finding, one line for each relationship, those that are there first.
 pub(super) fn reasons(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
@@ -54,14 +58,21 @@ fn present(report: &Report<'_>, evidence: &Evidence) -> String {
     }
 }
 
-/// As ``no EXPOSES between Service shop/legacy and any `pod` ``.
+/// As a pattern that ships says it, or as ``no EXPOSES between Service shop/legacy and any `pod` ``.
 fn absent(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> String {
     let called = |role: &Text| {
         let bound = row.finding.roles.iter().find(|(own, _)| own == role);
         bound.map_or_else(|| format!("any `{role}`"), |(_, id)| report.called(*id))
     };
     let (one, other) = &evidence.between;
-    let missing = format!("no {} between {} and {}", evidence.relationship, called(one), called(other));
+    let missing = match evidence.description.as_str() {
+        // Others mostly say what it would mean if it were there.
+        description if !description.is_empty() && is_shipped(row.pattern) => {
+            description.trim_end_matches('.').to_owned()
+        }
+        _ if evidence.relationship == CUSTOM => format!("{} and {} do not agree", called(one), called(other)),
+        _ => format!("no {} between {} and {}", evidence.relationship, called(one), called(other)),
+    };
     match near(row, evidence) {
         Some(near) => format!("{missing}; {near}"),
         None => missing,

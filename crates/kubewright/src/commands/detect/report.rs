@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use kubewright_dialects::patterns::{self, Finding, Findings, Level, Pattern, Settings, shipped};
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Id, Node};
-use kubewright_value::{Budget, Exhausted, Limits, Text, Value};
+use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use crate::arguments::{Compat, Detect, LEVELS};
-use crate::codes::GIVEN_UP;
-use crate::failure::Failure;
 use crate::review::Place;
 use crate::survey::{Survey, fits};
+use crate::words::plural;
 use crate::workers;
 
 /// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
@@ -20,6 +19,10 @@ const IGNORED: &str = "kubewright.dev/ignore-patterns";
 /// The annotation that says why.
 const REASON: &str = "kubewright.dev/ignore-reason";
 
+/// The codes of what is said where no object has a kind that a pattern asks for.
+const DOUBTS: [&str; 2] = ["KW-P040", "KW-P041"];
+/// How many of them a person is told.
+const DOUBTS_SHOWN: usize = 3;
 /// How many near misses are told.
 const NEAR: usize = 1;
 
@@ -64,15 +67,9 @@ pub(crate) struct Row<'s> {
 
 impl<'s> Report<'s> {
     /// Looks for all patterns.
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub(crate) fn of(survey: &'s Survey, arguments: &'s Detect, started: Instant) -> Result<Self, Failure> {
+    pub(crate) fn of(survey: &'s Survey, arguments: &'s Detect, started: Instant) -> Self {
         let settings = settings(arguments);
-        let limits = limits(survey);
-        let look =
-            |pattern: &Pattern| patterns::detect(pattern, &survey.graph, &settings, &mut Budget::new(limits));
-        let found = workers::each(&survey.patterns, look)?;
+        let found = patterns::detect_all(&survey.patterns, &survey.graph, &settings, workers::count());
         let mut report = Self {
             survey,
             arguments,
@@ -87,7 +84,7 @@ impl<'s> Report<'s> {
         report.rows.sort_by_key(|row| Reverse(row.finding.severity));
         report.look_near();
         report.elapsed = started.elapsed();
-        Ok(report)
+        report
     }
 
     /// Returns the findings that are to be shown.
@@ -128,6 +125,26 @@ impl<'s> Report<'s> {
         self.runs.iter().any(|run| run.truncated)
     }
 
+    /// Returns the diagnostics that a person is told: of kinds that no object has only the first few, because few
+    /// sets of objects have all kinds that a folder of patterns asks for.
+    pub(crate) fn told(&self) -> Vec<Diagnostic> {
+        let is_doubt = |diagnostic: &Diagnostic| DOUBTS.contains(&diagnostic.code.id);
+        let count = self.diagnostics.iter().filter(|diagnostic| is_doubt(diagnostic)).count();
+        let most = if count > DOUBTS_SHOWN { DOUBTS_SHOWN - 1 } else { count };
+        let (mut told, mut doubts) = (self.diagnostics.clone(), 0);
+        told.retain(|diagnostic| {
+            doubts += usize::from(is_doubt(diagnostic));
+            !is_doubt(diagnostic) || doubts <= most
+        });
+        if count > DOUBTS_SHOWN
+            && let Some(last) = told.iter_mut().rfind(|diagnostic| is_doubt(diagnostic))
+        {
+            let more = plural(count + 1 - DOUBTS_SHOWN, "more mention");
+            last.help = format!("{}; there are {more} of kinds that no object has", last.help);
+        }
+        told
+    }
+
     /// Returns a node of the graph.
     pub(crate) fn node(&self, id: Id) -> Option<&'s Node> {
         self.survey.graph.node(id)
@@ -152,14 +169,12 @@ impl<'s> Report<'s> {
         let found = match found {
             Ok(found) => found,
             Err(exhausted) => {
-                let message = format!("looking for `{}` was given up: {exhausted}", pattern.name);
-                let location = pattern.location.clone();
-                self.diagnostics.push(Diagnostic::new(&GIVEN_UP, message, location).help(GIVEN_UP_HELP));
+                self.diagnostics.push(patterns::exhausted(pattern, exhausted));
                 Findings { truncated: true, ..Findings::default() }
             }
         };
         // Whoever runs what ships cannot mend it, and need not have all kinds.
-        if page(pattern).is_none() {
+        if page(pattern).is_none() && self.survey.objects > 0 {
             self.diagnostics.extend(found.diagnostics);
         }
         let rows: Vec<Row<'s>> = found
@@ -212,8 +227,6 @@ impl<'s> Report<'s> {
     }
 }
 
-const GIVEN_UP_HELP: &str = "look at fewer objects, or make the filters of the pattern narrower";
-
 /// Returns `Kind namespace/name`.
 pub(crate) fn called(node: &Node) -> String {
     match node.namespace.as_str() {
@@ -237,15 +250,5 @@ fn settings(arguments: &Detect) -> Settings {
         namespaces: (!namespaces.is_empty()).then_some(namespaces),
         passes_unreachable: arguments.compat == Some(Compat::Registry),
         ..Settings::default()
-    }
-}
-
-/// Returns how much work a pattern may be: as much as there are objects.
-fn limits(survey: &Survey) -> Limits {
-    let (least, nodes) = (Limits::default(), survey.graph.len() as u64);
-    Limits {
-        steps: least.steps.max(nodes.saturating_mul(10_000)),
-        bytes: least.bytes.max(nodes.saturating_mul(10_000)),
-        ..least
     }
 }

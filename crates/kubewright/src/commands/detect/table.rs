@@ -58,7 +58,8 @@ fn one(report: &Report<'_>, row: &Row<'_>, width: usize, out: &mut Target, paint
     writeln!(out, "{severity} {:width$}  {first}{points}", visible(&row.pattern.name))?;
     let indent = " ".repeat(9);
     for line in lines.filter(|line| !line.trim().is_empty()) {
-        writeln!(out, "{indent}{:width$}  {}", "", visible(line))?;
+        // Marked, because a line that starts with a command of a build service is one.
+        writeln!(out, "{indent}{:width$}  │ {}", "", visible(line))?;
     }
     let place = report.place(row).map(ToString::to_string).unwrap_or_default();
     let reasons = reasons(report, row);

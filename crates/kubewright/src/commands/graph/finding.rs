@@ -9,7 +9,7 @@ use kubewright_dialects::patterns::{
 };
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Class, Group, Picture, Style, Tone};
-use kubewright_value::{Budget, Text};
+use kubewright_value::Text;
 
 use super::overlay::tone;
 use super::sheet::{Sheet, Tie, edge_type};
@@ -35,7 +35,8 @@ pub(super) fn picture(
     let mut found: Vec<(&Pattern, Findings)> = Vec::new();
     let settings = settings(arguments, survey, leader);
     for pattern in &survey.patterns {
-        let findings = patterns::detect(pattern, &survey.graph, &settings, &mut Budget::default());
+        let mut budget = patterns::budget(pattern, &survey.graph);
+        let findings = patterns::detect(pattern, &survey.graph, &settings, &mut budget);
         let mut findings = findings.map_err(|_| {
             Failure::usage(format!("looking for `{}` takes too long", pattern.name))
                 .help("restrict it with --namespace or --focus")
@@ -65,10 +66,10 @@ pub(super) fn picture(
             let label = format!("{number}. {}", finding.message).into();
             sheet.picture.groups.push(Group { frame: frame.into(), label });
         }
-        draw(&mut sheet, pattern, finding);
         let say =
             format!("{}{}", if several { format!("{number}. ") } else { String::new() }, score(finding));
         sheet.picture.legend.push(say);
+        draw(&mut sheet, pattern, finding);
     }
     let more = if is_more { " at least" } else { "" };
     let drawn = match chosen.len() == all.len() {
@@ -96,8 +97,11 @@ fn settings(arguments: &Graph, survey: &Survey, leader: Option<Id>) -> Settings 
 /// Returns the numbers of the findings that are drawn.
 fn chosen(arguments: &Graph, count: usize) -> Result<Vec<usize>, Failure> {
     if let Some(strange) = arguments.chosen.iter().find(|number| **number == 0 || **number > count) {
-        return Err(Failure::usage(format!("there is no finding {strange}"))
-            .help(format!("there are {}, numbered from 1", plural(count, "finding"))));
+        return Err(Failure::usage(format!("there is no finding {strange}")).help(if count == 1 {
+            "there is only 1".to_owned()
+        } else {
+            format!("there are 1 to {count}")
+        }));
     }
     Ok(match arguments.chosen.is_empty() {
         true => (1..=count.min(DRAWN)).collect(),
@@ -157,13 +161,13 @@ fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, ev
     }
     match (evidence.held, evidence.from, evidence.to, evidence.through) {
         (true, Some(from), Some(to), Some(through)) if evidence.list == List::Common => {
-            sheet.related_through(from, to, through, tie);
+            sheet.related_through(from, to, through, &tie);
         }
-        (true, Some(from), Some(to), _) => sheet.related(from, to, tie),
+        (true, Some(from), Some(to), _) => sheet.related(from, to, &tie),
         (true, ..) => {}
         // Another one of its group is there.
         (false, ..) if evidence.rule == "one-of" => {}
-        (false, ..) => draw_missing(sheet, pattern, finding, evidence, tie),
+        (false, ..) => draw_missing(sheet, pattern, finding, evidence, &tie),
     }
 }
 
@@ -173,7 +177,7 @@ fn draw_missing(
     pattern: &Pattern,
     finding: &Finding,
     evidence: &Evidence,
-    tie: Tie<'_>,
+    tie: &Tie<'_>,
 ) {
     let Some((_, leader)) = finding.roles.first() else { return };
     let actor = |role: &Text| finding.roles.iter().find(|(id, _)| id == role).map(|(_, id)| *id);
@@ -181,15 +185,24 @@ fn draw_missing(
     if one == other {
         return;
     }
+    let asked = pattern.described().find(|asked| asked.id == evidence.entry);
+    let lost = asked.filter(|asked| asked.wanted && !asked.points.is_zero());
+    let lost = lost.map_or_else(String::new, |asked| format!(" ({} missed)", asked.points));
+    let common = if evidence.list == List::Common { "common " } else { "" };
+    let label = format!("{common}{}{lost}", tie.label);
+    let tie = Tie { label: &label, ..tie.clone() };
+    if (actor(one).is_none() || actor(other).is_none())
+        && let Some(why) = sheet.nearly(pattern, &evidence.entry, *leader, &tie)
+    {
+        sheet.picture.legend.push(why);
+        return;
+    }
     let mut end = |role: &Text| match actor(role) {
         Some(id) => sheet.object(id),
         None => sheet.nobody(pattern, role, *leader),
     };
     let (from, to) = (end(one), end(other));
-    sheet.missing(from, to, tie);
-    if actor(one).is_none() || actor(other).is_none() {
-        sheet.nearly(pattern, &evidence.entry, *leader, "nearly");
-    }
+    sheet.missing(from, to, &tie);
 }
 
 /// Draws objects that speak for a finding besides those that the evidence names.
@@ -211,7 +224,7 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
                 sheet.related(
                     *partner,
                     *id,
-                    Tie { label, via: Text::default(), style: Style::Solid, points: None },
+                    &Tie { label, via: Text::default(), style: Style::Solid, points: None },
                 );
             }
         }
@@ -290,17 +303,18 @@ fn discarded(survey: &Survey, pattern: &Pattern, trace: &Trace) -> Picture {
                 let via = edge_type(sheet.graph, &asked.relationship)
                     .and_then(|kind| sheet.graph.between(leader, with, kind))
                     .map(|edge| Text::from(edge.via));
-                sheet.related(leader, with, Tie { via: via.unwrap_or_default(), ..tie });
+                sheet.related(leader, with, &Tie { via: via.unwrap_or_default(), ..tie });
                 let with = sheet.object(with);
                 sheet.badge(with, Tone::Role, role);
-                if !asked.wanted {
-                    sheet.badge(with, Tone::Critical, "veto");
-                }
             }
             _ if asked.wanted && asked.rule != "one-of" || step.rule == "one-of" && !step.held => {
-                let nobody = sheet.nobody(pattern, role, leader);
-                sheet.missing(place, nobody, tie);
-                sheet.nearly(pattern, &asked.id, leader, "nearly");
+                match sheet.nearly(pattern, &asked.id, leader, &tie) {
+                    Some(why) => sheet.picture.legend.push(why),
+                    None => {
+                        let nobody = sheet.nobody(pattern, role, leader);
+                        sheet.missing(place, nobody, &tie);
+                    }
+                }
             }
             _ => {}
         }

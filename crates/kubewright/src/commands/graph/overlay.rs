@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use kubewright_dialects::patterns::{self, Level, Settings};
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Badge, Picture, Tone};
-use kubewright_value::{Budget, Text};
+use kubewright_value::Text;
 
 use super::texts;
 use crate::arguments::Graph;
 use crate::survey::Survey;
 use crate::words::plural;
+use crate::workers;
 
 /// How many patterns are named in the legend for each severity.
 const NAMED: usize = 6;
@@ -30,10 +31,15 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
     let namespaces = (!namespaces.is_empty()).then_some(namespaces);
     let settings = Settings { namespaces, witnesses: 0, ..Settings::default() };
     let mut overlay = Overlay { patterns: survey.patterns.len(), ..Overlay::default() };
-    for pattern in &survey.patterns {
-        let Ok(found) = patterns::detect(pattern, &survey.graph, &settings, &mut Budget::default()) else {
-            overlay.is_truncated = true;
-            continue;
+    let found = patterns::detect_all(&survey.patterns, &survey.graph, &settings, workers::count());
+    for (pattern, found) in survey.patterns.iter().zip(found) {
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                survey.diagnostics.push(patterns::exhausted(pattern, error));
+                overlay.is_truncated = true;
+                continue;
+            }
         };
         overlay.is_truncated |= found.truncated;
         for finding in found.findings {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_dialects::patterns::{self, Difference, Miss, Pattern};
+use kubewright_engine::nearest;
 use kubewright_graph::draw::{Badge, Class, Line, Node, Picture, Style, Tone, layer, node_of};
 use kubewright_graph::{EdgeType, Graph, Id, Sort};
 use kubewright_value::{Budget, Text};
@@ -120,11 +121,11 @@ impl<'s> Sheet<'s> {
     }
 
     /// Draws a relationship that is there between two objects, the way it leads in the graph.
-    pub(super) fn related(&mut self, one: Id, other: Id, tie: Tie<'_>) {
+    pub(super) fn related(&mut self, one: Id, other: Id, tie: &Tie<'_>) {
         let graph = self.graph;
         let edge = graph.edge_type(tie.label).and_then(|kind| graph.between(one, other, kind));
         let (from, to) = edge.map_or((one, other), |edge| (edge.from, edge.to));
-        let mut tie = tie;
+        let mut tie = tie.clone();
         if tie.via.is_empty()
             && let Some(edge) = edge
         {
@@ -134,41 +135,46 @@ impl<'s> Sheet<'s> {
             tie.via = format!("{} of {}", tie.via, super::focus::named(through)).into();
         }
         let (from, to) = (self.object(from), self.object(to));
-        self.line(from, to, tie);
+        self.line(from, to, &tie);
     }
 
     /// Draws a relationship that is there between two objects through a third one.
-    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: Tie<'_>) {
-        self.related(one, through, tie.clone());
-        self.related(other, through, Tie { via: Text::default(), points: None, ..tie });
+    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: &Tie<'_>) {
+        self.related(one, through, tie);
+        self.related(other, through, &Tie { via: Text::default(), points: None, ..tie.clone() });
     }
 
     /// Draws a relationship that is not there; from left to right as kinds mostly stand.
-    pub(super) fn missing(&mut self, one: usize, other: usize, tie: Tie<'_>) {
+    pub(super) fn missing(&mut self, one: usize, other: usize, tie: &Tie<'_>) {
         let kind = |place: usize| self.picture.nodes.get(place).map_or("", |node| node.kind.as_str());
         let is_turned = layer(kind(other)) < layer(kind(one));
         let (from, to) = if is_turned { (other, one) } else { (one, other) };
-        self.line(from, to, Tie { style: Style::Missing, ..tie });
+        self.line(from, to, &Tie { style: Style::Missing, ..tie.clone() });
     }
 
-    /// Draws the object that `entry` of `pattern` nearly is with, if there is one.
-    pub(super) fn nearly(&mut self, pattern: &Pattern, entry: &str, leader: Id, label: &str) {
+    /// Draws a relationship that is not there with the object that it nearly is with. Returns why it is not, or nothing
+    /// where no object is near.
+    pub(super) fn nearly(
+        &mut self,
+        pattern: &Pattern,
+        entry: &str,
+        leader: Id,
+        tie: &Tie<'_>,
+    ) -> Option<String> {
         let near = patterns::nearest(pattern, entry, leader, self.graph, 1, &mut Budget::default());
-        let Some(near) = near.ok().flatten().and_then(|near| near.near.into_iter().next()) else { return };
-        let is_object = self.graph.node(near.id).is_some_and(|node| node.sort == Sort::Object);
-        if !is_object || self.places.contains_key(&Subject::Object(near.id)) {
-            return;
+        let near = near.ok().flatten().and_then(|near| near.near.into_iter().next())?;
+        let node = self.graph.node(near.id).filter(|node| node.sort == Sort::Object)?;
+        let Miss::Labels(differences) = &near.miss else { return None };
+        if !differences.iter().all(is_alike) || self.places.contains_key(&Subject::Object(near.id)) {
+            return None;
         }
-        let why = missed(&near.miss);
+        let why = differences.iter().map(difference).collect::<Vec<_>>().join(", ");
         let (from, to) = (self.object(leader), self.object(near.id));
-        self.class(to, Class::Faded);
         self.note(to, format!("comes nearest: {why}"));
-        let label = format!("{label}: {why}");
-        self.missing(
-            from,
-            to,
-            Tie { label: &label, via: Text::default(), style: Style::Missing, points: None },
-        );
+        let labels: Vec<&str> = differences.iter().map(|one| one.label.as_str()).collect();
+        let label = format!("{} ({} differs)", tie.label, labels.join(", "));
+        self.missing(from, to, &Tie { label: &label, ..tie.clone() });
+        Some(format!("{} comes nearest: {why}", super::focus::named(node)))
     }
 
     fn add(&mut self, subject: Subject, mut node: Node) -> usize {
@@ -179,8 +185,8 @@ impl<'s> Sheet<'s> {
         place
     }
 
-    fn line(&mut self, from: usize, to: usize, tie: Tie<'_>) {
-        let Tie { label, via, style, points } = tie;
+    fn line(&mut self, from: usize, to: usize, tie: &Tie<'_>) {
+        let Tie { label, via, style, points } = tie.clone();
         let line = Line { from, to, label: label.into(), via, style, points };
         if !self.picture.lines.contains(&line) {
             self.picture.lines.push(line);
@@ -193,14 +199,13 @@ pub(super) fn edge_type(graph: &Graph, name: &str) -> Option<EdgeType> {
     graph.edge_type(name)
 }
 
-/// Returns why an object does not fit.
-fn missed(miss: &Miss) -> String {
-    match miss {
-        Miss::Labels(differences) => differences.iter().map(difference).collect::<Vec<_>>().join(", "),
-        Miss::LeftOut => "the filter leaves it out".to_owned(),
-        Miss::Elsewhere => "in another namespace".to_owned(),
-        Miss::Absent => "named, but not there".to_owned(),
-    }
+/// Whether a label is wrong by so little that the object may be meant.
+fn is_alike(difference: &Difference) -> bool {
+    let wanted = difference.wanted.split_once('=').map_or("", |(_, value)| value);
+    let found = difference.found.as_deref().unwrap_or_default();
+    let is_part =
+        !found.is_empty() && !wanted.is_empty() && (wanted.contains(found) || found.contains(wanted));
+    is_part || nearest(wanted, [found]).is_some()
 }
 
 fn difference(difference: &Difference) -> String {

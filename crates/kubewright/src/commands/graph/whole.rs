@@ -1,8 +1,11 @@
 //! A picture of all objects, or of those near one.
 
+use std::collections::BTreeMap;
+
 use kubewright_engine::nearest;
 use kubewright_graph::draw::{Choice, Class, Drawn, Picture};
 use kubewright_graph::{EdgeType, Graph, Id};
+use kubewright_value::Text;
 
 use super::overlay::Overlay;
 use super::{focus, texts};
@@ -32,6 +35,7 @@ pub(super) fn picture(
         namespaces: texts(&arguments.namespaces),
         kinds: texts(&arguments.kinds),
         keep: focus.into_iter().chain(overlay.leaders()).collect(),
+        focus,
     };
     let Drawn { mut picture, places, left_out, edges_left_out } = Picture::of(graph, &choice);
     overlay.mark(&mut picture, &places);
@@ -55,15 +59,9 @@ pub(super) fn picture(
 }
 
 /// Says what was left out for saying little.
-fn sentence(
-    nodes: &std::collections::BTreeMap<kubewright_value::Text, usize>,
-    edges: &std::collections::BTreeMap<kubewright_value::Text, usize>,
-) -> Option<String> {
+fn sentence(nodes: &BTreeMap<Text, usize>, edges: &BTreeMap<Text, usize>) -> Option<String> {
     let mut parts: Vec<String> = nodes.iter().map(|(kind, count)| plural(*count, kind)).collect();
-    let types: Vec<&str> = edges.keys().map(kubewright_value::Text::as_str).collect();
-    if !types.is_empty() {
-        parts.push(format!("lines of {}", types.join(", ")));
-    }
+    parts.extend(edges.iter().map(|(name, count)| plural(*count, &format!("{name} line"))));
     (!parts.is_empty()).then(|| format!("Left out: {}. --all-edges draws them.", parts.join(", ")))
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use kubewright_dialects::patterns::{self, Findings, Pattern, Settings};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, References};
-use kubewright_value::{Budget, Document, Text, Value};
+use kubewright_value::{Document, Text, Value};
 
 use super::coverage::Coverage;
 use super::file::TestFile;
@@ -141,7 +141,7 @@ impl<'a> PatternBench<'a> {
             traces: true,
             ..usual
         };
-        let found = patterns::detect(pattern, &graph, &settings, &mut Budget::default());
+        let found = patterns::detect(pattern, &graph, &settings, &mut patterns::budget(pattern, &graph));
         let found = found.map_err(|error| format!("looking for the pattern was given up: {error}"))?;
         Ok((graph, found))
     }

@@ -48,6 +48,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     let named: Vec<Id> = named.into_iter().flatten().collect();
     let mut report = Report {
         graph: &survey.graph,
+        survey: &survey,
         named: (!arguments.named.is_empty()).then_some(named),
         settings: Settings { traces: true, ..Settings::default() },
         out: standard_output(),
@@ -60,18 +61,22 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     let mut findings = 0;
     let mut doubts = Vec::new();
     for pattern in &survey.patterns {
-        let looked = patterns::detect(pattern, &survey.graph, &report.settings, &mut Budget::default());
-        let Ok(found) = looked else {
-            return Err(Failure::usage(format!("looking for `{}` takes too long", pattern.name))
-                .help("give fewer objects with `-r`"));
+        let mut budget = patterns::budget(pattern, &survey.graph);
+        let found = match patterns::detect(pattern, &survey.graph, &report.settings, &mut budget) {
+            Ok(found) => found,
+            Err(error) => {
+                doubts.push(patterns::exhausted(pattern, error));
+                continue;
+            }
         };
         findings += found.findings.len();
         report.pattern(pattern, &found)?;
         doubts.extend(found.diagnostics);
     }
     report.finish()?;
-    survey.diagnostics.extend(doubts);
-    Ok(match (complain(&survey.diagnostics, color.paint_errors()), findings) {
+    let mut diagnostics = survey.diagnostics.clone();
+    diagnostics.extend(doubts);
+    Ok(match (complain(&diagnostics, color.paint_errors()), findings) {
         (true, _) => Exit::BadInput,
         (false, 0) => Exit::Clean,
         (false, _) => Exit::Violations,
@@ -113,6 +118,7 @@ fn called(node: &Node) -> String {
 /// Writes what became of the leaders of each pattern.
 struct Report<'a> {
     graph: &'a Graph,
+    survey: &'a Survey,
     /// The objects that are asked about; all leaders where there are none.
     named: Option<Vec<Id>>,
     settings: Settings,
@@ -145,7 +151,10 @@ impl Report<'_> {
                 .collect();
             let leads = story::Leader { pattern, trace, found, near: &near, graph: self.graph };
             match self.format {
-                TraceFormat::Json => self.traces.push(json::leader(&leads)),
+                TraceFormat::Json => {
+                    let place = self.survey.place(trace.leader);
+                    self.traces.push(json::leader(&leads, place));
+                }
                 TraceFormat::Tree => self.leader(&leads)?,
             }
         }
@@ -156,7 +165,10 @@ impl Report<'_> {
             let all = patterns::candidacies(pattern, id, self.graph, &self.settings, &mut budget);
             let all = all.unwrap_or_default();
             match self.format {
-                TraceFormat::Json => self.traces.push(json::left_out(pattern, id, &all, self.graph)),
+                TraceFormat::Json => {
+                    let place = self.survey.place(id);
+                    self.traces.push(json::left_out(pattern, id, &all, self.graph, place));
+                }
                 TraceFormat::Tree => self.left_out(pattern, id, &all)?,
             }
         }

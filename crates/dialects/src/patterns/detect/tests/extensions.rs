@@ -68,6 +68,38 @@ fn what_is_absent_can_fill_a_role() {
 }
 
 #[test]
+fn absence_may_mean_something_only_where_others_of_the_kind_are_listed() {
+    let spec = |kinds: &str| {
+        pod_and(
+            &format!("resource: [ConfigMap, Secret], presence: ABSENT, ifListed: {kinds}"),
+            "type: USES_CONFIG",
+        )
+    };
+    let secret = "volumes: [{name: v, secret: {secretName: gone}}]";
+    let text = [CONFIG.to_owned(), pod("a", "a", secret), pod("b", "b", &config("gone"))].concat();
+    check(&spec("Secret"), &text, &["n/b: 0"]);
+    check(&spec("[ConfigMap, Secret]"), &text, &["n/b: 0"]);
+    check(&spec("ConfigMap"), &text, &["n/a: 0", "n/b: 0"]);
+    check(&spec("'*'"), &pod("b", "b", &config("gone")), &[]);
+}
+
+#[test]
+fn a_part_of_a_text_may_be_compared() {
+    let spec = |criterion: &str| {
+        format!(
+            "message: m\ntopology: SINGLE\nresources: [{{resource: Pod, id: p, leader: true}}, {{resource: ConfigMap, id: c}}]\nrelationships: [{{id: e, type: CUSTOM, required: true, shared: true, resourceIds: [p, c], criteria: [{{{criterion}, operator: EQUALS}}]}}]\n"
+        )
+    };
+    let text = [CONFIG.to_owned(), pod("a-there", "a", ""), pod("there", "b", "")].concat();
+    check(
+        &spec("path: metadata.name, transform: {regex: '-(.*)$'}, otherPath: metadata.name"),
+        &text,
+        &["n/a-there: 0"],
+    );
+    check(&spec("path: metadata.name, otherPath: metadata.name, otherTransform: {regex: '^'}"), &text, &[]);
+}
+
+#[test]
 fn an_absent_object_may_be_an_actor_and_its_kind_is_not_missed() {
     let spec = "message: '{{p.name}} {{o.kind}} {{o.namespace}}/{{o.name}}'\ntopology: LEADER_FOLLOWER\nactors: [p, o]\nresources: [{resource: Pod, id: p, leader: true}, {resource: Secret, presence: ABSENT, id: o}]\nrelationships: [{id: e, type: USES_CONFIG, required: true, shared: true, resourceIds: [p, o]}]\n";
     let text = pod("b", "b", "volumes: [{name: v, secret: {secretName: gone}}]");
@@ -316,4 +348,129 @@ fn the_same_objects_in_other_roles_may_be_one_finding() {
         &["n/p n/q: 0", "n/p n/r: 0", "n/q n/p: 0", "n/q n/r: 0", "n/r n/p: 0", "n/r n/q: 0"],
     );
     check(&spec("dedupe: unordered\n"), &text, &["n/p n/q: 0", "n/p n/r: 0", "n/q n/r: 0"]);
+}
+
+#[test]
+fn an_edge_of_one_of_several_types_and_of_any() {
+    let spec = |entry: &str| {
+        format!(
+            "message: m\ntopology: SINGLE\nresources: [{{resource: Secret, id: c, leader: true}}, {{resource: '*', id: u}}]\nrelationships: [{{id: e, {entry}, required: true, shared: true, resourceIds: [c, u]}}]\n"
+        )
+    };
+    let secret = |name: &str| {
+        format!("---\n{{apiVersion: v1, kind: Secret, metadata: {{name: {name}, namespace: 'n'}}}}\n")
+    };
+    let text = [
+        secret("a"),
+        secret("b"),
+        secret("c"),
+        pod("p", "p", "volumes: [{name: v, secret: {secretName: a}}]"),
+        "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: 'n'}, imagePullSecrets: [{name: b}]}\n".to_owned(),
+        "---\n{apiVersion: v1, kind: Namespace, metadata: {name: 'n'}}\n".to_owned(),
+    ]
+    .concat();
+    check(&spec("type: MOUNTS"), &text, &["n/a: 0"]);
+    check(&spec("type: [MOUNTS, PULLS_WITH]"), &text, &["n/a: 0", "n/b: 0"]);
+    check(&spec("type: ANY"), &text, &["n/a: 0", "n/b: 0"]);
+    check(&spec("type: any, direction: BACKWARD"), &text, &["n/a: 0", "n/b: 0"]);
+    check(&spec("type: ANY, direction: FORWARD"), &text, &[]);
+    check(&spec("type: ANY, via: 'imagePullSecrets*'"), &text, &["n/b: 0"]);
+    check(&spec("type: IS_NAMESPACE_OF"), &text, &["n/a: 0", "n/b: 0", "n/c: 0"]);
+    let graph = graph(&text);
+    let found = run(&pattern(&spec("type: [MOUNTS, PULLS_WITH]")), &graph, &Settings::default());
+    let told: Vec<String> = found
+        .findings
+        .iter()
+        .map(|finding| format!("{} {}", finding.evidence[0].relationship, finding.evidence[0].via))
+        .collect();
+    assert_eq!(told, ["MOUNTS spec.volumes[0].secret", "PULLS_WITH imagePullSecrets[0]"]);
+}
+
+#[test]
+fn what_two_have_in_common_may_be_of_several_types() {
+    let spec = |types: &str| {
+        format!(
+            "message: m\ntopology: LEADER_FOLLOWER\nactors: [a, b]\ndedupe: UNORDERED\nresources: [{{resource: Pod, id: a, leader: true}}, {{resource: Pod, id: b}}]\ncommonRelationships: [{{id: e, type: {types}, required: true, shared: true, resourceIds: [a, b]}}]\n"
+        )
+    };
+    let text = [
+        pod("a", "a", "serviceAccountName: s"),
+        pod("b", "b", "serviceAccountName: s"),
+        pod("c", "c", &config("x")),
+        pod("d", "d", &config("x")),
+    ]
+    .concat();
+    check(&spec("USES_SA"), &text, &["n/a n/b: 0"]);
+    check(&spec("[USES_SA, USES_CONFIG]"), &text, &["n/a n/b: 0", "n/c n/d: 0"]);
+}
+
+#[test]
+fn criteria_with_values_defaults_and_several_paths() {
+    let spec = |criteria: &str| {
+        format!(
+            "message: m\ntopology: SINGLE\nresources: [{{resource: Pod, id: p, leader: true}}, {{resource: Thing, id: t}}]\nrelationships: [{{id: e, type: CUSTOM, required: true, shared: true, resourceIds: [p, t], criteria: [{criteria}]}}]\n"
+        )
+    };
+    let thing = |name: &str, fields: &str| {
+        format!("---\n{{apiVersion: x.io/v1, kind: Thing, metadata: {{name: {name}}}, {fields}}}\n")
+    };
+    let pods = [pod("a", "a", "priority: 5"), pod("b", "b", "")].concat();
+    let global = pods.clone() + &thing("t", "isDefault: true") + &thing("u", "isDefault: false");
+    check(&spec("{value: true, otherPath: isDefault, operator: EQUALS}"), &global, &["n/a: 0", "n/b: 0"]);
+    check(&spec("{value: maybe, otherPath: isDefault, operator: EQUALS}"), &global, &[]);
+    let one = pods.clone() + &thing("t", "priority: 1");
+    check(&spec("{path: spec.priority, otherPath: priority, operator: EQUALS}"), &one, &[]);
+    check(
+        &spec("{path: spec.priority, default: 1, otherPath: priority, operator: EQUALS}"),
+        &one,
+        &["n/b: 0"],
+    );
+    check(
+        &spec("{path: spec.priority, otherPath: missing, otherDefault: 5, operator: EQUALS}"),
+        &one,
+        &["n/a: 0"],
+    );
+    let named = pods + &thing("t", "names: [x], more: [b]");
+    check(&spec("{path: metadata.name, otherPath: names, operator: EQUALS}"), &named, &[]);
+    check(&spec("{path: metadata.name, otherPath: [names, more], operator: EQUALS}"), &named, &["n/b: 0"]);
+    check(
+        &spec(
+            "{path: apiVersion, otherValue: v1, operator: EQUALS}, {path: metadata.name, otherPath: [names, 'more[*]'], operator: CONTAINS}",
+        ),
+        &named,
+        &["n/b: 0"],
+    );
+}
+
+#[test]
+fn an_element_inside_of_an_element_and_both_in_the_message() {
+    let spec = "message: '{{p.podTemplate.spec.containers[@].name}}: {{p.podTemplate.spec.containers[@].env[@].name}}'\ntopology: SINGLE\nresources: [{resource: [Pod, Deployment], id: p, leader: true, filters: {matchAll: [{key: 'podTemplate.spec.containers[@].env[@].name', operator: MATCHES, values: [PASS]}, {key: 'podTemplate.spec.containers[@].env[@].value', operator: EXISTS}]}}]\n";
+    let pod = |name: &str, containers: &str| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: 'n'}}, spec: {{containers: [{containers}]}}}}\n"
+        )
+    };
+    let text = [
+        pod(
+            "a",
+            "{name: x, env: [{name: PASS1, value: v}, {name: HOST, value: h}, {name: PASS2, value: v}]}, {name: w, env: [{name: PASS3, value: v}]}, {name: z}",
+        ),
+        pod(
+            "b",
+            "{name: x, env: [{name: PASS}, {name: HOST, value: h}]}, {name: w, env: [{name: OTHER, value: v}]}",
+        ),
+        pod("c", "{name: x}"),
+    ];
+    assert_eq!(messages(spec, &text.concat()), ["x, w: PASS1, PASS2, PASS3"]);
+}
+
+#[test]
+fn an_absent_object_may_be_compared_with_what_is_there() {
+    let spec = "message: '{{p.name}} {{m.kind}} {{m.name}} {{score}}'\ntopology: LEADER_FOLLOWER\nactors: [p, m]\nresources: [{resource: Pod, id: p, leader: true}, {resource: '*', presence: ABSENT, id: m}, {resource: [ConfigMap, Secret], id: o}]\nrelationships:\n- {id: e, type: [USES_CONFIG, MOUNTS], required: true, shared: true, resourceIds: [p, m]}\n- {id: f, type: CUSTOM, required: false, shared: true, weight: 1, resourceIds: [m, o], criteria: [{path: kind, otherPath: kind, operator: EQUALS}]}\n";
+    let text = [
+        CONFIG.to_owned(),
+        pod("a", "a", &config("gone")),
+        pod("b", "b", "volumes: [{name: v, secret: {secretName: lost}}]"),
+    ];
+    assert_eq!(messages(spec, &text.concat()), ["a ConfigMap gone 1", "b Secret lost 0"]);
 }

@@ -10,6 +10,7 @@ use kubewright_value::{Map, Text, Value, json};
 
 use super::story::Leader;
 use crate::output::json_place;
+use crate::review::Place;
 
 /// Returns the whole document.
 pub(super) fn document(traces: Vec<Value>, patterns: Vec<Value>) -> String {
@@ -19,11 +20,11 @@ pub(super) fn document(traces: Vec<Value>, patterns: Vec<Value>) -> String {
 }
 
 /// Returns what became of a leader.
-pub(super) fn leader(leads: &Leader<'_>) -> Value {
+pub(super) fn leader(leads: &Leader<'_>, place: Option<&Place>) -> Value {
     let (trace, graph) = (leads.trace, leads.graph);
     let steps = trace.steps.iter().zip(leads.near).map(|(step, near)| self::step(step, near.as_ref(), graph));
     let findings = leads.findings().map(|finding| self::finding(finding, graph));
-    let mut item = head(leads.pattern, trace.leader, graph);
+    let mut item = head(leads.pattern, trace.leader, graph, place);
     let rest = [
         ("phase", Value::from(trace.phase.name())),
         ("reason", trace.reason.as_str().into()),
@@ -39,7 +40,13 @@ pub(super) fn leader(leads: &Leader<'_>) -> Value {
 }
 
 /// Returns why an object does not lead.
-pub(super) fn left_out(pattern: &Pattern, id: Id, all: &[Candidacy], graph: &Graph) -> Value {
+pub(super) fn left_out(
+    pattern: &Pattern,
+    id: Id,
+    all: &[Candidacy],
+    graph: &Graph,
+    place: Option<&Place>,
+) -> Value {
     let one = |candidacy: &Candidacy| -> Value {
         Map::from([
             ("role", Value::from(candidacy.role.clone())),
@@ -49,7 +56,7 @@ pub(super) fn left_out(pattern: &Pattern, id: Id, all: &[Candidacy], graph: &Gra
         ])
         .into()
     };
-    let mut item = head(pattern, id, graph);
+    let mut item = head(pattern, id, graph, place);
     item.insert("phase".into(), "filter".into());
     item.insert("candidacies".into(), all.iter().map(one).collect::<Vec<_>>().into());
     item.into()
@@ -68,12 +75,16 @@ pub(super) fn pattern(pattern: &Pattern, found: &Findings, left_out: &BTreeMap<T
     .into()
 }
 
-fn head(pattern: &Pattern, id: Id, graph: &Graph) -> Map {
+fn head(pattern: &Pattern, id: Id, graph: &Graph, place: Option<&Place>) -> Map {
     let mut item = Map::from([("pattern", Value::from(pattern.name.clone()))]);
     if let Some(node) = graph.node(id) {
         item.insert("kind".into(), node.kind.clone().into());
         item.insert("namespace".into(), node.namespace.clone().into());
         item.insert("name".into(), node.name.clone().into());
+    }
+    if let Some(place) = place {
+        item.insert("file".into(), place.file.clone().into());
+        item.insert("line".into(), u64::from(place.position.line).into());
     }
     item
 }
