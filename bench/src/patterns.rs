@@ -24,10 +24,14 @@ pub fn relational() -> Result<Vec<Pattern>, String> {
 /// Returns `count` patterns: those that ship and the relational ones, as often as it takes.
 ///
 /// # Errors
-/// When one cannot be compiled.
+/// When none can be compiled.
 pub fn many(count: usize) -> Result<Vec<Pattern>, String> {
-    let texts: Vec<&str> = shipped().iter().map(|shipped| shipped.source).chain(RELATIONAL).collect();
-    texts.iter().cycle().take(count).map(|text| pattern(text)).collect()
+    let texts = shipped().iter().map(|shipped| shipped.source).chain(RELATIONAL);
+    let known: Vec<Pattern> = texts.filter_map(|text| pattern(text).ok()).collect();
+    if known.is_empty() {
+        return Err("no pattern can be compiled".to_owned());
+    }
+    Ok(known.iter().cycle().take(count).cloned().collect())
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
