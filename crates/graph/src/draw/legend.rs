@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const LABELS: usize = 24;
-const SENTENCES: usize = 12;
+const SENTENCES: usize = 40;
 const ROW: f64 = 20.0;
 
 /// Draws the legend from `(x, y)` in at most `width` and returns its height.
