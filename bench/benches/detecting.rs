@@ -1,8 +1,8 @@
 //! Patterns in generated clusters: every figure with its limit, against parsing the same objects, and against nested loops.
 //!
 //! `cargo bench -p kubewright-bench --bench detecting` prints Markdown tables. CPU time is that of all threads, in
-//! ticks of ten milliseconds, so small work is repeated. Each size is measured in the same process, the largest last:
-//! the memory told is the most that was held so far.
+//! ticks of ten milliseconds, so small work is repeated, on as many different sets of objects as there is time for:
+//! none is in the processor's cache because of the round before. The memory told is the most that was held so far.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -33,15 +33,19 @@ fn figures() -> Result<(), String> {
         "\n| figure | limit | wall | CPU | of parsing | most memory so far |\n|---|---:|---:|---:|---:|---:|"
     );
     let small = cluster::objects(20_000);
+    let costs: Vec<(&Pattern, Cost, usize)> = relational
+        .iter()
+        .map(|pattern| (pattern, cost(&small, std::slice::from_ref(pattern), 9), most_memory()))
+        .collect();
     let parsing = parse(&small, 5);
-    for pattern in &relational {
-        let cost = cost(&small, std::slice::from_ref(pattern), 9);
-        print(&format!("20,000 objects, `{}`", pattern.name), "0.1 s", cost, parsing);
+    for (pattern, cost, memory) in costs {
+        print(&format!("20,000 objects, `{}`", pattern.name), "0.1 s", (cost, parsing), memory);
     }
     drop(small);
     let large = cluster::objects(100_000);
-    let parsing = parse(&large, 1);
-    print("100,000 objects, 60 patterns", "2 s, 1 GiB", cost(&large, &sixty, 3), parsing);
+    let all = cost(&large, &sixty, 3);
+    let memory = most_memory();
+    print("100,000 objects, 60 patterns", "2 s, 1 GiB", (all, parse(&large, 1)), memory);
     each(&large, &sixty);
     drop(large);
     crowds(&relational);
@@ -92,13 +96,12 @@ fn parse(objects: &[Value], rounds: u32) -> Cost {
     Cost::of(rounds, || texts.iter().filter_map(|text| json::parse(text).ok()).collect::<Vec<_>>().len())
 }
 
-fn print(figure: &str, limit: &str, cost: Cost, parsing: Cost) {
+fn print(figure: &str, limit: &str, (cost, parsing): (Cost, Cost), memory: usize) {
     println!(
-        "| {figure} | {limit} | {:.1} ms | {:.1} ms | {:.2} | {} MiB |",
+        "| {figure} | {limit} | {:.1} ms | {:.1} ms | {:.2} | {memory} MiB |",
         millis(cost.wall),
         millis(cost.cpu),
         cost.cpu.as_secs_f64() / parsing.cpu.as_secs_f64().max(1e-9),
-        most_memory()
     );
 }
 
@@ -154,10 +157,16 @@ fn slopes(relational: &[Pattern]) {
     );
     let (mut built, mut detected) = (Vec::new(), Vec::new());
     for (count, rounds) in [(1_000, 100), (10_000, 10), (100_000, 2), (1_000_000, 1)] {
-        let objects = cluster::objects(count);
-        let parsing = parse(&objects, rounds);
-        let build = Cost::of(rounds, || Graph::build(objects.iter().cloned(), &References::default()).len());
-        let all = cost(&objects, relational, rounds);
+        let sets: Vec<Vec<Value>> = (0..rounds).map(|_| cluster::objects(count)).collect();
+        let of_all = |work: fn(&[Value], &[Pattern]) -> usize| {
+            let mut sets = sets.iter().cycle();
+            Cost::of(rounds, move || sets.next().map_or(0, |objects| work(objects, relational)))
+        };
+        let build = of_all(|objects, _| Graph::build(objects.iter().cloned(), &References::default()).len());
+        let all = of_all(|objects, patterns| {
+            findings(&Graph::build(objects.iter().cloned(), &References::default()), patterns)
+        });
+        let parsing = sets.first().map_or(build, |objects| parse(objects, rounds));
         println!(
             "| {count} | {:.1} ms | {:.1} ms | {:.1} ms | {:.1} ms | {:.1} ms | {} MiB |",
             millis(build.wall),

@@ -6,6 +6,7 @@ mod cel_parse;
 mod cel_policy;
 mod goregex;
 mod gotemplate;
+mod graph;
 mod interpolate;
 mod jmespath;
 mod json;
@@ -15,6 +16,8 @@ mod manifests;
 mod modrule;
 mod patch;
 mod pathpatch;
+mod pattern_compile;
+mod pattern_detect;
 mod shorthand;
 mod traits;
 mod yaml;
@@ -53,4 +56,7 @@ pub(crate) const TARGETS: &[Target] = &[
     manifests::TARGET,
     shorthand::TARGET,
     traits::TARGET,
+    pattern_compile::TARGET,
+    pattern_detect::TARGET,
+    graph::TARGET,
 ];

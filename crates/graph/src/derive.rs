@@ -6,6 +6,7 @@ mod access;
 mod cluster;
 mod declared;
 mod draft;
+mod guessed;
 mod network;
 mod owner;
 mod pod;
@@ -22,6 +23,7 @@ use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
 pub(crate) use draft::{Draft, Drafted};
+pub(crate) use guessed::is_foreign;
 
 /// What an object contributes.
 #[derive(Debug, Default)]
@@ -133,6 +135,16 @@ impl Shape {
         }
     }
 
+    /// Returns the path of the Pod's tolerations.
+    pub(crate) fn tolerations(self) -> &'static str {
+        match self {
+            Self::Pod => "spec.tolerations",
+            Self::Template => "spec.template.spec.tolerations",
+            Self::JobTemplate => "spec.jobTemplate.spec.template.spec.tolerations",
+            Self::Bare => "template.spec.tolerations",
+        }
+    }
+
     /// Returns what has the Pod's `metadata` and `spec`.
     fn holder(self, object: &Value) -> Option<&Value> {
         match self {
@@ -181,13 +193,15 @@ impl Deriving<'_, '_> {
             self.fallbacks(object);
         }
         self.application(metadata);
-        let facts = self.graph.kind_facts(self.kind_number);
-        let (is_widget, refers) = facts.map_or((false, false), |facts| (facts.is_widget, facts.refers));
-        if is_widget {
+        let Some(facts) = self.graph.kind_facts(self.kind_number) else { return };
+        if facts.is_widget {
             self.widget(object);
         }
-        if refers {
+        if facts.refers {
             self.declared(object);
+        }
+        if facts.is_guessed {
+            self.guessed(object);
         }
     }
 

@@ -7,6 +7,7 @@
 mod index;
 mod selections;
 mod store;
+mod taints;
 mod walk;
 
 use kubewright_value::{Text, Value};
@@ -23,6 +24,7 @@ use selections::Selections;
 pub(crate) use selections::{Only, Scope, Selection};
 use store::{Batch, Slot, Wire};
 pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
+use taints::Taints;
 
 /// Objects, and what they have to do with each other.
 #[derive(Debug, Clone)]
@@ -48,6 +50,8 @@ pub struct Graph {
     // CustomResourceDefinitions by group and kind, and by group and plural.
     definitions: SymbolMap<(Symbol, Symbol), Ids>,
     watchers: SymbolMap<Question, Ids>,
+    // Which objects have the same taints or tolerations.
+    tainted: SymbolMap<Taints, Ids>,
     // Edges that were derived from an object at neither end.
     foreign: SymbolMap<Id, Vec<Wire>>,
     with_uid: usize,
@@ -91,6 +95,7 @@ impl Graph {
             widgets: SymbolMap::default(),
             definitions: SymbolMap::default(),
             watchers: SymbolMap::default(),
+            tainted: SymbolMap::default(),
             foreign: SymbolMap::default(),
             with_uid: 0,
             selections: Selections::default(),

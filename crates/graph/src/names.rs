@@ -204,13 +204,21 @@ impl Names {
         self.texts.push(name);
         put(&mut self.table, place, entry(hash, symbol));
         if self.texts.len() * 2 > self.table.len() {
-            self.grow();
+            self.resize(self.table.len() * 2);
         }
         symbol
     }
 
-    fn grow(&mut self) {
-        let size = self.table.len() * 2;
+    /// Makes room for `more` names.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let wanted = (self.texts.len() + more).saturating_mul(2).next_power_of_two();
+        if wanted > self.table.len() {
+            self.texts.reserve(more);
+            self.resize(wanted);
+        }
+    }
+
+    fn resize(&mut self, size: usize) {
         let mask = size - 1;
         let mut table = vec![0; size];
         for (name, symbol) in self.texts.iter().zip(self.first..).filter(|(name, _)| !name.is_empty()) {

@@ -170,4 +170,6 @@ pub(crate) fn class_of(name: &KindName) -> Text {
 }
 
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod tests;

@@ -110,7 +110,9 @@ impl Compiler<'_> {
         let (id, kinds, presence) = (resource.id.clone(), resource.kinds.clone(), resource.presence);
         let mut anchors = Vec::new();
         filter.collect_anchors(&mut anchors);
-        Role { id, kinds, presence, filter, anchors, location }
+        let (quick, rest) = filter.split();
+        let if_listed = resource.if_listed.clone();
+        Role { id, kinds, presence, if_listed, filter, quick, rest, anchors, location }
     }
 
     fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {
@@ -125,7 +127,8 @@ impl Compiler<'_> {
             key = key.without_each();
         }
         let location = self.document.locate(&condition.key.path);
-        Some(Condition { key, operator: condition.operator, operands, each, location })
+        let signature = signature(condition, &operands);
+        Some(Condition { key, operator: condition.operator, operands, each, location, signature })
     }
 
     /// Returns the elements that a condition speaks of one by one.
@@ -416,6 +419,21 @@ impl Compiler<'_> {
     fn position(&self, id: &str) -> Option<usize> {
         self.ids.iter().position(|known| *known == id)
     }
+}
+
+/// Returns the same text for conditions that ask the same. Those that may tell of values that they cannot compare
+/// have none: who is told must not depend on who else asks.
+fn signature(condition: &source::Condition, operands: &Operands) -> Option<Text> {
+    let (
+        Operator::Equals | Operator::NotEquals | Operator::Exists | Operator::NotExists | Operator::IsEmpty,
+        Operands::Written(operands),
+    ) = (condition.operator, operands)
+    else {
+        return None;
+    };
+    let texts: Vec<&str> = operands.iter().map(|operand| operand.text.as_str()).collect();
+    let quantifier = condition.quantifier.as_ref().map(|found| found.value);
+    Some(format!("{} {:?} {quantifier:?} {texts:?}", condition.key.value, condition.operator).into())
 }
 
 /// Returns every two of `positions`.

@@ -13,6 +13,7 @@ mod leader;
 mod links;
 mod plan;
 mod report;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +30,12 @@ use super::diagnostics as code;
 use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Link, Pattern, Presence, Rule};
-use candidates::Candidates;
 pub(super) use candidates::kinds_of;
+use candidates::{Asking, Candidates};
 use links::Buckets;
 use plan::Plan;
 pub(super) use report::rule_name;
+use shared::Shared;
 
 /// What the caller decides.
 #[derive(Debug, Clone)]
@@ -78,11 +80,32 @@ pub fn detect(
     settings: &Settings,
     budget: &mut Budget,
 ) -> Result<Findings, Exhausted> {
+    let shared = Shared::among(std::iter::once(pattern));
+    detect_sharing(pattern, &Asking { graph, settings, shared: &shared }, budget)
+}
+
+/// Looks for `pattern` with what others have found out.
+fn detect_sharing(
+    pattern: &Pattern,
+    asking: &Asking<'_>,
+    budget: &mut Budget,
+) -> Result<Findings, Exhausted> {
+    let (graph, settings) = (asking.graph, asking.settings);
     let mut incomparable = false;
     let mut absent = HashMap::new();
+    let mut leaders = match pattern.roles.get(pattern.leader) {
+        Some(leader) => Some(Candidates::of(leader, asking, budget, &mut incomparable)?),
+        None => None,
+    };
+    let is_empty = leaders.as_ref().is_none_or(|leaders| leaders.ids.is_empty());
     let mut candidates = Vec::with_capacity(pattern.roles.len());
-    for role in &pattern.roles {
-        candidates.push(Candidates::of(role, graph, settings, budget, &mut incomparable)?);
+    for (at, role) in pattern.roles.iter().enumerate() {
+        candidates.push(match leaders.take_if(|_| at == pattern.leader) {
+            Some(leaders) => leaders,
+            // Without a leader nobody asks for the others.
+            None if is_empty => Candidates::kinds_only(role, asking),
+            None => Candidates::of(role, asking, budget, &mut incomparable)?,
+        });
         absent::describe(role, graph, candidates.last(), &mut absent);
     }
     let mut search = Search {

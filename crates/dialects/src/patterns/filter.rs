@@ -1,8 +1,8 @@
 //! Which objects a role is for: conditions that all, some or none must hold.
 
-use kubewright_value::{Budget, Exhausted, Location, Value};
+use kubewright_value::{Budget, Exhausted, Location, Text, Value};
 
-use super::key::{Anchor, Frame, Key, collect_anchors};
+use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
 use super::operator::{Operand, Operator};
 
 /// The filter of a role.
@@ -23,6 +23,8 @@ pub(crate) struct Condition {
     pub(crate) each: Option<Each>,
     /// Where its key stands.
     pub(crate) location: Location,
+    /// The same for conditions that ask the same of an object, whatever other objects there are.
+    pub(crate) signature: Option<Text>,
 }
 
 /// Of how many elements of an array a condition speaks.
@@ -56,6 +58,24 @@ pub(crate) enum Operands {
 }
 
 impl Filter {
+    /// Returns what must hold, or must not, of an object as a whole, the easiest first; and what is left to ask.
+    pub(crate) fn split(&self) -> (Vec<(Condition, bool)>, Self) {
+        let mut rest = Self { any: self.any.clone(), ..Self::default() };
+        let mut quick = Vec::new();
+        for (conditions, wanted, left) in
+            [(&self.all, true, &mut rest.all), (&self.none, false, &mut rest.none)]
+        {
+            for condition in conditions {
+                match condition.has_anchors() {
+                    true => left.push(condition.clone()),
+                    false => quick.push((condition.clone(), wanted)),
+                }
+            }
+        }
+        quick.sort_by_key(|(condition, _)| condition.cost());
+        (quick, rest)
+    }
+
     /// Returns whether nothing is asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty() && self.any.is_empty() && self.none.is_empty()
@@ -127,6 +147,31 @@ impl Filter {
 }
 
 impl Condition {
+    /// Returns whether it means one element of an array.
+    fn has_anchors(&self) -> bool {
+        let mut anchors = Vec::new();
+        collect_anchors(&self.key, &mut anchors);
+        if let Operands::From(key) = &self.operands {
+            collect_anchors(key, &mut anchors);
+        }
+        !anchors.is_empty()
+    }
+
+    /// Returns about how much work it is.
+    pub(crate) fn cost(&self) -> usize {
+        let step = |step: &KeyStep| match step {
+            KeyStep::Each => 10,
+            KeyStep::PodTemplate => 4,
+            _ => 1,
+        };
+        let operands = match &self.operands {
+            Operands::Written(operands) => operands.len(),
+            Operands::From(_) => 10,
+        };
+        let regex = if self.operator.is_regex() { 20 } else { 0 };
+        self.key.steps.iter().map(step).sum::<usize>() + operands + regex
+    }
+
     pub(crate) fn holds(
         &self,
         object: &Value,

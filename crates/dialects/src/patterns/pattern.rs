@@ -3,7 +3,7 @@
 use kubewright_value::{Location, Text};
 
 use super::criteria::Criteria;
-use super::filter::Filter;
+use super::filter::{Condition, Filter};
 use super::key::Anchor;
 use super::message::Template;
 use super::points::Points;
@@ -100,7 +100,13 @@ pub(crate) struct Role {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
+    /// Kinds whose absence means something only where others of the kind are in the set.
+    pub(crate) if_listed: Vec<Text>,
     pub(crate) filter: Filter,
+    /// What of the filter is about an object as a whole, with whether it must hold.
+    pub(crate) quick: Vec<(Condition, bool)>,
+    /// The rest of the filter.
+    pub(crate) rest: Filter,
     /// The arrays of which the filter means one element.
     pub(crate) anchors: Vec<Anchor>,
     pub(crate) location: Location,

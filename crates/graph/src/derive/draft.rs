@@ -95,8 +95,8 @@ impl Drafted {
         let symbols = graph.names.adopt(&self.names);
         let (first_symbol, first_id) = (self.first_symbol, self.first_id);
         let mut adoption = Adoption { first_symbol, symbols, first_id, ids: Vec::new() };
-        adoption.ids =
-            self.nodes.iter().map(|identity| graph.node_of(adoption.identity(*identity))).collect();
+        let identities = self.nodes.iter().map(|identity| adoption.identity(*identity));
+        adoption.ids = graph.nodes_of(identities);
         let (mut wires, mut links, mut questions) = (self.wires, self.links, self.questions);
         wires.iter_mut().for_each(|wire| *wire = adoption.wire(*wire));
         links.iter_mut().for_each(|link| adoption.link(link));

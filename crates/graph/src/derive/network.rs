@@ -179,14 +179,16 @@ impl Deriving<'_, '_> {
     }
 
     fn reference_grant(&mut self, object: &Value) {
+        let kind = EdgeType::GRANTS_REFERENCE;
         for (at, from) in items(object, &["spec", "from"]) {
             let namespace = core("Namespace", "", text(from, &["namespace"]));
-            self.refer(
-                EdgeType::GRANTS_REFERENCE,
-                namespace,
-                &format!("spec.from[{at}]"),
-                Strength::Required,
-            );
+            self.refer(kind, namespace, &format!("spec.from[{at}]"), Strength::Required);
+        }
+        let own = self.namespace.clone();
+        for (at, to) in items(object, &["spec", "to"]) {
+            let (group, kind_to) = (text(to, &["group"]), text(to, &["kind"]));
+            let target = Target { group, kind: kind_to, namespace: &own, name: text(to, &["name"]) };
+            self.refer(kind, target, &format!("spec.to[{at}]"), Strength::Required);
         }
     }
 

@@ -9,6 +9,9 @@ use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
 
+/// A uid that more objects have says nothing: owners are found by name then.
+const MAX_SAME_UID: usize = 64;
+
 impl Deriving<'_, '_> {
     pub(super) fn owners(&mut self, metadata: &Value) {
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).unwrap_or_default();
@@ -69,6 +72,9 @@ impl Deriving<'_, '_> {
         let uid = self.draft.intern(uid);
         self.draft.questions.push(Question::Uid(uid));
         let known = self.graph.with_uid(uid);
+        if known.len() > MAX_SAME_UID {
+            return self.owner_by_name(beside);
+        }
         if !known.is_empty() {
             let can_own = |id: &&Id| {
                 let owner = self.graph.node(**id).map(|node| node.namespace.as_str());

@@ -1,12 +1,14 @@
 //! What an object is called, and under which names it is found.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
 
+use super::taints::Taints;
 use super::{Graph, Question};
-use crate::derive::{Shape, Template, shape};
+use crate::derive::{Shape, Template, is_foreign, shape};
 use crate::ids::{insert, under, withdraw};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::{Identity, group_of, usual_version};
@@ -23,6 +25,7 @@ pub(super) struct Header {
     pub(super) labels: Labels,
     /// Whether it names an owner.
     pub(super) is_owned: bool,
+    pub(super) taints: Taints,
 }
 
 /// The labels by which selectors know an object, sorted by key.
@@ -106,7 +109,13 @@ impl Header {
             pods: symbols(pods, &mut graph.names),
             own: symbols(own.filter(|_| is_selected), &mut graph.names),
         };
+        let taints = match (shape, group == Symbol::EMPTY && graph.names.text(kind) == "Node") {
+            (Some(shape), _) => Taints::tolerated(Template::of(object, shape).spec, &mut graph.names),
+            (None, true) => Taints::of_node(object, &mut graph.names),
+            (None, false) => Taints::None,
+        };
         Self {
+            taints,
             shape,
             labels,
             is_owned,
@@ -135,6 +144,7 @@ impl Graph {
     /// Gives every object its node, in canonical order.
     pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
         let objects = objects.into_iter();
+        self.names.reserve(objects.size_hint().0);
         let given: Vec<(Header, Value)> = objects.map(|object| (Header::of(&object, self), object)).collect();
         let mut chosen = self.in_canonical_order(given);
         chosen.dedup_by(|later, kept| {
@@ -215,6 +225,9 @@ impl Graph {
         for defined in facts.defines.into_iter().flatten() {
             insert(&mut self.definitions, defined, id);
         }
+        if facts.taints != Taints::None {
+            insert(&mut self.tainted, facts.taints, id);
+        }
         if facts.identity.namespace != Symbol::EMPTY {
             let count = self.population.entry(facts.identity.namespace).or_default();
             *count += 1;
@@ -250,6 +263,7 @@ impl Graph {
         for defined in facts.defines.into_iter().flatten() {
             withdraw(&mut self.definitions, &defined, id);
         }
+        withdraw(&mut self.tainted, &facts.taints, id);
         let namespace = facts.identity.namespace;
         if let Some(count) = self.population.get_mut(&namespace) {
             *count -= 1;
@@ -320,9 +334,12 @@ impl Graph {
         let (group_text, kind_text) = (self.names.shared(group), self.names.shared(kind));
         let classes = self.references.classes(&group_text, &kind_text);
         let is_namespace = group == Symbol::EMPTY && kind_text == "Namespace";
+        let mut declared = self.references.of_kind(&group_text, &kind_text);
+        let is_described = declared.any(|reference| reference.from.kind != "*");
         let facts = KindFacts {
             has_no_namespace: has_no_namespace(&group_text, &kind_text),
             is_widget: is_widget_group(&group_text),
+            is_guessed: is_foreign(&group_text) && !is_widget_group(&group_text) && !is_described,
             refers: self.references.of_kind(&group_text, &kind_text).next().is_some(),
             is_selected: is_namespace || !classes.is_empty(),
             classes: classes.iter().map(|class| self.names.intern(class)).collect(),
@@ -342,7 +359,7 @@ impl Graph {
 
     fn facts(&mut self, id: Id) -> Option<Facts> {
         let slot = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object)?;
-        let identity = slot.identity;
+        let (identity, taints) = (slot.identity, slot.taints);
         let is_widget = self.kind_facts.get(slot.kind.place()).is_some_and(|facts| facts.is_widget);
         let spec =
             (slot.node.kind == "CustomResourceDefinition").then(|| slot.node.object.as_ref()?.get("spec"));
@@ -356,7 +373,7 @@ impl Graph {
             [(group, self.names.intern(kind)), (group, self.names.intern(plural))]
         });
         let uid = self.names.intern_text(&slot.node.uid);
-        Some(Facts { identity, uid, is_widget, defines })
+        Some(Facts { identity, uid, is_widget, defines, taints })
     }
 }
 
@@ -376,6 +393,8 @@ impl KindNumber {
 pub(crate) struct KindFacts {
     pub(crate) has_no_namespace: bool,
     pub(crate) is_widget: bool,
+    /// Whether its references have to be guessed.
+    pub(crate) is_guessed: bool,
     /// Whether references from it are declared.
     pub(crate) refers: bool,
     /// Whether selectors know its objects by their own labels, Pods aside.
@@ -391,6 +410,7 @@ struct Facts {
     identity: Identity,
     uid: Symbol,
     is_widget: bool,
+    taints: Taints,
     /// Group and kind, group and plural.
     defines: Option<[(Symbol, Symbol); 2]>,
 }
@@ -408,16 +428,29 @@ fn are_twins(a: &Identity, b: &Identity) -> bool {
 /// Leaves out all but the preferred of each object that was read from several groups. They stand side by side.
 fn without_twins(objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
     let mut kept: Vec<(Header, Value)> = Vec::with_capacity(objects.len());
+    // Where objects of this kind and name stand in `kept`, by uid.
+    let mut alike: HashMap<Text, usize> = HashMap::new();
     for (header, object) in objects {
-        // As many as there are groups with this kind.
-        let alike = kept.iter().rposition(|(other, _)| !are_twins(&other.identity, &header.identity));
-        let start = alike.map_or(0, |at| at + 1);
-        let twin =
-            kept.iter_mut().skip(start).find(|(other, _)| other.uid == header.uid && !header.uid.is_empty());
-        match twin {
+        let last = kept.last().filter(|(last, _)| are_twins(&last.identity, &header.identity));
+        match last {
+            None => alike.clear(),
+            // Most objects stand alone, and need no list.
+            Some((last, _)) if alike.is_empty() => {
+                alike.insert(last.uid.clone(), kept.len() - 1);
+            }
+            Some(_) => {}
+        }
+        let is_alone = last.is_none();
+        let known = alike.get(&header.uid).and_then(|place| kept.get_mut(*place));
+        match known.filter(|_| !header.uid.is_empty()) {
             Some(twin) if preference((&twin.0, &twin.1), (&header, &object)).is_ge() => {}
             Some(twin) => *twin = (header, object),
-            None => kept.push((header, object)),
+            None => {
+                if !is_alone {
+                    alike.insert(header.uid.clone(), kept.len());
+                }
+                kept.push((header, object));
+            }
         }
     }
     kept

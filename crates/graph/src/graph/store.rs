@@ -9,10 +9,11 @@ use kubewright_value::Value;
 
 use super::index::{Header, KindNumber, Labels};
 use super::selections::Link;
+use super::taints::Taints;
 use super::{Graph, Question};
 use crate::derive::{Derived, Shape, Wanted};
 use crate::ids::{insert, withdraw};
-use crate::names::Symbol;
+use crate::names::{Symbol, SymbolMap};
 use crate::node::Identity;
 use crate::{EdgeType, Id, Node, Sort, Strength};
 
@@ -27,6 +28,7 @@ pub(super) struct Slot {
     pub(super) labels: Labels,
     /// Whether its object names an owner.
     pub(super) is_owned: bool,
+    pub(super) taints: Taints,
     pub(super) is_used: bool,
     // INVARIANT: once settled, sorted by type, rank of the other end, field.
     pub(super) out: Vec<Half>,
@@ -46,6 +48,7 @@ impl Slot {
             shape: None,
             labels: Labels::default(),
             is_owned: false,
+            taints: Taints::None,
             is_used: true,
             out: Vec::new(),
             incoming: Vec::new(),
@@ -71,6 +74,13 @@ pub(super) struct Half {
     pub(super) kind: EdgeType,
     pub(super) strength: Strength,
     pub(super) flags: u8,
+}
+
+impl Half {
+    /// Any order will do, if it is always the same within one graph.
+    fn key(&self) -> (Id, Symbol, EdgeType, Strength, u8) {
+        (self.other, self.via, self.kind, self.strength, self.flags)
+    }
 }
 
 /// The edge was derived from the object at its end, not from the one at its start.
@@ -116,6 +126,9 @@ impl Wire {
     }
 }
 
+/// From how many changes on lists are gone through instead of edited.
+const MUCH: usize = 256;
+
 /// The gap between two ranks.
 const GAP: u64 = 1 << 32;
 
@@ -138,7 +151,7 @@ impl Graph {
 
     /// Returns a new node for `object`, of whose identity there is none.
     pub(super) fn node_with_object(&mut self, header: Header, object: Value) -> Id {
-        let Header { identity, kind, api_version, uid, shape, labels, is_owned } = header;
+        let Header { identity, kind, api_version, uid, shape, labels, is_owned, taints } = header;
         let node = Node {
             api_version,
             kind: self.names.shared(identity.kind),
@@ -148,7 +161,7 @@ impl Graph {
             object: Some(object),
             sort: Sort::Object,
         };
-        self.add_node(Slot { shape, labels, is_owned, ..Slot::of(node, identity, kind) })
+        self.add_node(Slot { shape, labels, is_owned, taints, ..Slot::of(node, identity, kind) })
     }
 
     fn add_node(&mut self, slot: Slot) -> Id {
@@ -184,6 +197,7 @@ impl Graph {
             slot.shape = header.shape;
             slot.labels = header.labels;
             slot.is_owned = header.is_owned;
+            slot.taints = header.taints;
             slot.node.object = Some(object);
             slot.node.sort = Sort::Object;
         }
@@ -200,19 +214,13 @@ impl Graph {
             slot.shape = None;
             slot.labels = Labels::default();
             slot.is_owned = false;
+            slot.taints = Taints::None;
         }
     }
 
     /// Drops the node if it has no object and nobody names it.
     pub(super) fn collect(&mut self, id: Id) {
-        let Some(slot) = self.slots.get(id.index()) else { return };
-        let is_needed = slot.node.sort == Sort::Object || !slot.out.is_empty() || !slot.incoming.is_empty();
-        if is_needed || !slot.is_used {
-            return;
-        }
-        let identity = slot.identity;
-        let is_populated = slot.node.kind == "Namespace" && self.population.contains_key(&identity.name);
-        if is_populated && identity.group == Symbol::EMPTY {
+        if !self.is_dispensable(id) {
             return;
         }
         let rank = self.rank(id);
@@ -220,9 +228,35 @@ impl Graph {
         if self.order.get(place) == Some(&id) {
             self.order.remove(place);
         }
-        self.identities.remove(&identity);
-        self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.is_used = false);
-        self.free.push(id);
+        self.drop_node(id);
+    }
+
+    /// Drops the ends of `gone` that nobody names any more.
+    fn collect_all(&mut self, gone: &[Wire]) {
+        for id in gone.iter().flat_map(|wire| [wire.from, wire.to]) {
+            if self.is_dispensable(id) {
+                self.drop_node(id);
+            }
+        }
+        let slots = &self.slots;
+        self.order.retain(|id| slots.get(id.index()).is_some_and(|slot| slot.is_used));
+    }
+
+    fn is_dispensable(&self, id: Id) -> bool {
+        let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.is_used) else { return false };
+        let is_named = !slot.out.is_empty() || !slot.incoming.is_empty();
+        let is_namespace = slot.node.kind == "Namespace" && slot.identity.group == Symbol::EMPTY;
+        let is_populated = is_namespace && self.population.contains_key(&slot.identity.name);
+        slot.node.sort != Sort::Object && !is_named && !is_populated
+    }
+
+    /// Forgets a node that is not in `order` any more.
+    fn drop_node(&mut self, id: Id) {
+        if let Some(slot) = self.slots.get_mut(id.index()) {
+            slot.is_used = false;
+            self.identities.remove(&slot.identity);
+            self.free.push(id);
+        }
     }
 
     /// Makes what the object of `id` contributes equal to `derived`.
@@ -232,17 +266,24 @@ impl Graph {
         let mut before = self.contributed(id);
         before.sort_unstable();
         let (gone, new) = difference(&before, &wires);
-        new.iter().for_each(|wire| self.connect(wire));
+        let is_much = gone.len() + new.len() > MUCH;
+        match is_much {
+            true => self.rewire(&gone, &new),
+            false => new.iter().for_each(|wire| self.connect(wire)),
+        }
         let foreign: Vec<Wire> = wires.iter().filter(|wire| wire.flags & FOREIGN != 0).copied().collect();
         match foreign.is_empty() {
             true => drop(self.foreign.remove(&id)),
             false => drop(self.foreign.insert(id, foreign)),
         }
         self.relink(id, links);
-        for wire in gone {
-            self.disconnect(&wire);
-            self.collect(wire.from);
-            self.collect(wire.to);
+        match is_much {
+            true => self.collect_all(&gone),
+            false => gone.iter().for_each(|wire| {
+                self.disconnect(wire);
+                self.collect(wire.from);
+                self.collect(wire.to);
+            }),
         }
         self.ask(id, sorted(questions));
     }
@@ -274,12 +315,7 @@ impl Graph {
 
     /// Brings everything into order that was put in without.
     pub(super) fn settle(&mut self, batch: Batch) {
-        let mut order = std::mem::take(&mut self.order);
-        let key = |id: &Id| self.slots.get(id.index()).map(|slot| slot.identity);
-        // The objects come first and are in order, so this is mostly a merge.
-        order.sort_by(|a, b| key(a).zip(key(b)).map_or(Ordering::Equal, |(a, b)| self.canonical(&a, &b)));
-        self.order = order;
-        self.number();
+        self.put_all_in_order();
         self.connect_all(&batch.wires);
         drop(batch.wires);
         let ranks = &self.ranks;
@@ -291,6 +327,80 @@ impl Graph {
         });
         self.relink_all(batch.links);
         self.is_settled = true;
+    }
+
+    /// Takes `gone` away and stores `new`, at the cost of one pass through the lists they are in.
+    fn rewire(&mut self, gone: &[Wire], new: &[Wire]) {
+        let mut leaving: SymbolMap<(Id, bool), Vec<Half>> = SymbolMap::default();
+        for wire in gone {
+            leaving.entry((wire.from, true)).or_default().push(wire.at_start());
+            leaving.entry((wire.to, false)).or_default().push(wire.at_end());
+        }
+        for ((id, is_out), mut halves) in leaving {
+            halves.sort_unstable_by_key(Half::key);
+            let Some(slot) = self.slots.get_mut(id.index()) else { continue };
+            let list = if is_out { &mut slot.out } else { &mut slot.incoming };
+            let mut taken = vec![false; halves.len()];
+            list.retain(|half| {
+                // Of several that are the same, as many leave as are said to.
+                let start = halves.partition_point(|other| other.key() < half.key());
+                let same = halves.iter().zip(&mut taken).skip(start).take_while(|(other, _)| *other == half);
+                let free = same.map(|(_, taken)| taken).find(|taken| !**taken);
+                free.map(|taken| *taken = true).is_none()
+            });
+        }
+        let mut touched: Vec<Id> = new.iter().flat_map(|wire| [wire.from, wire.to]).collect();
+        for wire in new {
+            self.slots.get_mut(wire.from.index()).into_iter().for_each(|slot| slot.out.push(wire.at_start()));
+            self.slots
+                .get_mut(wire.to.index())
+                .into_iter()
+                .for_each(|slot| slot.incoming.push(wire.at_end()));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        self.sort_lists(touched.into_iter());
+    }
+
+    fn sort_lists(&mut self, ids: impl Iterator<Item = Id>) {
+        let (ranks, names) = (&self.ranks, &self.names);
+        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
+        let compare = |a: &Half, b: &Half| {
+            a.kind.cmp(&b.kind).then_with(|| rank(a.other).cmp(&rank(b.other))).then_with(|| {
+                let text = || names.text(a.via).cmp(names.text(b.via));
+                if a.via == b.via { Ordering::Equal } else { text() }
+            })
+        };
+        for id in ids {
+            if let Some(slot) = self.slots.get_mut(id.index()) {
+                slot.out.sort_by(compare);
+                slot.incoming.sort_by(compare);
+            }
+        }
+    }
+
+    /// Makes nodes for many identities, and brings all into order once.
+    pub(crate) fn nodes_of(&mut self, identities: impl ExactSizeIterator<Item = Identity>) -> Vec<Id> {
+        let is_much = self.is_settled && identities.len() > MUCH;
+        if is_much {
+            self.is_settled = false;
+        }
+        let ids = identities.map(|identity| self.node_of(identity)).collect();
+        if is_much {
+            self.put_all_in_order();
+            self.is_settled = true;
+        }
+        ids
+    }
+
+    /// Sorts all nodes and gives them ranks. Who was before another stays so.
+    fn put_all_in_order(&mut self) {
+        let mut order = std::mem::take(&mut self.order);
+        let key = |id: &Id| self.slots.get(id.index()).map(|slot| slot.identity);
+        // Most are in order, so this is mostly a merge.
+        order.sort_by(|a, b| key(a).zip(key(b)).map_or(Ordering::Equal, |(a, b)| self.canonical(&a, &b)));
+        self.order = order;
+        self.number();
     }
 
     /// Stores `wires` at both ends, in order.
@@ -311,18 +421,8 @@ impl Graph {
                 .into_iter()
                 .for_each(|slot| slot.incoming.push(wire.at_end()));
         }
-        let (ranks, names) = (&self.ranks, &self.names);
-        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
-        let compare = |a: &Half, b: &Half| {
-            a.kind.cmp(&b.kind).then_with(|| rank(a.other).cmp(&rank(b.other))).then_with(|| {
-                let text = || names.text(a.via).cmp(names.text(b.via));
-                if a.via == b.via { Ordering::Equal } else { text() }
-            })
-        };
-        for slot in &mut self.slots {
-            slot.out.sort_by(compare);
-            slot.incoming.sort_by(compare);
-        }
+        let all = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        self.sort_lists((0..all).map(Id));
     }
 
     fn bare_node(&self, identity: &Identity, kind: KindNumber) -> Node {

@@ -1,7 +1,9 @@
 //! The graph from outside: which edges objects make, and that nothing shows how it was built.
 
 mod contract;
+mod derived;
 mod extensions;
+mod hostile;
 mod random;
 mod update;
 

@@ -268,3 +268,22 @@ fn several_outputs_are_written_in_one_run() {
     }
     fs::remove_dir_all(folder).expect("the folder is removed");
 }
+
+#[test]
+fn a_large_dump_is_read_item_by_item() {
+    let folder = scratch("dump");
+    let item = "- apiVersion: v1\n  kind: Service\n  metadata:\n    annotations:\n      note: |\n        - first\n        - second\n    name: NAME\n    namespace: shop\n  spec:\n    selector: {app: nobody}\n";
+    let items: String = (0..9000).map(|at| item.replace("NAME", &format!("s-{at:05}"))).collect();
+    let dump = format!("apiVersion: v1\nitems:\n{items}kind: List\nmetadata:\n  resourceVersion: \"\"\n");
+    assert!(dump.len() > 1 << 20);
+    fs::write(folder.join("dump.yaml"), dump).expect("a file");
+    let pattern = self::folder("fixtures/detect/patterns/lost-service.yaml");
+    let output = kubewright_in(&folder, &format!("detect {} -r dump.yaml -o json", pattern.display()), "");
+    let document = json::parse(&String::from_utf8_lossy(&output.stdout)).expect("JSON");
+    assert_eq!(document.at(&["summary", "objects"]).and_then(Value::as_i64), Some(9000));
+    let last = document.at(&["findings"]).and_then(|findings| findings.item(8999)).expect("the last finding");
+    let place = last.at(&["resources"]).and_then(|resources| resources.item(0)).expect("its object");
+    assert_eq!(place.get("name"), Some(&"s-08999".into()));
+    assert_eq!(place.get("line").and_then(Value::as_i64), Some(3 + 8999 * 11));
+    fs::remove_dir_all(folder).expect("the folder is removed");
+}

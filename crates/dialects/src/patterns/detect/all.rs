@@ -10,7 +10,9 @@ use kubewright_value::{Budget, Exhausted, Limits};
 use super::super::diagnostics as code;
 use super::super::finding::Findings;
 use super::super::pattern::Pattern;
-use super::{Settings, detect};
+use super::candidates::Asking;
+use super::shared::Shared;
+use super::{Settings, detect_sharing};
 
 /// Looks for each of `patterns` in `graph` with at most `threads` threads, and gives what came of each in their order.
 /// Each has a budget of its own, so that one that needs too much takes nothing from the others.
@@ -21,7 +23,9 @@ pub fn detect_all(
     settings: &Settings,
     threads: usize,
 ) -> Vec<Result<Findings, Exhausted>> {
-    let one = |pattern: &Pattern| detect(pattern, graph, settings, &mut budget(pattern, graph));
+    let shared = Shared::among(patterns.iter());
+    let asking = Asking { graph, settings, shared: &shared };
+    let one = |pattern: &Pattern| detect_sharing(pattern, &asking, &mut budget(pattern, graph));
     let threads = if cfg!(target_family = "wasm") { 1 } else { threads.min(patterns.len()) };
     if threads <= 1 {
         return patterns.iter().map(one).collect();

@@ -3,10 +3,19 @@
 use kubewright_graph::{Graph, Id, Node, Sort};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
+use super::super::filter::Condition;
 use super::super::key::Frame;
 use super::super::pattern::{KindRef, Presence, Role};
 use super::Settings;
 use super::absent::described;
+use super::shared::Shared;
+
+/// In what candidates are looked for.
+pub(super) struct Asking<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) settings: &'a Settings,
+    pub(super) shared: &'a Shared<'a>,
+}
 
 /// The objects of the right kind that pass the filter.
 #[derive(Debug, Default)]
@@ -24,65 +33,142 @@ pub(super) struct Candidates {
 impl Candidates {
     pub(super) fn of(
         role: &Role,
-        graph: &Graph,
-        settings: &Settings,
+        asking: &Asking<'_>,
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<Self, Exhausted> {
+        let graph = asking.graph;
         let mut found = Self { bits: vec![0; graph.capacity().div_ceil(64)], ..Self::default() };
         if role.presence == Presence::Absent {
-            found.add_absent(role, graph, settings, budget, incomparable)?;
+            found.add_absent(role, graph, asking.settings, budget, incomparable)?;
             return Ok(found);
         }
         for kind in &role.kinds {
             match kind {
                 KindRef::Kind { kind: Some(kind), group, version } => {
-                    let ids = graph.of_kind(kind).iter().copied();
-                    let fits = |node: &Node| is_of(node, group.as_deref(), version.as_deref());
-                    if group.is_none() {
+                    let fits = |api_version: &str| is_of(api_version, group.as_deref(), version.as_deref());
+                    found.add_kind(role, asking, kind, fits, budget, incomparable)?;
+                    if group.is_none() && asking.shared.version(kind, graph).is_none() {
                         found.groups.extend(groups(graph, kind));
                     }
-                    found.add(role, graph, ids, fits, budget, incomparable)?;
                 }
                 KindRef::Kind { kind: None, group, version } => {
-                    let fits = |node: &Node| is_of(node, group.as_deref(), version.as_deref());
-                    found.add(role, graph, graph.ids(), fits, budget, incomparable)?;
+                    let fits = |api_version: &str| is_of(api_version, group.as_deref(), version.as_deref());
+                    for id in graph.ids() {
+                        found.add(role, graph, id, &fits, budget, incomparable)?;
+                    }
                 }
                 KindRef::Category(category) => {
-                    let kinds = kinds_of(category, graph, settings);
-                    for (group, kind) in kinds {
-                        let ids = graph.of_kind(&kind).iter().copied();
-                        let fits = |node: &Node| node.group() == group;
-                        found.add(role, graph, ids, fits, budget, incomparable)?;
+                    for (group, kind) in kinds_of(category, graph, asking.settings) {
+                        let fits = |api_version: &str| group_of(api_version) == group;
+                        found.add_kind(role, asking, &kind, fits, budget, incomparable)?;
                     }
                 }
             }
         }
         if role.kinds.len() > 1 || matches!(role.kinds.as_slice(), [KindRef::Category(_)]) {
-            found.ids.sort_by_key(|id| graph.rank(*id));
+            found.ids.sort_by_cached_key(|id| graph.rank(*id));
             found.ids.dedup();
         }
         Ok(found)
+    }
+
+    /// Returns whether there are objects for a role, without looking at its filter.
+    pub(super) fn kinds_only(role: &Role, asking: &Asking<'_>) -> Self {
+        let mut found = Self::default();
+        for kind in &role.kinds {
+            match kind {
+                KindRef::Kind { kind: Some(kind), group, version } => {
+                    let fits = |node: &Node| is_of(&node.api_version, group.as_deref(), version.as_deref());
+                    let mut nodes = asking.graph.of_kind(kind).iter().filter_map(|id| asking.graph.node(*id));
+                    found.has_kind |= nodes.any(fits);
+                    if group.is_none() && asking.shared.version(kind, asking.graph).is_none() {
+                        found.groups.extend(groups(asking.graph, kind));
+                    }
+                }
+                KindRef::Kind { kind: None, .. } => found.has_kind |= !asking.graph.is_empty(),
+                KindRef::Category(category) => {
+                    let mut kinds = kinds_of(category, asking.graph, asking.settings).into_iter();
+                    found.has_kind |= kinds.any(|(_, kind)| !asking.graph.of_kind(&kind).is_empty());
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds the objects of one kind.
+    fn add_kind(
+        &mut self,
+        role: &Role,
+        asking: &Asking<'_>,
+        kind: &str,
+        fits: impl Fn(&str) -> bool,
+        budget: &mut Budget,
+        incomparable: &mut bool,
+    ) -> Result<(), Exhausted> {
+        let graph = asking.graph;
+        let ids = graph.of_kind(kind);
+        let version = asking.shared.version(kind, graph);
+        match &version {
+            Some(version) if !fits(version) => return Ok(()),
+            Some(_) => {}
+            None => {
+                for id in ids {
+                    self.add(role, graph, *id, &fits, budget, incomparable)?;
+                }
+                return Ok(());
+            }
+        }
+        self.has_kind |= !ids.is_empty();
+        budget.step(ids.len() as u64)?;
+        // What others ask too is answered for all objects at once.
+        let mut left = vec![u64::MAX; ids.len().div_ceil(64)];
+        let mut quick = Vec::with_capacity(role.quick.len());
+        for (condition, wanted) in &role.quick {
+            budget.step((ids.len() as u64).saturating_mul(condition.cost() as u64))?;
+            match asking.shared.answer(condition, kind, graph) {
+                Some(answer) => {
+                    for (word, answer) in left.iter_mut().zip(answer) {
+                        *word &= if *wanted { *answer } else { !*answer };
+                    }
+                }
+                None => quick.push((condition, *wanted)),
+            }
+        }
+        for (at, id) in ids.iter().enumerate() {
+            if left.get(at / 64).is_none_or(|word| word & (1 << (at % 64)) == 0) {
+                continue;
+            }
+            if quick.is_empty() && role.rest.is_empty() {
+                self.push(*id);
+                continue;
+            }
+            let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
+            if passes(role, quick.iter().copied(), object, budget, incomparable)? {
+                self.push(*id);
+            }
+        }
+        Ok(())
     }
 
     fn add(
         &mut self,
         role: &Role,
         graph: &Graph,
-        ids: impl Iterator<Item = Id>,
-        fits: impl Fn(&Node) -> bool,
+        id: Id,
+        fits: &impl Fn(&str) -> bool,
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<(), Exhausted> {
-        for id in ids {
-            let Some(node) = graph.node(id).filter(|node| node.sort == Sort::Object && fits(node)) else {
-                continue;
-            };
-            let Some(object) = &node.object else { continue };
-            self.has_kind = true;
-            if passes(role, object, budget, incomparable)? {
-                self.push(id);
-            }
+        let Some(node) = graph.node(id).filter(|node| node.sort == Sort::Object && fits(&node.api_version))
+        else {
+            return Ok(());
+        };
+        let Some(object) = &node.object else { return Ok(()) };
+        self.has_kind = true;
+        let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
+        if passes(role, quick, object, budget, incomparable)? {
+            self.push(id);
         }
         Ok(())
     }
@@ -100,7 +186,7 @@ impl Candidates {
             role.kinds.iter().any(|kind| match kind {
                 KindRef::Kind { kind, group, version } => {
                     let is_kind = kind.as_ref().is_none_or(|kind| node.kind == *kind);
-                    is_kind && is_of(node, group.as_deref(), version.as_deref())
+                    is_kind && is_of(&node.api_version, group.as_deref(), version.as_deref())
                 }
                 KindRef::Category(category) => kinds_of(category, graph, settings)
                     .iter()
@@ -109,8 +195,11 @@ impl Candidates {
         };
         for id in graph.ids() {
             let absent = graph.node(id).filter(|node| node.sort == Sort::Absent);
-            let Some(node) = absent.filter(|node| fits(node)) else { continue };
-            if role.filter.is_empty() || passes(role, &described(node), budget, incomparable)? {
+            let Some(node) = absent.filter(|node| fits(node) && means_something(role, graph, node)) else {
+                continue;
+            };
+            let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
+            if role.filter.is_empty() || passes(role, quick, &described(node), budget, incomparable)? {
                 self.push(id);
             }
         }
@@ -129,21 +218,28 @@ impl Candidates {
     }
 }
 
-/// Returns whether `object` passes the filter with some choice of the elements that it means.
-fn passes(
+/// Returns whether `object` passes the filter with some choice of the elements that it means; `quick` is what is not
+/// known yet of the conditions about the whole object.
+fn passes<'r>(
     role: &Role,
+    quick: impl Iterator<Item = (&'r Condition, bool)>,
     object: &Value,
     budget: &mut Budget,
     incomparable: &mut bool,
 ) -> Result<bool, Exhausted> {
-    if role.filter.is_empty() {
+    for (condition, wanted) in quick {
+        if condition.holds(object, &Frame::default(), budget, incomparable)? != wanted {
+            return Ok(false);
+        }
+    }
+    if role.rest.is_empty() {
         return Ok(true);
     }
     if role.anchors.is_empty() {
-        return role.filter.passes(object, &Frame::default(), budget, incomparable);
+        return role.rest.passes(object, &Frame::default(), budget, incomparable);
     }
     for frame in Frame::all(&role.anchors, object, budget)? {
-        if role.filter.passes(object, &frame, budget, incomparable)? {
+        if role.rest.passes(object, &frame, budget, incomparable)? {
             return Ok(true);
         }
     }
@@ -159,9 +255,13 @@ fn groups(graph: &Graph, kind: &Text) -> Option<(Text, Text, Text)> {
     Some((kind.clone(), one.into(), other.into()))
 }
 
-fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {
-    let own = node.api_version.rsplit_once('/').map_or(node.api_version.as_str(), |(_, version)| version);
-    group.is_none_or(|group| group == node.group()) && version.is_none_or(|version| version == own)
+fn is_of(api_version: &str, group: Option<&str>, version: Option<&str>) -> bool {
+    let own = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
+    group.is_none_or(|group| group == group_of(api_version)) && version.is_none_or(|version| version == own)
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Returns group and kind of everything in `category`: what the caller knows, and what definitions of resources say.
@@ -186,4 +286,13 @@ pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Ve
     kinds.sort();
     kinds.dedup();
     kinds
+}
+
+/// Returns whether it means something that an object is not there: where the pattern asks for it, others of the kind are.
+fn means_something(role: &Role, graph: &Graph, absent: &Node) -> bool {
+    if !role.if_listed.iter().any(|kind| *kind == absent.kind || *kind == "*") {
+        return true;
+    }
+    let mut others = graph.of_kind(&absent.kind).iter().filter_map(|id| graph.node(*id));
+    others.any(|node| node.sort == Sort::Object && node.group() == absent.group())
 }

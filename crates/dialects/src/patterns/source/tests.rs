@@ -110,6 +110,8 @@ fn options_that_do_not_fit() {
     check("resource: Pod", "presence: ABSENT\n    resource: Pod", &[]);
     check("resource: Service", "presence: ABSENT\n    resource: Service", &[("KW-P045", 13)]);
     check("resource: Pod", "presence: GONE\n    resource: Pod", &[("KW-P004", 16)]);
+    check("resource: Pod", "presence: ABSENT\n    ifListed: Pod\n    resource: Pod", &[]);
+    check("resource: Pod", "ifListed: [Pod]\n    resource: Pod", &[("KW-P047", 16)]);
     let relationship = |more: &str, want: &[(&str, u32)]| {
         check("    shared: true\n", &format!("    shared: true\n    {more}\n"), want);
     };
@@ -249,6 +251,18 @@ fn texts_thresholds_and_size() {
 #[test]
 fn a_null_list_is_an_empty_one() {
     check("matchAll:\n", "matchAny: null\n      matchAll:\n", &[]);
+}
+
+#[test]
+fn the_patterns_of_the_documentation_compile() {
+    let page = include_str!("../../../../../docs/dialects/pattern.md");
+    let blocks: Vec<&str> =
+        page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        let found = diagnostics(block);
+        assert!(found.is_empty(), "{:#?}", found.iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! What several searches in one graph ask alike, found once: which objects of a kind meet a condition.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use kubewright_graph::{Graph, Id, Node};
+use kubewright_value::{Budget, Limits, Text};
+
+use super::super::filter::Condition;
+use super::super::key::Frame;
+use super::super::pattern::{KindRef, Pattern, Presence};
+
+/// The answers, each made when somebody first asks.
+#[derive(Debug)]
+pub(super) struct Shared<'p> {
+    conditions: HashMap<&'p str, (&'p Condition, HashMap<&'p str, OnceLock<Answer>>)>,
+    versions: HashMap<&'p str, OnceLock<Option<Text>>>,
+}
+
+/// One bit for each object of a kind, in their order; none where the question takes too much work.
+type Answer = Option<Vec<u64>>;
+
+impl<'p> Shared<'p> {
+    /// Returns what `patterns` can share.
+    pub(super) fn among(patterns: impl Iterator<Item = &'p Pattern>) -> Self {
+        let mut asked: HashMap<&str, (&Condition, usize, HashMap<&str, OnceLock<Answer>>)> = HashMap::new();
+        let mut versions = HashMap::new();
+        for role in patterns.flat_map(|pattern| &pattern.roles) {
+            let kinds = role.kinds.iter().filter_map(|kind| match kind {
+                KindRef::Kind { kind: Some(kind), .. } => Some(kind.as_str()),
+                _ => None,
+            });
+            let kinds: Vec<&str> = kinds.collect();
+            for kind in &kinds {
+                versions.entry(*kind).or_insert_with(OnceLock::new);
+            }
+            for (condition, _) in role.quick.iter().filter(|_| role.presence == Presence::Present) {
+                let Some(signature) = condition.signature.as_deref() else { continue };
+                let entry = asked.entry(signature).or_insert_with(|| (condition, 0, HashMap::new()));
+                entry.1 += 1;
+                for kind in &kinds {
+                    entry.2.entry(*kind).or_default();
+                }
+            }
+        }
+        let several = asked.into_iter().filter(|(_, (_, count, _))| *count > 1);
+        let conditions =
+            several.map(|(signature, (condition, _, kinds))| (signature, (condition, kinds))).collect();
+        Self { conditions, versions }
+    }
+
+    /// Returns which objects of `kind` meet `condition`, where somebody else asks for it too.
+    pub(super) fn answer(&self, condition: &Condition, kind: &str, graph: &Graph) -> Option<&[u64]> {
+        let (condition, kinds) = self.conditions.get(condition.signature.as_deref()?)?;
+        let answer = kinds.get(kind)?.get_or_init(|| {
+            let ids = graph.of_kind(kind);
+            let budget =
+                &mut Budget::new(Limits { steps: STEPS_EACH * (ids.len() as u64 + 1), ..Limits::default() });
+            let mut bits = vec![0_u64; ids.len().div_ceil(64)];
+            for (at, id) in ids.iter().enumerate() {
+                let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
+                let holds = condition.holds(object, &Frame::default(), budget, &mut false).ok()?;
+                if let (Some(word), true) = (bits.get_mut(at / 64), holds) {
+                    *word |= 1 << (at % 64);
+                }
+            }
+            Some(bits)
+        });
+        answer.as_deref()
+    }
+
+    /// Returns the version that all objects of `kind` have, if it is one.
+    pub(super) fn version(&self, kind: &str, graph: &Graph) -> Option<Text> {
+        let find = || {
+            let mut nodes = nodes(graph.of_kind(kind), graph);
+            let first = nodes.next()?.api_version.clone();
+            nodes.all(|node| node.api_version == first).then_some(first)
+        };
+        match self.versions.get(kind) {
+            Some(known) => known.get_or_init(find).clone(),
+            None => find(),
+        }
+    }
+}
+
+fn nodes<'g>(ids: &'g [Id], graph: &'g Graph) -> impl Iterator<Item = &'g Node> {
+    ids.iter().filter_map(|id| graph.node(*id))
+}
+
+/// How much work one object may make.
+const STEPS_EACH: u64 = 1_000;
