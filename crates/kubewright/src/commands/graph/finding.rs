@@ -12,7 +12,7 @@ use kubewright_graph::draw::{Class, Picture, Style, Tone};
 use kubewright_value::Text;
 
 use super::overlay::tone;
-use super::sheet::{Sheet, Tie, edge_type};
+use super::sheet::{Sheet, Tie};
 use super::{focus, texts};
 use crate::arguments::Graph;
 use crate::failure::Failure;
@@ -215,7 +215,7 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
             let partner = if one == role { other } else { one };
             let is_between = one == role || other == role;
             let partner = finding.roles.iter().find(|(id, _)| is_between && id == partner);
-            let kind = edge_type(sheet.graph, &evidence.relationship);
+            let kind = sheet.graph.edge_type(&evidence.relationship);
             let (Some((_, partner)), Some(kind)) = (partner, kind) else { continue };
             if evidence.list == List::Relationships && sheet.graph.between(*partner, *id, kind).is_some() {
                 // The one that the evidence names is drawn with its points.
@@ -306,7 +306,9 @@ fn discarded(survey: &Survey, pattern: &Pattern, trace: &Trace) -> Picture {
         match step.with {
             Some(with) if step.held => {
                 // The words on the line are not the name of the type.
-                let via = edge_type(sheet.graph, &asked.relationship)
+                let via = sheet
+                    .graph
+                    .edge_type(&asked.relationship)
                     .and_then(|kind| sheet.graph.between(leader, with, kind))
                     .map(|edge| Text::from(edge.via));
                 sheet.related(leader, with, &Tie { via: via.unwrap_or_default(), ..tie });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use kubewright_dialects::patterns::{self, Difference, Miss, Pattern};
 use kubewright_engine::nearest;
 use kubewright_graph::draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
-use kubewright_graph::{EdgeType, Graph, Id, Sort};
+use kubewright_graph::{Graph, Id, Sort};
 use kubewright_value::{Budget, Text};
 
 /// How many conditions of a resource are told.
@@ -201,11 +201,6 @@ impl<'s> Sheet<'s> {
             self.picture.lines.push(line);
         }
     }
-}
-
-/// Returns what kind of edge a relationship is called by, where it is one.
-pub(super) fn edge_type(graph: &Graph, name: &str) -> Option<EdgeType> {
-    graph.edge_type(name)
 }
 
 /// Whether a label is wrong by so little that the object may be meant.
