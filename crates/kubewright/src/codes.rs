@@ -48,7 +48,6 @@ codes! {
 pub(crate) fn all() -> Vec<&'static Code> {
     let mut all = kubewright_dialects::codes();
     all.extend(kubewright_graph::codes());
-    all.extend(kubewright_graph::codes());
     all.extend(OWN);
     all.sort_by_key(|code| code.id);
     all

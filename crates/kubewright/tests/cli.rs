@@ -236,7 +236,7 @@ fn cases_hold_or_tell_why_not() {
 
 #[test]
 fn the_test_files_of_the_project_hold() {
-    let output = kubewright("test ../../../../tests ../../../../examples", "");
+    let output = kubewright("test ../../../../tests ../../../../examples ../../../../patterns", "");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 

@@ -38,6 +38,12 @@ fn present(report: &Report<'_>, evidence: &Evidence) -> String {
     let (from, to) = (called(evidence.from), called(evidence.to));
     let name = &evidence.relationship;
     let via = evidence.via.as_str();
+    if evidence.relationship == CUSTOM {
+        return match evidence.description.as_str() {
+            "" => format!("{from} and {to} meet the criteria ({via})"),
+            description => description.trim_end_matches('.').to_owned(),
+        };
+    }
     match (evidence.list, evidence.through, edge(report, evidence)) {
         (List::Common, Some(through), _) => {
             let details: Vec<&str> =
@@ -70,7 +76,9 @@ fn absent(report: &Report<'_>, row: &Row<'_>, evidence: &Evidence) -> String {
         description if !description.is_empty() && is_shipped(row.pattern) => {
             description.trim_end_matches('.').to_owned()
         }
-        _ if evidence.relationship == CUSTOM => format!("{} and {} do not agree", called(one), called(other)),
+        _ if evidence.relationship == CUSTOM => {
+            format!("{} and {} do not meet the criteria", called(one), called(other))
+        }
         _ => format!("no {} between {} and {}", evidence.relationship, called(one), called(other)),
     };
     match near(row, evidence) {

@@ -12,7 +12,7 @@ use crate::words::{grouped, plural, time};
 /// The widest column of names.
 const WIDEST: usize = 40;
 /// How many reasons are shown.
-const REASONS: usize = 4;
+const REASONS: usize = 3;
 
 /// Writes the findings.
 pub(super) fn write(report: &Report<'_>, mut out: Target, paint: Paint) -> io::Result<()> {

@@ -2,9 +2,11 @@
 //!
 //! What is wrong with a pattern belongs to the cases that are about it, so that a case can expect it.
 
+mod fate;
 pub(super) mod file;
 mod judge;
 mod parts;
+mod words;
 
 use std::path::Path;
 

@@ -1,15 +1,19 @@
 //! Compares what a case about a pattern expects with what was found.
 
-use kubewright_dialects::patterns::{self, Checked, Evidence, Finding, Pattern, Phase, Settings, Trace};
+use kubewright_dialects::patterns::{self, Evidence, Finding, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_graph::{Graph, Id, Sort};
-use kubewright_value::{Budget, Text};
+use kubewright_graph::{Graph, Id};
+use kubewright_value::Text;
 
 use super::file::{Expected, ExpectedEvidence, Findings, PatternCase};
+use super::words::{name, named, shown, wanted};
 use crate::words::plural;
 
 /// How many objects or findings are named in a message.
 const TOLD: usize = 6;
+
+/// How many findings may move to make room for another.
+const MOVES: usize = 500;
 
 /// A case and what came of it.
 pub(super) struct Judged<'a> {
@@ -234,97 +238,6 @@ impl Judged<'_> {
             && expected.points.as_ref().is_none_or(|points| *points == evidence.points)
     }
 
-    /// Says that a finding is not there, and what became of its leader.
-    fn missing(&self, pattern: &Pattern, expected: &Expected) -> String {
-        let roles: Vec<String> = expected
-            .roles
-            .iter()
-            .map(|(role, object)| {
-                format!("{} {object}", if role.is_empty() { pattern.leader() } else { role })
-            })
-            .collect();
-        let roles = if roles.is_empty() { "without any object".to_owned() } else { roles.join(", ") };
-        let is_leader = |(role, _): &&(String, String)| role.is_empty() || role == pattern.leader();
-        let why = match expected.roles.iter().find(is_leader) {
-            Some((_, leader)) => self.fate(leader),
-            None => String::new(),
-        };
-        format!("expected a finding: {roles}\n{why}").trim_end().to_owned()
-    }
-
-    /// Returns what became of a leader, one thing a line.
-    fn fate(&self, leader: &str) -> String {
-        let Some(id) = self.find(leader) else { return format!("  {}", self.unknown(leader)) };
-        if let Some(trace) = self.trace(id) {
-            return self.story(leader, trace);
-        }
-        let is_object = self.graph.node(id).is_some_and(|node| node.sort == Sort::Object);
-        if !is_object {
-            return format!("  {leader} is only named by others and is not among the objects");
-        }
-        self.left_out(leader, id)
-    }
-
-    /// Says which conditions keep an object from leading.
-    fn left_out(&self, leader: &str, id: Id) -> String {
-        let Some(pattern) = self.pattern else { return String::new() };
-        let (settings, mut budget) = (Settings::default(), Budget::default());
-        let all = patterns::candidacies(pattern, id, self.graph, &settings, &mut budget).unwrap_or_default();
-        let of = pattern.leader();
-        let mut lines = match all.iter().find(|one| one.is_leader) {
-            None => vec![format!("  {leader} is not of the kind of `{of}`, which leads")],
-            Some(one) if one.passes => {
-                vec![format!(
-                    "  {leader} was not looked at: it is in another namespace, or there were too many findings"
-                )]
-            }
-            Some(one) => {
-                let told = |checked: &Checked| {
-                    let found = if checked.found.is_empty() {
-                        "nothing".to_owned()
-                    } else {
-                        checked.found.join(", ")
-                    };
-                    format!(
-                        "    {}: {}, there is {found}   {}",
-                        checked.list, checked.condition, checked.location
-                    )
-                };
-                let mut lines = vec![format!("  the filter of `{of}` leaves out {leader}:")];
-                lines.extend(one.conditions.iter().filter(|checked| checked.discards).map(told));
-                lines
-            }
-        };
-        lines.dedup();
-        lines.join("\n")
-    }
-
-    fn story(&self, leader: &str, trace: &Trace) -> String {
-        let mut lines = vec![match trace.phase {
-            Phase::Matched => format!("  {leader} leads to {}", trace.reason),
-            Phase::Veto | Phase::Threshold => {
-                format!("  {leader} was discarded in the {} phase: {}", trace.phase.name(), trace.reason)
-            }
-        }];
-        for step in &trace.steps {
-            let mut with = step.with.map(|id| format!(" with {}", name(self.graph, id))).unwrap_or_default();
-            if !step.via.is_empty() {
-                with.push_str(&format!(" via {}", step.via));
-            }
-            let held = if step.held { "there" } else { "not there" };
-            let points =
-                if step.points.is_zero() { String::new() } else { format!(", {} points", step.points) };
-            lines.push(format!("    `{}` ({}) is {held}{with}{points}", step.entry, step.rule));
-            if let Some(hint) = self.pattern.filter(|_| !step.held).and_then(|pattern| {
-                let mut budget = Budget::default();
-                patterns::nearest(pattern, &step.entry, trace.leader, self.graph, 1, &mut budget).ok()?
-            }) {
-                lines.push(format!("      {}", hint.hint(self.graph)));
-            }
-        }
-        lines.join("\n")
-    }
-
     fn unexpected(&self, finding: &Finding) -> String {
         let mut lines = vec![format!("a finding that is not expected: {}", self.roles(finding))];
         lines.push(format!("  {} of {} points: {}", finding.points, finding.maximum, finding.message));
@@ -332,22 +245,8 @@ impl Judged<'_> {
         lines.join("\n")
     }
 
-    fn discarded(&self, leader: &str, phase: &str) -> Option<String> {
-        let Some(id) = self.find(leader) else { return Some(self.unknown(leader)) };
-        match self.trace(id) {
-            Some(trace) if trace.phase.name() == phase => None,
-            Some(trace) => {
-                Some(format!("expected the {phase} phase to discard {leader}\n{}", self.story(leader, trace)))
-            }
-            None => Some(format!("expected the {phase} phase to discard {leader}\n{}", self.fate(leader))),
-        }
-    }
-
-    fn trace(&self, leader: Id) -> Option<&Trace> {
-        self.found.trace.iter().find(|trace| trace.leader == leader)
-    }
-
-    fn find(&self, object: &str) -> Option<Id> {
+    /// Returns the node of an object.
+    pub(super) fn find(&self, object: &str) -> Option<Id> {
         self.graph.ids().find(|id| self.is_called(*id, object))
     }
 
@@ -358,7 +257,8 @@ impl Judged<'_> {
         })
     }
 
-    fn unknown(&self, object: &str) -> String {
+    /// Says that there is no such object, and which may be meant.
+    pub(super) fn unknown(&self, object: &str) -> String {
         let names: Vec<String> = self.graph.ids().map(|id| name(self.graph, id)).collect();
         match nearest(object, names.iter().map(String::as_str)) {
             Some(near) => format!("there is no object `{object}`; did you mean `{near}`?"),
@@ -394,7 +294,14 @@ fn unknown_roles(pattern: &Pattern, expected: &Expected) -> Vec<String> {
 
 /// Returns for each finding the expectation that it is, so that as many as possible are met.
 fn pairs(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
-    fn place(at: usize, fits: &[Vec<bool>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
+    /// Finds a place for `at`; others may move to make room, but not for ever.
+    fn place(
+        at: usize,
+        deeper: usize,
+        fits: &[Vec<bool>],
+        taken: &mut [Option<usize>],
+        seen: &mut [bool],
+    ) -> bool {
         for finding in 0..taken.len() {
             let is_fitting = fits.get(at).and_then(|row| row.get(finding)).copied().unwrap_or_default();
             let Some(is_seen) = seen.get_mut(finding) else { continue };
@@ -402,7 +309,7 @@ fn pairs(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
                 continue;
             }
             let holder = taken.get(finding).copied().flatten();
-            if holder.is_none_or(|holder| place(holder, fits, taken, seen)) {
+            if holder.is_none_or(|holder| deeper > 0 && place(holder, deeper - 1, fits, taken, seen)) {
                 if let Some(slot) = taken.get_mut(finding) {
                     *slot = Some(at);
                 }
@@ -413,58 +320,7 @@ fn pairs(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
     }
     let mut taken = vec![None; findings];
     for at in 0..fits.len() {
-        place(at, fits, &mut taken, &mut vec![false; findings]);
+        place(at, MOVES, fits, &mut taken, &mut vec![false; findings]);
     }
     taken
-}
-
-fn name(graph: &Graph, id: Id) -> String {
-    graph.node(id).map_or_else(String::new, |node| named(&node.kind, node))
-}
-
-fn named(kind: &str, node: &kubewright_graph::Node) -> String {
-    match node.namespace.as_str() {
-        "" => format!("{kind}/{}", node.name),
-        namespace => format!("{kind}/{namespace}/{}", node.name),
-    }
-}
-
-fn wanted(expected: &ExpectedEvidence) -> String {
-    let mut text = format!("`{}`", expected.entry);
-    match expected.held {
-        Some(true) => text.push_str(" held"),
-        Some(false) => text.push_str(" not held"),
-        None => {}
-    }
-    let parts = [
-        ("from", expected.from.clone()),
-        ("to", expected.to.clone()),
-        ("through", expected.through.clone()),
-        ("via", expected.via.clone()),
-        ("points", expected.points.as_ref().map(ToString::to_string)),
-    ];
-    for (what, value) in parts {
-        if let Some(value) = value {
-            text.push_str(&format!(" {what} {value}"));
-        }
-    }
-    text
-}
-
-fn shown(evidence: &Evidence, graph: &Graph) -> String {
-    let held = if evidence.held { "held" } else { "not held" };
-    let mut text = format!("`{}` ({}) {held}", evidence.entry, evidence.rule);
-    let parts = [("from", evidence.from), ("to", evidence.to), ("through", evidence.through)];
-    for (what, id) in parts {
-        if let Some(id) = id {
-            text.push_str(&format!(" {what} {}", name(graph, id)));
-        }
-    }
-    if !evidence.via.is_empty() {
-        text.push_str(&format!(" via {}", evidence.via));
-    }
-    if !evidence.points.is_zero() {
-        text.push_str(&format!(", {} points", evidence.points));
-    }
-    text
 }
