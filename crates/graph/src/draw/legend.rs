@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const LABELS: usize = 24;
-const SENTENCES: usize = 12;
+const SENTENCES: usize = 40;
+/// Lines of one sentence; no text is longer than `text::clean` leaves it.
+const LINES: usize = 14;
 const ROW: f64 = 20.0;
 
 /// Draws the legend from `(x, y)` in at most `width` and returns its height.
@@ -182,7 +184,7 @@ impl Pen<'_> {
                 line.push_str(&word);
             }
         }
-        for line in lines.iter().take(6) {
+        for line in lines.iter().take(LINES) {
             let (x, y) = (self.x, self.y + 14.0);
             let line = text::xml(line);
             let _ = write!(self.out, "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\">{line}</text>");

@@ -127,7 +127,9 @@
       const node = nodes[place];
       node.element.classList.add("at");
       buttons[place].setAttribute("aria-current", "true");
-      add(card, "p", node.text);
+      const [name, ...rest] = node.text.split("\n");
+      add(card, "p", name);
+      if (rest.length) add(card, "p", rest.join("\n"));
       const list = add(card, "ul", "");
       for (const edge of node.edges) {
         const out = edge.from === place;

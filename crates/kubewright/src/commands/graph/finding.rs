@@ -8,11 +8,11 @@ use kubewright_dialects::patterns::{
     self, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
 };
 use kubewright_graph::Id;
-use kubewright_graph::draw::{Class, Group, Picture, Style, Tone};
+use kubewright_graph::draw::{Class, Picture, Style, Tone};
 use kubewright_value::Text;
 
 use super::overlay::tone;
-use super::sheet::{Sheet, Tie, edge_type};
+use super::sheet::{Sheet, Tie};
 use super::{focus, texts};
 use crate::arguments::Graph;
 use crate::failure::Failure;
@@ -61,10 +61,7 @@ pub(super) fn picture(
     for number in &chosen {
         let Some((pattern, finding)) = all.get(number - 1) else { continue };
         if several {
-            let frame = format!("finding {number:05}");
-            sheet.frame(&frame);
-            let label = format!("{number}. {}", finding.message).into();
-            sheet.picture.groups.push(Group { frame: frame.into(), label });
+            sheet.frame(*number, finding.roles.first().map(|role| role.1));
         }
         let say =
             format!("{}{}", if several { format!("{number}. ") } else { String::new() }, score(finding));
@@ -119,6 +116,11 @@ fn called(pattern: &Pattern) -> &str {
     if pattern.display_name.is_empty() { &pattern.name } else { &pattern.display_name }
 }
 
+/// What is written on a line: the type, or the id of a relationship that the pattern spells out itself.
+fn called_by<'a>(relationship: &'a str, id: &'a str) -> &'a str {
+    if relationship.eq_ignore_ascii_case("custom") { id } else { relationship }
+}
+
 /// The message, and how sure it is.
 fn score(finding: &Finding) -> String {
     let mut sentence = format!("{}: {}", finding.severity.name(), finding.message);
@@ -153,9 +155,9 @@ fn draw(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding) {
 
 fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, evidence: &Evidence) {
     let points = (!evidence.points.is_zero()).then(|| evidence.points.as_f64());
-    let mut tie =
-        Tie { label: &evidence.relationship, via: evidence.via.clone(), style: Style::Solid, points };
-    let against = format!("{}, speaks against", evidence.relationship);
+    let label = called_by(&evidence.relationship, &evidence.entry);
+    let mut tie = Tie { label, via: evidence.via.clone(), style: Style::Solid, points };
+    let against = format!("{label}, speaks against");
     if evidence.held && !evidence.wanted {
         tie.label = &against;
     }
@@ -213,7 +215,7 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
             let partner = if one == role { other } else { one };
             let is_between = one == role || other == role;
             let partner = finding.roles.iter().find(|(id, _)| is_between && id == partner);
-            let kind = edge_type(sheet.graph, &evidence.relationship);
+            let kind = sheet.graph.edge_type(&evidence.relationship);
             let (Some((_, partner)), Some(kind)) = (partner, kind) else { continue };
             if evidence.list == List::Relationships && sheet.graph.between(*partner, *id, kind).is_some() {
                 // The one that the evidence names is drawn with its points.
@@ -228,8 +230,11 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
                 );
             }
         }
-        let place = sheet.object(*id);
-        sheet.badge(place, Tone::Role, role);
+        // One that nothing links with the others says nothing, and one is enough to say that there are any.
+        if sheet.has(*id) || Some(id) == ids.first() {
+            let place = sheet.object(*id);
+            sheet.badge(place, Tone::Role, role);
+        }
     }
 }
 
@@ -293,14 +298,17 @@ fn discarded(survey: &Survey, pattern: &Pattern, trace: &Trace) -> Picture {
     for step in &trace.steps {
         let Some(asked) = pattern.described().find(|asked| asked.id == step.entry) else { continue };
         let points = (!step.points.is_zero()).then(|| step.points.as_f64());
-        let forbids = format!("{}, forbids it", asked.relationship);
-        let label = if step.held && !asked.wanted { forbids.as_str() } else { asked.relationship.as_str() };
+        let label = called_by(&asked.relationship, &asked.id);
+        let forbids = format!("{label}, forbids it");
+        let label = if step.held && !asked.wanted { forbids.as_str() } else { label };
         let tie = Tie { label, via: Text::default(), style: Style::Solid, points };
         let role = if asked.between.0 == *pattern.leader() { &asked.between.1 } else { &asked.between.0 };
         match step.with {
             Some(with) if step.held => {
                 // The words on the line are not the name of the type.
-                let via = edge_type(sheet.graph, &asked.relationship)
+                let via = sheet
+                    .graph
+                    .edge_type(&asked.relationship)
                     .and_then(|kind| sheet.graph.between(leader, with, kind))
                     .map(|edge| Text::from(edge.via));
                 sheet.related(leader, with, &Tie { via: via.unwrap_or_default(), ..tie });

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use kubewright_dialects::patterns::{self, Difference, Miss, Pattern};
 use kubewright_engine::nearest;
-use kubewright_graph::draw::{Badge, Class, Line, Node, Picture, Style, Tone, layer, node_of};
-use kubewright_graph::{EdgeType, Graph, Id, Sort};
+use kubewright_graph::draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
+use kubewright_graph::{Graph, Id, Sort};
 use kubewright_value::{Budget, Text};
 
 /// How many conditions of a resource are told.
@@ -17,6 +17,8 @@ pub(super) struct Sheet<'s> {
     pub(super) picture: Picture,
     /// The frame that boxes are put into; empty for those of their namespaces.
     frame: Text,
+    /// The namespace that the frame names.
+    namespace: Text,
     /// Boxes of the frame.
     places: HashMap<Subject, usize>,
 }
@@ -44,13 +46,24 @@ pub(super) struct Tie<'t> {
 
 impl<'s> Sheet<'s> {
     pub(super) fn new(graph: &'s Graph) -> Self {
-        Self { graph, picture: Picture::default(), frame: Text::default(), places: HashMap::new() }
+        let (frame, namespace) = (Text::default(), Text::default());
+        Self { graph, picture: Picture::default(), frame, namespace, places: HashMap::new() }
     }
 
-    /// Starts a frame. What was drawn so far is drawn again if it is needed.
-    pub(super) fn frame(&mut self, frame: &str) {
-        self.frame = frame.into();
+    /// Starts a frame for what is about `leader`. What was drawn so far is drawn again if it is needed.
+    pub(super) fn frame(&mut self, number: usize, leader: Option<Id>) {
+        let node = leader.and_then(|leader| self.graph.node(leader));
+        let name = node.map(super::focus::named).unwrap_or_default();
+        self.namespace = node.map(|node| node.namespace.clone()).unwrap_or_default();
+        self.frame = format!("finding {number:05}").into();
         self.places.clear();
+        let label = format!("{number}. {name}").into();
+        self.picture.groups.push(Group { frame: self.frame.clone(), label });
+    }
+
+    /// Returns whether an object has a box in this frame.
+    pub(super) fn has(&self, id: Id) -> bool {
+        self.places.contains_key(&Subject::Object(id))
     }
 
     /// Returns the box of an object.
@@ -59,8 +72,8 @@ impl<'s> Sheet<'s> {
             return *place;
         }
         let mut node = self.graph.node(id).map(|node| node_of(node, false)).unwrap_or_default();
-        if !self.frame.is_empty() && !node.namespace.is_empty() {
-            // The frame does not say where it lives.
+        if !self.frame.is_empty() && !node.namespace.is_empty() && node.namespace != self.namespace {
+            // The frame says where the others live.
             node.label = format!("{}/{}", node.namespace, node.label).into();
         }
         self.add(Subject::Object(id), node)
@@ -75,12 +88,8 @@ impl<'s> Sheet<'s> {
         let (kinds, conditions) = resource.map(|one| (one.kinds, one.conditions)).unwrap_or_default();
         let kind = kinds.first().cloned().unwrap_or_default();
         let named: Vec<&str> = kinds.iter().map(Text::as_str).collect();
-        let label = match named.as_slice() {
-            [only] => format!("no {only}"),
-            [first, .., last] if named.len() == 2 => format!("no {first} or {last}"),
-            [first, ..] => format!("no {first} or the like"),
-            [] => "nothing".to_owned(),
-        };
+        let label =
+            if named.len() > 1 { format!("none of {} kinds", named.len()) } else { "none".to_owned() };
         let mut notes: Vec<Text> = Vec::new();
         if named.len() > 1 {
             notes.push(format!("of the kinds {}", named.join(", ")).into());
@@ -192,11 +201,6 @@ impl<'s> Sheet<'s> {
             self.picture.lines.push(line);
         }
     }
-}
-
-/// Returns what kind of edge a relationship is called by, where it is one.
-pub(super) fn edge_type(graph: &Graph, name: &str) -> Option<EdgeType> {
-    graph.edge_type(name)
 }
 
 /// Whether a label is wrong by so little that the object may be meant.
