@@ -49,6 +49,11 @@ impl<'p> Shared<'p> {
         Self { conditions, versions }
     }
 
+    /// Returns whether somebody else asks for `condition` too.
+    pub(super) fn knows(&self, condition: &Condition) -> bool {
+        condition.signature.as_deref().is_some_and(|signature| self.conditions.contains_key(signature))
+    }
+
     /// Returns which objects of `kind` meet `condition`, where somebody else asks for it too.
     pub(super) fn answer(&self, condition: &Condition, kind: &str, graph: &Graph) -> Option<&[u64]> {
         let (condition, kinds) = self.conditions.get(condition.signature.as_deref()?)?;
