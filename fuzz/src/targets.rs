@@ -6,6 +6,7 @@ mod cel_parse;
 mod cel_policy;
 mod goregex;
 mod gotemplate;
+mod graph;
 mod interpolate;
 mod jmespath;
 mod json;
@@ -57,4 +58,5 @@ pub(crate) const TARGETS: &[Target] = &[
     traits::TARGET,
     pattern_compile::TARGET,
     pattern_detect::TARGET,
+    graph::TARGET,
 ];

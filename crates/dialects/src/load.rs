@@ -29,8 +29,8 @@ pub struct Loaded {
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many parts are no rules until somebody gives them their parameters.
-    pub without_parameters: usize,
+    /// The languages of the parts that are no rules about one object, one for each part.
+    pub others: Vec<&'static str>,
     /// The documents that are no rules. A mistake where a file was named as a rule file, and none in a
     /// folder, where rules stand beside what they are about.
     pub unclaimed: Vec<Diagnostic>,
@@ -97,7 +97,7 @@ fn one(dialects: &[Box<dyn Dialect>], document: &Document, companions: &Companio
     let compiled = dialect.compile(document, beside);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
-    loaded.without_parameters += compiled.without_parameters;
+    loaded.others.extend(std::iter::repeat_n(dialect.name(), compiled.others));
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.

@@ -129,7 +129,7 @@ impl Dialect for Traits {
     }
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: examine(document, self.depth), without_parameters: 1, ..Compiled::default() }
+        Compiled { diagnostics: examine(document, self.depth), others: 1, ..Compiled::default() }
     }
 
     fn codes(&self) -> &'static [&'static Code] {

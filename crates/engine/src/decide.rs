@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
-    Program, Query, Request, RequestProgram, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
+    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
 };
 
 /// How many rules' worth all rules that change the object may spend.
@@ -159,13 +159,13 @@ impl Walk<'_> {
     }
 
     /// Returns what to run where `rule` is about the object; otherwise it has its outcome, if there is any.
-    fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn RequestProgram, Run)> {
-        let Program::OnRequest(program) = &rule.program else { return None };
+    fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, Run)> {
+        let program = rule.program.as_ref();
         let mut run = Run::new(self.settings, self.allowance(rule));
         let applies = program.applies(&self.object, &mut run.evaluation(self));
         self.spend(&run);
         match applies {
-            Ok(Applies::Yes) => return Some((program.as_ref(), run)),
+            Ok(Applies::Yes) => return Some((program, run)),
             Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
             Ok(Applies::No(reason)) => self.close(rule, Status::Skip, reason, run),
             Ok(Applies::Outside(reason)) if self.settings.is_traced => {
@@ -181,7 +181,7 @@ impl Walk<'_> {
     }
 
     /// Returns the outcome of a rule that is about the object, if there is anything to report.
-    fn ran(&mut self, rule: &Rule, program: &dyn RequestProgram, mut run: Run) -> Option<Outcome> {
+    fn ran(&mut self, rule: &Rule, program: &dyn Program, mut run: Run) -> Option<Outcome> {
         run.budget = Budget::new(self.allowance(rule));
         let effect = run.evaluate(self, rule, program);
         self.spend(&run);
@@ -273,7 +273,7 @@ impl Run {
         &mut self,
         walk: &mut Walk<'_>,
         rule: &Rule,
-        program: &dyn RequestProgram,
+        program: &dyn Program,
     ) -> Result<Effect, EvalError> {
         let mut evaluation = self.evaluation(walk);
         match rule.phase {

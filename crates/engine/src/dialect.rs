@@ -41,6 +41,6 @@ pub struct Compiled {
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many parts were read that are no rules until somebody gives them their parameters.
-    pub without_parameters: usize,
+    /// How many parts were read that are no rules about one object, and are run in another way.
+    pub others: usize,
 }

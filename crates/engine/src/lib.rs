@@ -27,8 +27,7 @@ pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name}
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
-    About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, RequestProgram,
-    Rule, RuleId, SetProgram,
+    About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, Rule, RuleId,
 };
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;

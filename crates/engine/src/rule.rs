@@ -64,7 +64,7 @@ pub struct Rule {
     /// Where it was written.
     pub location: Location,
     /// What it does.
-    pub program: Program,
+    pub program: Box<dyn Program>,
 }
 
 impl Rule {
@@ -149,25 +149,8 @@ pub enum Phase {
     Judge,
 }
 
-/// What a rule does.
-pub enum Program {
-    /// Looks at the object of one request and may change it.
-    OnRequest(Box<dyn RequestProgram>),
-    /// Looks at many objects together. No rule language has such rules yet.
-    OnSet(Box<dyn SetProgram>),
-}
-
-impl fmt::Debug for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OnRequest(_) => "OnRequest",
-            Self::OnSet(_) => "OnSet",
-        })
-    }
-}
-
-/// A rule about one request.
-pub trait RequestProgram: Send + Sync {
+/// What a rule does: it looks at the object of one request and may change it.
+pub trait Program: Send + Sync {
     /// Returns whether the rule is about `object`, which is as it was when the tier began.
     ///
     /// # Errors
@@ -186,13 +169,10 @@ pub trait RequestProgram: Send + Sync {
     }
 }
 
-/// A rule about a set of objects.
-pub trait SetProgram: Send + Sync {
-    /// Does what the rule does to `objects`.
-    ///
-    /// # Errors
-    /// When it cannot; then nothing of it is kept.
-    fn evaluate(&self, objects: &[Value], budget: &mut Budget) -> Result<Vec<Value>, EvalError>;
+impl fmt::Debug for dyn Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Program")
+    }
 }
 
 /// Everything a rule may look at, and what it may spend.

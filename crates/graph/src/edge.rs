@@ -155,6 +155,10 @@ types! {
     REPORTS_ON = 43;
     /// Any other reference.
     REFERS_TO = 44;
+    /// ServiceAccount, User or Group → Role or ClusterRole that a binding gives it.
+    CAN_ACCESS = 45;
+    /// Pod or workload → tainted Node on which it may run all the same.
+    TOLERATES = 46;
 }
 
 #[cfg(test)]

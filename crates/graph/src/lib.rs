@@ -3,7 +3,7 @@
 //! A [`Graph`] is a pure function of a set of objects and of the [`References`] that users declare for their own
 //! kinds. It may be built at once or object by object, and nothing shows which of the two it was.
 //!
-//! Most edges are stored. Four types are not, because they would be as many as the pairs of objects they join; they are
+//! Most edges are stored. Five types are not, because they would be as many as the pairs of objects they join; they are
 //! found when somebody asks (`graph/walk.rs`). Whatever a selector selects is stored once for all who select the same.
 //!
 //! Pictures are made in [`draw`].
@@ -12,6 +12,7 @@ mod derive;
 pub mod draw;
 mod edge;
 mod graph;
+mod ids;
 mod names;
 mod node;
 mod references;

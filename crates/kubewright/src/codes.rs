@@ -47,6 +47,8 @@ codes! {
 /// Returns every code there is, sorted by name.
 pub(crate) fn all() -> Vec<&'static Code> {
     let mut all = kubewright_dialects::codes();
+    all.extend(kubewright_graph::codes());
+    all.extend(kubewright_graph::codes());
     all.extend(OWN);
     all.sort_by_key(|code| code.id);
     all

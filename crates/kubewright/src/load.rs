@@ -3,6 +3,7 @@
 //! Nothing here stops at the first thing that cannot be read: what is wrong comes back
 //! as diagnostics beside what could be read.
 
+mod dump;
 mod find;
 mod glob;
 mod objects;

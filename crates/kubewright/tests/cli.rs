@@ -9,10 +9,16 @@
 mod admission;
 #[path = "cli/convert.rs"]
 mod convert;
+#[path = "cli/detect.rs"]
+mod detect;
 #[path = "cli/function.rs"]
 mod function;
+#[path = "cli/graph.rs"]
+mod graph;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/patterns.rs"]
+mod patterns;
 #[path = "cli/render.rs"]
 mod render;
 #[path = "cli/traits.rs"]
@@ -230,7 +236,7 @@ fn cases_hold_or_tell_why_not() {
 
 #[test]
 fn the_test_files_of_the_project_hold() {
-    let output = kubewright("test ../../../../tests ../../../../examples", "");
+    let output = kubewright("test ../../../../tests ../../../../examples ../../../../patterns", "");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 

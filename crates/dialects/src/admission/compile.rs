@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    About, Compiled, Diagnostic, Occasions, Phase, Program, Rule, RuleId, Scope, nearest,
-};
+use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Rule, RuleId, Scope, nearest};
 use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text, Value};
@@ -334,7 +332,7 @@ impl Draft {
             is_exclusive: false,
             occasions: parts.occasions,
             location: self.document.locate(&policy.name.path),
-            program: Program::OnRequest(Box::new(judge)),
+            program: Box::new(judge),
         }
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, RequestProgram,
+    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, Program,
 };
 use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
@@ -53,7 +53,7 @@ pub(super) enum Surroundings {
     Policy(Mode),
 }
 
-impl RequestProgram for Judge {
+impl Program for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.surroundings {
             Surroundings::Policy(Mode::Json) => return Ok(Applies::Yes),

@@ -6,7 +6,7 @@ mod lint;
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Program, RuleId};
+use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
 use kubewright_value::{Document, Step, Text};
 
 use super::evaluate::{Actions, Body, Check, Judge};
@@ -198,7 +198,7 @@ impl Compiler<'_> {
                 background: self.policy.settings.is_background,
             },
             location: self.document.locate(path),
-            program: Program::OnRequest(Box::new(judge)),
+            program: Box::new(judge),
         }
     }
 

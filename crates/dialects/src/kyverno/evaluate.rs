@@ -8,7 +8,7 @@ pub(super) use loops::Loop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Operation, RequestProgram, RuleId};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Operation, Program, RuleId};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
@@ -146,7 +146,7 @@ impl Failure {
     }
 }
 
-impl RequestProgram for Judge {
+impl Program for Judge {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
             return Ok(Applies::Outside("the background controller asks".into()));

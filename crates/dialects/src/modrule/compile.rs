@@ -5,9 +5,7 @@ mod operations;
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Code, Compiled, Diagnostic, NamespaceScope, Occasions, Phase, Program, RuleId, Scope,
-};
+use kubewright_engine::{Code, Compiled, Diagnostic, NamespaceScope, Occasions, Phase, RuleId, Scope};
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_value::{Document, Position, Text};
 
@@ -75,7 +73,7 @@ impl Header {
             is_exclusive: false,
             occasions: Occasions::default(),
             location: self.location,
-            program: Program::OnRequest(Box::new(program)),
+            program: Box::new(program),
         }
     }
 }

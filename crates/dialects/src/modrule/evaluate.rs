@@ -1,6 +1,6 @@
 //! What a compiled ModRule does to a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RequestProgram, TraceNode, Verdict};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, TraceNode, Verdict};
 use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
@@ -58,7 +58,7 @@ pub const PATCH_OPTIONS: Options = Options::lenient();
 /// What a message may cost. The object is refused with or without it, so it is not worth much.
 const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
-impl RequestProgram for Rule {
+impl Program for Rule {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if !self.reach.includes(&evaluation.request.namespace) {
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));

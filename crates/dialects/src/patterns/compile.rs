@@ -111,7 +111,8 @@ impl Compiler<'_> {
         let mut anchors = Vec::new();
         filter.collect_anchors(&mut anchors);
         let (quick, rest) = filter.split();
-        Role { id, kinds, presence, filter, quick, rest, anchors, location }
+        let if_listed = resource.if_listed.clone();
+        Role { id, kinds, presence, if_listed, filter, quick, rest, anchors, location }
     }
 
     fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {
@@ -125,8 +126,9 @@ impl Compiler<'_> {
         if matches!(condition.operator, Operator::Size(_)) {
             key = key.without_each();
         }
+        let location = self.document.locate(&condition.key.path);
         let signature = signature(condition, &operands);
-        Some(Condition { key, operator: condition.operator, operands, each, signature })
+        Some(Condition { key, operator: condition.operator, operands, each, location, signature })
     }
 
     /// Returns the elements that a condition speaks of one by one.

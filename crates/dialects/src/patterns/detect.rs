@@ -30,9 +30,11 @@ use super::diagnostics as code;
 use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Link, Pattern, Presence, Rule};
+pub(super) use candidates::kinds_of;
 use candidates::{Asking, Candidates};
 use links::Buckets;
 use plan::Plan;
+pub(super) use report::rule_name;
 use shared::Shared;
 
 /// What the caller decides.

@@ -1,6 +1,6 @@
 //! Which objects a role is for: conditions that all, some or none must hold.
 
-use kubewright_value::{Budget, Exhausted, Text, Value};
+use kubewright_value::{Budget, Exhausted, Location, Text, Value};
 
 use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
 use super::operator::{Operand, Operator};
@@ -21,6 +21,8 @@ pub(crate) struct Condition {
     pub(crate) operands: Operands,
     /// Where it speaks of all elements of an array or of none: which, and what is asked of each.
     pub(crate) each: Option<Each>,
+    /// Where its key stands.
+    pub(crate) location: Location,
     /// The same for conditions that ask the same of an object, whatever other objects there are.
     pub(crate) signature: Option<Text>,
 }

@@ -100,6 +100,8 @@ pub(crate) struct Role {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
+    /// Kinds whose absence means something only where others of the kind are in the set.
+    pub(crate) if_listed: Vec<Text>,
     pub(crate) filter: Filter,
     /// What of the filter is about an object as a whole, with whether it must hold.
     pub(crate) quick: Vec<(Condition, bool)>,
@@ -206,6 +208,23 @@ impl Pattern {
     /// Returns whether `role` is bound in a finding: the leader, and where there are followers each actor.
     pub(crate) fn is_bound(&self, role: usize) -> bool {
         role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
+    }
+
+    /// Returns the id of the resource that leads.
+    #[must_use]
+    pub fn leader(&self) -> &str {
+        self.roles.get(self.leader).map_or("", |role| role.id.as_str())
+    }
+
+    /// Returns the ids of its relationships and where they stand, in the order in which they stand.
+    pub fn relationships(&self) -> impl Iterator<Item = (&Text, &Location)> {
+        self.entries.iter().map(|entry| (&entry.id, &entry.location))
+    }
+
+    /// Returns the points that a finding needs.
+    #[must_use]
+    pub fn minimum(&self) -> &Points {
+        &self.minimum
     }
 
     /// Returns the most points that a finding can have.

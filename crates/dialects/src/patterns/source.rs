@@ -62,6 +62,7 @@ pub(crate) struct Resource {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
+    pub(crate) if_listed: Vec<Text>,
     /// Where the target says which kind it is: the paths of its version and its kind.
     pub(crate) from_target: Option<(Placed<Text>, Placed<Text>)>,
     pub(crate) all: Vec<Condition>,

@@ -18,7 +18,7 @@ const CONTRACT: [&str; 10] = [
 ];
 
 /// The types that the graph has beside them.
-const MORE: [&str; 35] = [
+const MORE: [&str; 37] = [
     "MANAGES_KRATEO",
     "HAS_ANTI_AFFINITY_TO",
     "PULLS_WITH",
@@ -54,6 +54,8 @@ const MORE: [&str; 35] = [
     "USES_IMAGE",
     "REPORTS_ON",
     "REFERS_TO",
+    "CAN_ACCESS",
+    "TOLERATES",
 ];
 
 /// Kinds that have Pods, or are them.
@@ -164,7 +166,8 @@ pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> 
         "REFERENCES_KRATEO" | "MANAGES_KRATEO" => false,
         "ROUTES_TO" => both(&|from, _| from == "Ingress"),
         "PROTECTS" => both(&|from, to| from == "PodDisruptionBudget" && has_pods(to)),
-        "SCHEDULED_ON" => both(&|from, to| has_pods(from) && to == "Node"),
+        "SCHEDULED_ON" | "TOLERATES" => both(&|from, to| has_pods(from) && to == "Node"),
+        "CAN_ACCESS" => both(&|from, to| from == "ServiceAccount" && matches!(to, "Role" | "ClusterRole")),
         _ => true,
     };
     let kinds = if one == other { format!("two of kind `{one}`") } else { format!("`{one}` and `{other}`") };

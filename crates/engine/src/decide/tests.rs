@@ -10,7 +10,7 @@ struct Appends {
     wants: Option<&'static str>,
 }
 
-impl RequestProgram for Appends {
+impl Program for Appends {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.wants {
             Some("query") => evaluation.namespace().map(|_| Applies::Yes),
@@ -73,7 +73,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
         tier: words.get(3).map_or(0, |tier| tier.parse().unwrap()),
         precedence: 0,
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
-        program: Program::OnRequest(Box::new(Appends { name: words[0].into(), wants })),
+        program: Box::new(Appends { name: words[0].into(), wants }),
     }
 }
 

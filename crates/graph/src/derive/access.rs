@@ -3,14 +3,14 @@
 use kubewright_value::Value;
 
 use super::{Deriving, Target, core, items, or, text};
-use crate::graph::{Only, Scope, Selection};
+use crate::graph::{FOREIGN, Only, Scope, Selection};
 use crate::names::Symbol;
 use crate::selector::Selector;
 use crate::{EdgeType, Strength};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn access(&mut self, object: &Value) {
         match self.kind.as_str() {
             "RoleBinding" | "ClusterRoleBinding" => self.binding(object),
@@ -23,27 +23,43 @@ impl Deriving<'_> {
 
     fn binding(&mut self, object: &Value) {
         let own = self.namespace.clone();
-        if let Some(role) = object.get("roleRef") {
+        let role = object.get("roleRef").map(|role| {
             let kind = or(text(role, &["kind"]), "Role");
             let namespace = if kind == "ClusterRole" { "" } else { own.as_str() };
-            let target = Target { group: RBAC, kind, namespace, name: text(role, &["name"]) };
-            self.refer(EdgeType::BINDS_ROLE, target, "roleRef", Strength::Required);
+            Target { group: RBAC, kind, namespace, name: text(role, &["name"]) }
+        });
+        let role = role.filter(|role| !role.name.is_empty());
+        if let Some(role) = role {
+            self.refer(EdgeType::BINDS_ROLE, role, "roleRef", Strength::Required);
         }
         for (at, subject) in items(object, &["subjects"]) {
             let (kind, name) = (text(subject, &["kind"]), text(subject, &["name"]));
-            let via = format!("subjects[{at}]");
             let target = match kind {
                 "ServiceAccount" => core(kind, or(text(subject, &["namespace"]), &own), name),
                 _ => Target { group: RBAC, kind, namespace: "", name },
             };
-            self.refer(EdgeType::BINDS_SUBJECT, target, &via, Strength::Required);
+            self.refer(EdgeType::BINDS_SUBJECT, target, &format!("subjects[{at}]"), Strength::Required);
+            if let Some(role) = role {
+                self.grant(account(kind, name).unwrap_or(target), role, at);
+            }
         }
+    }
+
+    /// Who is bound may do what the role says. The binding is at neither end.
+    fn grant(&mut self, subject: Target<'_>, role: Target<'_>, at: usize) {
+        if subject.name.is_empty() {
+            return;
+        }
+        let via = format!("{} subjects[{at}]", self.kind);
+        let (from, to) = (self.identity(subject), self.identity(role));
+        let (from, to) = (self.draft.node_of(from), self.draft.node_of(to));
+        self.wire(from, to, EdgeType::CAN_ACCESS, &via, Strength::Required, FOREIGN);
     }
 
     fn aggregation(&mut self, object: &Value) {
         for (at, selector) in items(object, &["aggregationRule", "clusterRoleSelectors"]) {
             if let Some(selector) = Selector::of_labels(selector) {
-                let class = self.graph.names.intern("ClusterRole.rbac.authorization.k8s.io");
+                let class = self.draft.intern("ClusterRole.rbac.authorization.k8s.io");
                 let scope = Scope::Namespace(Symbol::EMPTY);
                 let selection = Selection { class, only: Only::All, scope, selector };
                 let via = format!("aggregationRule.clusterRoleSelectors[{at}]");
@@ -71,4 +87,10 @@ impl Deriving<'_> {
             self.refer(EdgeType::REFERS_TO, core("ServiceAccount", &own, name), via, Strength::Required);
         }
     }
+}
+
+/// Returns the account that a User stands for: accounts are users of this name, too.
+fn account<'o>(kind: &str, name: &'o str) -> Option<Target<'o>> {
+    let (namespace, name) = name.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    (kind == "User").then(|| core("ServiceAccount", namespace, name))
 }

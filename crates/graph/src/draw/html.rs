@@ -3,7 +3,7 @@
 //! The page allows no script but the one below, by its digest, and no address at all. Data reaches the
 //! script only as text of the document.
 
-use super::layout::layout;
+use super::layout::{layout, name};
 use super::palette::{Palette, STYLE};
 use super::scene::{Glyph, Scene, scene};
 use super::svg::{body, heading};
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 const SCRIPT: &str = include_str!("html/page.js");
 const SHEET: &str = include_str!("html/page.css");
 /// The digest of the script, for the policy of the page. A test says the new one when the script changes.
-const DIGEST: &str = "sha256-WaPHLuo2BD/fg3cqhYP7zAgdEIl5cHr/IIdmwWhFcaM=";
+const DIGEST: &str = "sha256-0GVm/ikmzrVuvyfbJTW2gNNVng5OEsyqlRhG1t49zJk=";
 /// Types of lines that can be hidden.
 const TYPES: usize = 100;
 /// Names of merged objects that search finds.
@@ -50,12 +50,12 @@ pub fn html(picture: &Picture, options: &Options) -> String {
     let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 292.0)) + 8.0;
     let _ = writeln!(out, "<svg class=\"key\" width=\"300\" height=\"{height:.0}\">{foot}</svg></details>");
     types(&mut out, &scene, &palette);
-    list(&mut out, &scene);
+    list(&mut out, picture, &scene);
     let (width, height) = (layout.width, layout.height);
     let _ = write!(
         out,
         "</aside>\n<main><svg id=\"map\" class=\"kw\" tabindex=\"0\" role=\"group\" aria-label=\"Picture: arrow keys \
-         move, plus and minus zoom, 0 shows all\" data-w=\"{width:.0}\" data-h=\"{height:.0}\" \
+         move, from box to box where one is chosen; plus and minus zoom, 0 shows all, / searches, Escape ends\" data-w=\"{width:.0}\" data-h=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\"><g id=\"view\">"
     );
     body(&mut out, &scene, &palette, &layout, true);
@@ -69,7 +69,8 @@ const TOOLS: &str = "<div class=\"tools\" role=\"search\"><input id=\"find\" typ
 placeholder=\"Search name, kind, namespace ( / )\" aria-label=\"Search\" autocomplete=\"off\" spellcheck=\"false\">\
 <output id=\"hits\"></output></div>\n<div class=\"tools\"><button id=\"in\" title=\"Zoom in (+)\" \
 aria-label=\"Zoom in\">+</button><button id=\"out\" title=\"Zoom out (-)\" aria-label=\"Zoom out\">−</button>\
-<button id=\"fit\" title=\"Show all (0)\">Show all</button></div>\n";
+<button id=\"fit\" title=\"Show all (0)\">Show all</button>\
+<button id=\"theme\" title=\"Light or dark\" aria-label=\"Light or dark\">◐</button></div>\n";
 
 /// The types of lines, to be hidden and shown.
 fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
@@ -93,20 +94,20 @@ fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
 }
 
 /// What is drawn, by namespace and kind; a button goes to its box.
-fn list(out: &mut String, scene: &Scene<'_>) {
+fn list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
     out.push_str("<nav id=\"list\" aria-label=\"What is drawn\">\n");
     for namespace in scene
         .glyphs
         .iter()
         .enumerate()
         .collect::<Vec<_>>()
-        .chunk_by(|one, other| one.1.namespace == other.1.namespace)
+        .chunk_by(|one, other| one.1.frame == other.1.frame)
     {
         let Some((_, first)) = namespace.first() else { continue };
         let count: usize = namespace.iter().map(|(_, glyph)| glyph.count).sum();
-        let name = if first.namespace.is_empty() { "cluster" } else { first.namespace };
+        let name = name(picture, first.frame);
         let open = if scene.glyphs.len() <= 300 { " open" } else { "" };
-        let _ = write!(out, "<details{open}><summary>{} <small>{count}</small></summary>", text::xml(name));
+        let _ = write!(out, "<details{open}><summary>{} <small>{count}</small></summary>", text::xml(&name));
         for kind in namespace.chunk_by(|one, other| one.1.kind == other.1.kind) {
             let Some((_, first)) = kind.first() else { continue };
             let _ = write!(out, "<h2>{}</h2><ul>", text::xml(&first.kind));

@@ -25,7 +25,11 @@ pub(super) struct Caption {
 pub(super) fn captions(scene: &Scene<'_>, routes: &[Route], taken: &[Rect]) -> Vec<Caption> {
     let mut room = Room::default();
     taken.iter().for_each(|rect| room.take(*rect));
-    let texts: Vec<String> = scene.links.iter().map(|link| text::fit(&link.caption(), SIZE, 150.0)).collect();
+    let texts: Vec<String> = scene
+        .links
+        .iter()
+        .map(|link| text::fit(&link.caption(), SIZE, if is_telling(link) { 260.0 } else { 150.0 }))
+        .collect();
     let mut fans: HashMap<(usize, bool, &str), usize> = HashMap::new();
     for (link, text) in scene.links.iter().zip(&texts) {
         *fans.entry((link.from, true, text)).or_insert(0) += 1;

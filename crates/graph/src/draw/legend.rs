@@ -89,7 +89,7 @@ fn signs(scene: &Scene<'_>) -> Vec<(String, &'static str)> {
     let classes: BTreeSet<Class> = scene.glyphs.iter().map(|glyph| glyph.class).collect();
     for (class, name, words) in [
         (Class::Focus, "focus", "in question"),
-        (Class::Absent, "absent", "named, but not there"),
+        (Class::Absent, "absent", "not there"),
         (Class::Virtual, "virtual", "no object of its own"),
     ] {
         if classes.contains(&class) {

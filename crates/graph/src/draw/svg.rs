@@ -1,6 +1,7 @@
 //! A picture as SVG, by day and by night, without script and without outside address.
 
-use super::group::{Rect, chip_width, heading_size};
+use super::group::{Rect, badge_text, chip_width, heading_size};
+use super::icons::icon;
 use super::layout::{Layout, layout};
 use super::palette::{Palette, STYLE};
 use super::scene::{Glyph, Link, Scene, scene};
@@ -9,6 +10,8 @@ use std::fmt::Write as _;
 
 /// Names of merged objects in a tooltip.
 const NAMED: usize = 15;
+/// Sentences in a tooltip.
+const NOTES: usize = 6;
 
 /// Draws `picture` as one SVG document.
 #[must_use]
@@ -138,9 +141,16 @@ fn node(out: &mut String, place: usize, glyph: &Glyph<'_>, rect: Rect) {
         out,
         "<rect class=\"b\" {size}/><path class=\"c\" d=\"M5 0H{chip:.0}V{height:.0}H5a5 5 0 0 1 -5 -5V5a5 5 0 0 1 5 -5z\"/>"
     );
+    let rise = if glyph.known.short.is_empty() { 12 } else { 5 };
+    let _ = write!(
+        out,
+        "<path class=\"ic\" transform=\"translate({:.1} {rise})\" d=\"{}\"/>",
+        chip / 2.0 - 7.0,
+        icon(&glyph.kind)
+    );
     if !glyph.known.short.is_empty() {
         let _ =
-            write!(out, "<text class=\"s\" x=\"{:.0}\" y=\"23\">{}</text>", chip / 2.0, glyph.known.short);
+            write!(out, "<text class=\"s\" x=\"{:.0}\" y=\"31\">{}</text>", chip / 2.0, glyph.known.short);
     }
     let mut room = width - chip - 14.0;
     if glyph.count > 1 {
@@ -156,15 +166,15 @@ fn node(out: &mut String, place: usize, glyph: &Glyph<'_>, rect: Rect) {
     );
     let mut right = width - 6.0;
     for badge in &glyph.badges {
-        let words = text::fit(&badge.text, 9.5, 90.0);
+        let words = badge_text(badge);
         let wide = text::width(&words, 9.5) + 12.0;
         if right - wide < -20.0 {
             break;
         }
         let _ = write!(
             out,
-            "<g class=\"g {}\"><rect x=\"{:.0}\" y=\"-8\" width=\"{wide:.0}\" height=\"14\" rx=\"7\"/>\
-             <text x=\"{:.0}\" y=\"2.5\">{}</text></g>",
+            "<g class=\"g {}\"><rect x=\"{:.0}\" y=\"-10\" width=\"{wide:.0}\" height=\"14\" rx=\"7\"/>\
+             <text x=\"{:.0}\" y=\"0.5\">{}</text></g>",
             legend::tone_class(badge.tone),
             right - wide,
             right - wide / 2.0,
@@ -181,7 +191,7 @@ pub(super) fn describe_glyph(out: &mut String, glyph: &Glyph<'_>) {
     out.push(' ');
     push_name(out, glyph);
     match glyph.class {
-        Class::Absent => out.push_str(" (named, but not there)"),
+        Class::Absent => out.push_str(" (not there)"),
         Class::Virtual => out.push_str(" (no object of its own)"),
         Class::Plain | Class::Focus | Class::Faded => {}
     }
@@ -189,6 +199,15 @@ pub(super) fn describe_glyph(out: &mut String, glyph: &Glyph<'_>) {
         out.push_str("\n[");
         text::push_xml(out, &badge.text);
         out.push(']');
+    }
+    let notes = glyph.members.iter().flat_map(|member| &member.notes);
+    for note in notes.clone().take(NOTES) {
+        out.push_str("\n· ");
+        text::push_xml(out, note);
+    }
+    let more = notes.count().saturating_sub(NOTES);
+    if more > 0 {
+        let _ = write!(out, "\nand {more} more");
     }
     if glyph.count > 1 {
         let _ = write!(out, "\n{} objects:", glyph.count);

@@ -1,6 +1,6 @@
 //! Reading the graph: from an object along its edges.
 //!
-//! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES and SAME_NETWORK are not stored. The objects of a namespace stand together in
+//! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES, SAME_NETWORK and TOLERATES are not stored. The objects of a namespace stand together in
 //! canonical order, those of a kind in their list; a controller's Pods are found through what it owns, and two Pods
 //! on one network through the policies that select them.
 
@@ -14,6 +14,9 @@ use super::selections::{Link, Source};
 use super::store::{CONTROLS, Half};
 use crate::{Edge, EdgeType, Id, Node, Sort, Strength};
 
+/// How many owners above each other are followed from a Pod.
+const MAX_OWNERS: usize = 32;
+
 impl Graph {
     /// Returns the edges of type `kind` that start at `id`, by their ends in canonical order.
     #[must_use]
@@ -23,13 +26,14 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.instances(id),
             EdgeType::MANAGES => self.managed(id),
             EdgeType::SAME_NETWORK => self.network_out(id),
+            EdgeType::TOLERATES => Inner::Listed(self.tolerated(id).into_iter()),
             _ => self.stored_out(id, kind),
         })
     }
 
     /// Returns the edges of type `kind` that end at `id`, by their starts in canonical order.
     #[must_use]
-    pub fn into(&self, id: Id, kind: EdgeType) -> Edges<'_> {
+    pub fn incoming(&self, id: Id, kind: EdgeType) -> Edges<'_> {
         Edges(match kind {
             EdgeType::IS_NAMESPACE_OF => {
                 Inner::Listed(self.namespace_of(id).into_iter().collect::<Vec<_>>().into_iter())
@@ -37,15 +41,22 @@ impl Graph {
             EdgeType::DEFINES_KIND => Inner::Listed(self.defined_by(id).into_iter()),
             EdgeType::MANAGES => Inner::Listed(self.managers(id).into_iter()),
             EdgeType::SAME_NETWORK => self.network_into(id),
+            EdgeType::TOLERATES => Inner::Listed(self.tolerating(id).into_iter()),
             _ => self.stored_into(id, kind),
         })
+    }
+
+    /// The former name of [`Graph::incoming`].
+    #[must_use]
+    pub fn into(&self, id: Id, kind: EdgeType) -> Edges<'_> {
+        self.incoming(id, kind)
     }
 
     /// Returns the nodes that an edge of type `kind` joins with `id`, whatever its direction: in canonical order, none twice.
     #[must_use]
     pub fn neighbours(&self, id: Id, kind: EdgeType) -> std::vec::IntoIter<Id> {
         let mut ids: Vec<Id> = self.out(id, kind).map(|edge| edge.to).collect();
-        ids.extend(self.into(id, kind).map(|edge| edge.from));
+        ids.extend(self.incoming(id, kind).map(|edge| edge.from));
         if !ids.is_sorted_by_key(|id| self.rank(*id)) {
             ids.sort_by_cached_key(|id| self.rank(*id));
         }
@@ -69,14 +80,14 @@ impl Graph {
         [edge.from, edge.to].iter().any(|id| self.node(*id).is_some_and(|node| node.sort == Sort::Absent))
     }
 
-    /// Returns all edges in canonical order of their starts, then by type. Of SAME_NETWORK only those from policies: the
-    /// others may be as many as there are pairs of Pods.
+    /// Returns all edges in canonical order of their starts, then by type. Of SAME_NETWORK only those from policies, and
+    /// none of TOLERATES: the others may be as many as there are pairs of objects.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
         self.ids()
             .flat_map(move |id| self.types_from(id).into_iter().flat_map(move |kind| self.out(id, kind)))
     }
 
-    /// Returns the types of the edges that may start at `id`, ascending; without SAME_NETWORK between Pods.
+    /// Returns the types of the edges that may start at `id`, ascending; without SAME_NETWORK between Pods and TOLERATES.
     #[must_use]
     pub fn types_from(&self, id: Id) -> Vec<EdgeType> {
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.is_used) else { return Vec::new() };
@@ -101,6 +112,7 @@ impl Graph {
             EdgeType::IS_NAMESPACE_OF => self.namespace_of(to).filter(|edge| edge.from == from),
             EdgeType::DEFINES_KIND => self.defined_by(to).into_iter().find(|edge| edge.from == from),
             EdgeType::MANAGES => self.managers(to).into_iter().find(|edge| edge.from == from),
+            EdgeType::TOLERATES => self.tolerates_node(from, to),
             _ => self.stored_between(from, to, kind),
         }
     }
@@ -167,7 +179,7 @@ impl Graph {
 
     fn halves(&self, id: Id, kind: EdgeType, is_out: bool) -> &[Half] {
         let Some(slot) = self.slots.get(id.index()) else { return &[] };
-        let list = if is_out { &slot.out } else { &slot.into };
+        let list = if is_out { &slot.out } else { &slot.incoming };
         let start = list.partition_point(|half| half.kind < kind);
         let end = list.partition_point(|half| half.kind <= kind);
         list.get(start..end).unwrap_or_default()
@@ -240,7 +252,10 @@ impl Graph {
         let mut open = vec![id];
         // The nearest first, so that an edge tells the shortest way.
         let mut reached = HashSet::new();
-        while !open.is_empty() {
+        for _ in 0..MAX_OWNERS {
+            if open.is_empty() {
+                break;
+            }
             let mut next = Vec::new();
             for owner in open {
                 let through = (owner != id).then_some(owner);
@@ -274,14 +289,17 @@ impl Graph {
         edges.iter_mut().for_each(|edge| edge.kind = EdgeType::MANAGES);
         let mut visited = HashSet::new();
         edges.retain(|edge| visited.insert(edge.from));
-        // Every edge that is added looks for more above its start.
-        let mut at = 0;
-        while let Some(below) = edges.get(at).copied() {
-            at += 1;
-            for above in Edges(self.stored_into(below.from, EdgeType::OWNS)) {
-                if visited.insert(above.from) {
-                    let through = Some(below.through.unwrap_or(below.from));
-                    edges.push(Edge { from: above.from, through, ..below });
+        let mut start = 0;
+        for _ in 1..MAX_OWNERS {
+            // What is above those that were found last.
+            let last: Vec<Edge<'_>> = edges.get(start..).unwrap_or_default().to_vec();
+            start = edges.len();
+            for below in last {
+                for above in Edges(self.stored_into(below.from, EdgeType::OWNS)) {
+                    if visited.insert(above.from) {
+                        let through = Some(below.through.unwrap_or(below.from));
+                        edges.push(Edge { from: above.from, through, ..below });
+                    }
                 }
             }
         }

@@ -5,18 +5,21 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
+use clap::Parser as _;
 use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_engine::{Engine, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
+use super::detect;
 use super::render::differences;
 use super::trace::Writer;
-use crate::arguments::{Demo, RuleOptions, TraceFormat};
+use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::given::{GivenWorld, UserInfo};
 use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output};
 use crate::review::{Counts, Question};
 use crate::rules;
+use crate::survey::Survey;
 
 /// An example: where it is saved, and what it holds.
 type Example = (&'static str, &'static str);
@@ -48,6 +51,11 @@ const MANIFESTS: [Example; 3] = [
 const TRAIT: Example =
     ("shop/monitoring-sidecar.yaml", include_str!("../../../../examples/trait/monitoring-sidecar.yaml"));
 const BASE: Example = ("shop/base.yaml", include_str!("../../../../examples/trait/base.yaml"));
+/// Objects in which patterns are looked for.
+const SHOP: Example = ("cluster/shop.yaml", include_str!("../../../../examples/pattern/shop.yaml"));
+/// The words of the command that looks for them: two of the patterns that ship.
+const DETECTED: [&str; 8] =
+    ["kubewright", "detect", "-r", SHOP.0, "--pattern", "orphan-service", "--pattern", "split-sidecar"];
 /// The rule whose trace is shown.
 const TRACED: &str = "extend-grace-period";
 
@@ -100,7 +108,11 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     writer.finish()?;
     say(&format!("\n$ kubewright render -f {} --trait {} --diff\n", BASE.0, TRAIT.0), color)?;
     render(color)?;
-    say("`kubewright demo --save demo` puts these files into a folder to play with", color)?;
+    say(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
+    if let Ok(Arguments { command: Command::Detect(arguments), .. }) = Arguments::try_parse_from(DETECTED) {
+        detect::show(Survey::of(&documents(&[SHOP])), &arguments, color)?;
+    }
+    say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
     Ok(Exit::Clean)
 }
 
@@ -135,7 +147,7 @@ fn say(line: &str, color: ColorChoice) -> Result<(), Failure> {
 }
 
 fn save(folder: &Path) -> Result<Exit, Failure> {
-    for (name, text) in RULES.into_iter().chain(MANIFESTS).chain([BASE, TRAIT]) {
+    for (name, text) in RULES.into_iter().chain(MANIFESTS).chain([BASE, TRAIT, SHOP]) {
         let path = folder.join(name);
         if fs::read(&path).is_ok_and(|known| known != text.as_bytes()) {
             return Err(Failure::usage(format!("`{}` exists and would be lost", path.display()))
@@ -150,6 +162,7 @@ fn save(folder: &Path) -> Result<Exit, Failure> {
     let mut out = standard_output();
     writeln!(out, "saved; now try\n  kubewright apply {shown}/rules -r {shown}/manifests --diff")?;
     writeln!(out, "  kubewright render -f {shown}/{} --trait {shown}/{} --diff", BASE.0, TRAIT.0)?;
+    writeln!(out, "  kubewright detect -r {shown}/{}", SHOP.0)?;
     out.flush()?;
     Ok(Exit::Clean)
 }

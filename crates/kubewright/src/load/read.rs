@@ -9,6 +9,7 @@ use kubewright_value::yaml::{self, Chunk};
 use kubewright_value::{Document, Source, json};
 
 use super::Input;
+use super::dump;
 use super::find::plain;
 use crate::codes::{self, UNREADABLE};
 
@@ -75,6 +76,8 @@ pub(super) enum Part {
     Json,
     /// A piece of a YAML stream.
     Yaml(Chunk),
+    /// An item of a large list.
+    Item(Chunk),
 }
 
 /// Splits a text into parts that can be read on their own, in order.
@@ -82,7 +85,12 @@ pub(super) fn parts(source: &Source) -> Vec<Part> {
     if source.name.ends_with(".json") {
         return vec![Part::Json];
     }
-    yaml::split(&source.text).into_iter().map(Part::Yaml).collect()
+    let chunks = yaml::split(&source.text).into_iter();
+    let parts = chunks.flat_map(|chunk| match dump::items(&source.text, &chunk) {
+        Some(items) => items.into_iter().map(Part::Item).collect(),
+        None => vec![Part::Yaml(chunk)],
+    });
+    parts.collect()
 }
 
 /// Reads the documents of one part.
@@ -98,10 +106,16 @@ pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Di
                 Vec::new()
             }
         },
-        Part::Yaml(chunk) => {
-            let reading = yaml::read_chunk(source, chunk);
-            problems.extend(reading.problems.into_iter().map(Into::into));
-            reading.documents
+        Part::Yaml(chunk) => read_chunk(source, chunk, problems),
+        Part::Item(chunk) => {
+            let items = read_chunk(source, chunk, problems);
+            items.iter().flat_map(|item| item.items(&[])).collect()
         }
     }
+}
+
+fn read_chunk(source: &Arc<Source>, chunk: &Chunk, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let reading = yaml::read_chunk(source, chunk);
+    problems.extend(reading.problems.into_iter().map(Into::into));
+    reading.documents
 }

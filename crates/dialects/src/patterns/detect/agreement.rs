@@ -17,7 +17,7 @@ use super::{Search, edges};
 #[derive(Debug)]
 pub(super) struct ValueIndex {
     by: By,
-    lists: HashMap<Text, Vec<Id>>,
+    lists: HashMap<Text, Rc<Vec<Id>>>,
 }
 
 /// What candidates are listed by.
@@ -68,13 +68,33 @@ impl Search<'_> {
     ) -> Result<Vec<Id>, Exhausted> {
         let narrowed = self.narrowed(entry, criteria, (from, a), role, budget)?;
         let mut ids = Vec::new();
-        for id in narrowed {
+        for id in narrowed.iter() {
             budget.step(1)?;
-            if self.meets(entry, criteria, (from, a), (role, id), budget)? {
-                ids.push(id);
+            if self.meets(entry, criteria, (from, a), (role, *id), budget)? {
+                ids.push(*id);
             }
         }
         Ok(ids)
+    }
+
+    /// Returns the first of them, and looks at no other.
+    pub(super) fn first_agreeing(
+        &mut self,
+        entry: usize,
+        criteria: &Criteria,
+        (from, a): (usize, Id),
+        role: usize,
+        budget: &mut Budget,
+    ) -> Result<Option<Id>, Exhausted> {
+        let narrowed = self.narrowed(entry, criteria, (from, a), role, budget)?;
+        for id in narrowed.iter() {
+            budget.step(1)?;
+            let is_other = *id != a || self.pattern.allows_same;
+            if is_other && self.meets(entry, criteria, (from, a), (role, *id), budget)? {
+                return Ok(Some(*id));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns candidates of `role` among which all are that can meet `criteria`.
@@ -85,18 +105,18 @@ impl Search<'_> {
         (from, a): (usize, Id),
         role: usize,
         budget: &mut Budget,
-    ) -> Result<Vec<Id>, Exhausted> {
-        let Some(candidates) = self.candidates.get(role) else { return Ok(Vec::new()) };
+    ) -> Result<Rc<Vec<Id>>, Exhausted> {
+        let Some(candidates) = self.candidates.get(role) else { return Ok(Rc::default()) };
         if matches!(criteria.basis, Basis::Owns | Basis::OwnedBy) {
             let reached = edges::reached(self.graph, a, criteria.basis == Basis::Owns, budget)?;
             let mut ids: Vec<Id> = reached.into_iter().filter(|id| candidates.contains(*id)).collect();
             ids.sort_by_key(|id| self.graph.rank(*id));
-            return Ok(ids);
+            return Ok(Rc::new(ids));
         }
         let Some(index) = self.value_index(entry, criteria, role, budget)? else {
-            return Ok(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default());
+            return Ok(Rc::new(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default()));
         };
-        let Some(object) = self.object(a) else { return Ok(Vec::new()) };
+        let Some(object) = self.object(a) else { return Ok(Rc::default()) };
         let texts = match index.by {
             By::Labels => wanted_labels(criteria, object, &self.frame, budget)?,
             By::Criterion(at) => match criteria.all.get(at) {
@@ -112,15 +132,17 @@ impl Search<'_> {
             },
         };
         let Some(texts) = texts else {
-            return Ok(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default());
+            return Ok(Rc::new(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default()));
         };
-        let mut ids = Vec::new();
-        for text in texts {
-            ids.extend(index.lists.get(&text).into_iter().flatten().copied());
-        }
+        let mut lists = texts.iter().filter_map(|text| index.lists.get(text));
+        let (first, second) = (lists.next(), lists.next());
+        let Some(second) = second else { return Ok(first.map(Rc::clone).unwrap_or_default()) };
+        let mut ids: Vec<Id> =
+            first.into_iter().chain([second]).chain(lists).flat_map(|list| list.iter().copied()).collect();
+        budget.step(ids.len() as u64)?;
         ids.sort_by_key(|id| self.graph.rank(*id));
         ids.dedup();
-        Ok(ids)
+        Ok(Rc::new(ids))
     }
 
     /// Returns the index over the criterion that tells candidates apart best; none where none compares for equality.
@@ -147,6 +169,7 @@ impl Search<'_> {
         for by in ways {
             let lists = self.listed(entry, criteria, by, role, budget)?;
             if best.as_ref().is_none_or(|best| lists.len() > best.lists.len()) {
+                let lists = lists.into_iter().map(|(text, list)| (text, Rc::new(list))).collect();
                 best = Some(ValueIndex { by, lists });
             }
         }

@@ -198,7 +198,9 @@ impl Candidates {
         };
         for id in graph.ids() {
             let absent = graph.node(id).filter(|node| node.sort == Sort::Absent);
-            let Some(node) = absent.filter(|node| fits(node)) else { continue };
+            let Some(node) = absent.filter(|node| fits(node) && means_something(role, graph, node)) else {
+                continue;
+            };
             let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
             if role.filter.is_empty() || passes(role, quick, &described(node), budget, incomparable)? {
                 self.push(id);
@@ -266,7 +268,7 @@ fn group_of(api_version: &str) -> &str {
 }
 
 /// Returns group and kind of everything in `category`: what the caller knows, and what definitions of resources say.
-fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
+pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
     let group = |api_version: &str| {
         api_version.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into())
     };
@@ -287,4 +289,13 @@ fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Te
     kinds.sort();
     kinds.dedup();
     kinds
+}
+
+/// Returns whether it means something that an object is not there: where the pattern asks for it, others of the kind are.
+fn means_something(role: &Role, graph: &Graph, absent: &Node) -> bool {
+    if !role.if_listed.iter().any(|kind| *kind == absent.kind || *kind == "*") {
+        return true;
+    }
+    let mut others = graph.of_kind(&absent.kind).iter().filter_map(|id| graph.node(*id));
+    others.any(|node| node.sort == Sort::Object && node.group() == absent.group())
 }

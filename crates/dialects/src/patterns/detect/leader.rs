@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_graph::Id;
-use kubewright_value::{Budget, Exhausted};
+use kubewright_value::{Budget, Exhausted, Text};
 
 use super::super::finding::{Phase, Trace, TraceStep};
 use super::super::key::Frame;
@@ -69,7 +69,14 @@ impl Search<'_> {
         if let Some(slot) = alone.get_mut(self.pattern.leader) {
             *slot = Some(leader);
         }
-        let mut trace = Trace { leader, phase: Phase::Veto, reason: String::new(), steps: Vec::new() };
+        let mut trace = Trace {
+            leader,
+            phase: Phase::Veto,
+            reason: String::new(),
+            steps: Vec::new(),
+            roles: Vec::new(),
+            points: None,
+        };
         if let Some(reason) = self.vetoed(&alone, &mut trace, budget)? {
             trace.reason = reason;
             return Ok(trace);
@@ -115,7 +122,7 @@ impl Search<'_> {
         for at in 0..self.plan.vetoes.len() {
             let Some(entry) = self.plan.vetoes.get(at).copied() else { continue };
             let held = self.holds(entry, alone, budget)?;
-            self.step(trace, entry, held, &Points::zero());
+            self.step(trace, entry, held, &Points::zero(), budget)?;
             if let Some(held) = held {
                 return Ok(Some(format!(
                     "`{}` forbids the relationship with {}",
@@ -129,7 +136,7 @@ impl Search<'_> {
             let mut any = false;
             for entry in &members {
                 let held = self.holds(*entry, alone, budget)?;
-                self.step(trace, *entry, held, &Points::zero());
+                self.step(trace, *entry, held, &Points::zero(), budget)?;
                 any |= held.is_some();
                 if any {
                     break;
@@ -158,7 +165,7 @@ impl Search<'_> {
                 continue;
             }
             let held = self.holds(entry, alone, budget)?;
-            self.step(trace, entry, held, &Points::zero());
+            self.step(trace, entry, held, &Points::zero(), budget)?;
             if held.is_none() {
                 return Ok(format!("`{}` is required and not there", self.id(entry)));
             }
@@ -308,17 +315,14 @@ impl Search<'_> {
             self.actors(binding).iter().map(|id| self.graph.rank(*id)).collect::<Vec<u64>>()
         });
         let (mut matched, mut best) = (0, None::<Points>);
+        let before = trace.steps.len();
         for binding in bindings {
             let score = self.score(&binding, budget)?;
-            if matched == 0 {
-                for (entry, held, points) in &score.entries {
-                    self.step(trace, *entry, *held, points);
-                }
-            }
             if let Some(reason) = self.too_few(&score) {
-                if best.as_ref().is_none_or(|best| *best < score.total()) {
+                if matched == 0 && best.as_ref().is_none_or(|best| *best < score.total()) {
                     best = Some(score.total());
                     trace.reason = reason;
+                    self.tell(trace, before, &binding, &score, budget)?;
                 }
                 continue;
             }
@@ -331,6 +335,9 @@ impl Search<'_> {
                 break;
             }
             self.reported.extend(objects);
+            if matched == 0 {
+                self.tell(trace, before, &binding, &score, budget)?;
+            }
             matched += 1;
             let finding = self.finding(&binding, &score, budget)?;
             self.found.findings.push(finding);
@@ -464,18 +471,68 @@ impl Search<'_> {
         only
     }
 
-    fn step(&self, trace: &mut Trace, entry: usize, held: Option<Held>, points: &Points) {
+    /// Takes note of a binding and its points, in place of what was noted behind the first `before` steps.
+    fn tell(
+        &mut self,
+        trace: &mut Trace,
+        before: usize,
+        binding: &Binding,
+        score: &Score,
+        budget: &mut Budget,
+    ) -> Result<(), Exhausted> {
         if !self.settings.traces {
-            return;
+            return Ok(());
         }
-        let Some(found) = self.pattern.entries.get(entry) else { return };
+        trace.steps.truncate(before);
+        trace.points = Some(score.total());
+        let role_id = |role: usize| self.pattern.roles.get(role).map(|role| role.id.clone());
+        let bound = |role: usize| Some((role_id(role)?, binding.get(role).copied().flatten()?));
+        trace.roles = self.actor_roles().filter_map(bound).collect();
+        for entry in 0..self.pattern.entries.len() {
+            let is_mandatory =
+                self.pattern.entries.get(entry).is_some_and(|entry| entry.rule == Rule::Mandatory);
+            if is_mandatory {
+                let held = self.holds(entry, binding, budget)?;
+                self.step(trace, entry, held, &Points::zero(), budget)?;
+            }
+        }
+        for (entry, held, points) in &score.entries {
+            self.step(trace, *entry, *held, points, budget)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        trace: &mut Trace,
+        entry: usize,
+        held: Option<Held>,
+        points: &Points,
+        budget: &mut Budget,
+    ) -> Result<(), Exhausted> {
+        if !self.settings.traces {
+            return Ok(());
+        }
+        let Some(found) = self.pattern.entries.get(entry) else { return Ok(()) };
+        let types = self.types.get(entry).map_or_else(Default::default, std::rc::Rc::clone);
+        let via = match held {
+            Some(held) => self.via(found, &types, held, budget)?,
+            None => Text::default(),
+        };
         trace.steps.push(TraceStep {
             entry: found.id.clone(),
+            relationship: found.link.name().into(),
             rule: super::report::rule_name(found.rule),
             held: held.is_some(),
+            wanted: found.rule.is_wanted(),
             points: points.clone(),
+            from: held.map(|held| held.from),
             with: held.map(|held| held.to),
+            through: held.and_then(|held| held.through),
+            via,
+            location: found.location.clone(),
         });
+        Ok(())
     }
 
     fn id(&self, entry: usize) -> &str {

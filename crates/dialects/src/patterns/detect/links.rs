@@ -146,6 +146,12 @@ impl Search<'_> {
             }
             return Ok(best);
         }
+        if let Link::Criteria(criteria) = &found.link
+            && found.at_least == 1
+        {
+            let first = self.first_agreeing(entry, criteria, (from, a), to, budget)?;
+            return Ok(first.map(|to| Held { from: a, to, through: None, way: None, kind: None }));
+        }
         let adjacent = self.adjacent(entry, (from, a), to, budget)?;
         let mut others = adjacent.iter(self.graph).filter(|id| *id != a || self.pattern.allows_same);
         let Some(first) = others.next() else { return Ok(None) };

@@ -54,7 +54,7 @@ impl Score {
 }
 
 /// Returns what an entry does, in a word.
-pub(super) fn rule_name(rule: Rule) -> &'static str {
+pub(in super::super) fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::Mandatory => "mandatory",
         Rule::OneOf(_) => "one-of",
@@ -290,7 +290,7 @@ impl Search<'_> {
     }
 
     /// Returns the field that says that two objects are related.
-    fn via(
+    pub(super) fn via(
         &self,
         entry: &Entry,
         types: &[EdgeType],

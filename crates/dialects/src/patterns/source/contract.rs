@@ -221,7 +221,7 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
 }
 
 fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
-    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence"]);
+    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence", "ifListed"]);
     let api_version = reader.string(item, "apiVersion").map(|found| found.value);
     let kinds = kinds(reader, item, api_version.as_deref());
     let id = reader.filled(item, "id");
@@ -232,8 +232,15 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
     let words = [("PRESENT", Presence::Present), ("ABSENT", Presence::Absent)];
     let presence = reader.string(item, "presence");
     let presence = presence.and_then(|found| word(reader, &found, "presence", &words)).unwrap_or_default();
+    let if_listed = options::texts(reader, item, "ifListed");
+    if let Some(listed) = if_listed.first().filter(|_| presence == Presence::Present) {
+        let message = "`ifListed` is about objects that are not there";
+        let location = reader.place(&listed.path);
+        reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help("add `presence: ABSENT`"));
+    }
     let mut resource = Resource {
         presence,
+        if_listed: if_listed.into_iter().map(|found| found.value).collect(),
         path: item.path.clone(),
         id: Text::default(),
         kinds: Vec::new(),

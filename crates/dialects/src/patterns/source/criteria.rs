@@ -62,7 +62,7 @@ fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Opti
     Some(Side { origin: origin?, default, transform })
 }
 
-fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
+pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
     reader.only(fields, &["apiGroup", "lowercase", "split", "regex"]);
     if reader.boolean(fields, "apiGroup") == Some(true) {
         return Some(Transform::ApiGroup);

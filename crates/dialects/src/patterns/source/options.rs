@@ -8,6 +8,7 @@ use kubewright_value::Text;
 use super::super::diagnostics as code;
 use super::super::operator::{Operator, Order, text_of};
 use super::super::pattern::{Direction, List};
+use super::criteria::read_transform;
 use super::{Criterion, Options, Origin, Side, word};
 use crate::fields::{Fields, Placed, Reader, child};
 
@@ -146,7 +147,7 @@ fn fit<'d>(
 }
 
 /// Reads a text, or a list of texts.
-fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Placed<Text>> {
+pub(super) fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Placed<Text>> {
     let is_list = reader.any(item, key).is_some_and(|found| found.value.as_array().is_some());
     match is_list {
         true => reader.strings(item, key).unwrap_or_default(),
@@ -160,10 +161,10 @@ fn criteria<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
 }
 
 fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
-    let known = ["path", "value", "default", "otherPath", "otherValue", "otherDefault", "operator"];
-    reader.only(item, &known);
-    let target = side(reader, item, ["path", "value", "default"]);
-    let dependency = side(reader, item, ["otherPath", "otherValue", "otherDefault"]);
+    let first = ["path", "value", "default", "transform"];
+    let second = ["otherPath", "otherValue", "otherDefault", "otherTransform"];
+    reader.only(item, &[&first[..], &second, &["operator"]].concat());
+    let (target, dependency) = (side(reader, item, first), side(reader, item, second));
     let is_fixed =
         |side: &Option<Side>| side.as_ref().is_some_and(|side| matches!(side.origin, Origin::Value(_)));
     if is_fixed(&target) && is_fixed(&dependency) {
@@ -177,8 +178,9 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
     Some(Criterion { target: target?, dependency: dependency?, operator: operator? })
 }
 
-/// Reads one side: a path or several, what stands there where they give nothing, or a value.
-fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, [path, value, default]: [&str; 3]) -> Option<Side> {
+/// Reads one side: a path or several, what stands there where they give nothing, or a value; and what becomes of it.
+fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+    let [path, value, default, transform] = keys;
     let origin = match scalar(reader, item, value) {
         Some(fixed) => Origin::Value(fixed),
         None => {
@@ -191,7 +193,8 @@ fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, [path, value, default]: 
         }
     };
     let default = scalar(reader, item, default).map(Origin::Value);
-    Some(Side { origin, default, transform: None })
+    let transform = reader.object(item, transform).and_then(|fields| read_transform(reader, &fields));
+    Some(Side { origin, default, transform })
 }
 
 /// Reads a text, number or boolean as it is written.

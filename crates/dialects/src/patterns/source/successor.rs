@@ -114,6 +114,7 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, fixed: Option<&str>)
         id: Text::default(),
         kinds: Vec::new(),
         presence: Presence::Present,
+        if_listed: Vec::new(),
         from_target,
         all: Vec::new(),
         any: Vec::new(),

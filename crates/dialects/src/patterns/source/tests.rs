@@ -110,6 +110,8 @@ fn options_that_do_not_fit() {
     check("resource: Pod", "presence: ABSENT\n    resource: Pod", &[]);
     check("resource: Service", "presence: ABSENT\n    resource: Service", &[("KW-P045", 13)]);
     check("resource: Pod", "presence: GONE\n    resource: Pod", &[("KW-P004", 16)]);
+    check("resource: Pod", "presence: ABSENT\n    ifListed: Pod\n    resource: Pod", &[]);
+    check("resource: Pod", "ifListed: [Pod]\n    resource: Pod", &[("KW-P047", 16)]);
     let relationship = |more: &str, want: &[(&str, u32)]| {
         check("    shared: true\n", &format!("    shared: true\n    {more}\n"), want);
     };

@@ -66,6 +66,18 @@
     show();
   };
   const middle = (by) => zoom(by, map.clientWidth / 2, map.clientHeight / 2);
+  // The nearest box in a direction: what lies straight ahead counts more than what lies aside.
+  const beside = (place, dx, dy) => {
+    const at = nodes[place];
+    let best = -1, least = Infinity;
+    nodes.forEach((node, other) => {
+      const ahead = (node.x - at.x) * dx + (node.y - at.y) * dy;
+      const aside = Math.abs((node.x - at.x) * dy) + Math.abs((node.y - at.y) * dx);
+      const far = ahead + 3 * aside;
+      if (other !== place && ahead > 1 && far < least) { least = far; best = other; }
+    });
+    return best;
+  };
   const go = (node) => {
     scale = Math.max(scale, 0.9);
     x = node.x - map.clientWidth / scale / 2;
@@ -240,7 +252,17 @@
   byId("out").addEventListener("click", () => middle(1 / 1.3));
   byId("fit").addEventListener("click", fit);
   find.addEventListener("input", search);
-  find.addEventListener("keydown", (event) => { if (event.key === "Enter") next(event.shiftKey ? -1 : 1); });
+  find.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") next(event.shiftKey ? -1 : 1);
+    // On with the arrows from what was found.
+    if (event.key === "ArrowDown" && selected >= 0) { map.focus(); event.preventDefault(); event.stopPropagation(); }
+  });
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  byId("theme").addEventListener("click", () => {
+    const root = document.documentElement;
+    const is = root.dataset.theme ? root.dataset.theme === "dark" : dark.matches;
+    root.dataset.theme = is ? "light" : "dark";
+  });
   buttons.forEach((button, place) => button.addEventListener("click", () => select(place, true)));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -256,12 +278,15 @@
       "/": () => find.focus(), "+": () => middle(1.25), "=": () => middle(1.25), "-": () => middle(0.8), "0": fit,
       n: () => next(1), p: () => next(-1),
     };
-    const moves = {
-      ArrowLeft: () => { x -= step; }, ArrowRight: () => { x += step; }, ArrowUp: () => { y -= step; }, ArrowDown: () => { y += step; },
-    };
+    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const way = ways[event.key];
     if (keys[event.key]) keys[event.key]();
-    else if (moves[event.key] && (event.target === map || event.target === document.body)) { moves[event.key](); show(); }
-    else return;
+    else if (way && (event.target === map || event.target === document.body)) {
+      // From box to box where one is chosen, otherwise the whole picture moves.
+      const next = selected >= 0 ? beside(selected, way[0], way[1]) : -1;
+      if (next >= 0) select(next, true);
+      else if (selected < 0) { x += step * way[0]; y += step * way[1]; show(); }
+    } else return;
     event.preventDefault();
   });
   addEventListener("resize", show);

@@ -46,6 +46,8 @@ pub(super) fn object(random: &mut Random) -> Value {
         "ResourceQuota",
         "ClusterRole",
         "Ingress",
+        "RoleBinding",
+        "Custom",
     ];
     let kind = random.one(&kinds);
     let (version, kind, spec) = body(kind, random);
@@ -100,7 +102,12 @@ fn body(kind: &'static str, random: &mut Random) -> (&'static str, &'static str,
             "namespaceSelector: {matchLabels: {app: x}}",
             "topologyKey: z"
         ]),
-        random.one(&["nodeSelector: {app: x}", "nodeName: x"]),
+        random.one(&[
+            "nodeSelector: {app: x}",
+            "nodeName: x",
+            "tolerations: [{key: x, operator: Exists}]",
+            "tolerations: [{key: x, operator: Exists}, {key: z, effect: NoExecute}]"
+        ]),
     );
     let template = format!(
         "spec: {{selector: {{matchLabels: {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {pod}}}}}"
@@ -146,6 +153,29 @@ fn body(kind: &'static str, random: &mut Random) -> (&'static str, &'static str,
             "rbac.authorization.k8s.io/v1",
             kind,
             format!("aggregationRule: {{clusterRoleSelectors: [{selector}]}}"),
+        ),
+        "RoleBinding" => (
+            "rbac.authorization.k8s.io/v1",
+            kind,
+            format!(
+                "roleRef: {{kind: ClusterRole, name: {name}}}\nsubjects: [{{kind: ServiceAccount, name: {name}}}]"
+            ),
+        ),
+        "Node" => (
+            "v1",
+            kind,
+            format!(
+                "spec: {{taints: [{}]}}",
+                random.one(&["", "{key: x, effect: NoSchedule}", "{key: z, effect: NoExecute}"])
+            ),
+        ),
+        "Custom" => (
+            "example.com/v1",
+            kind,
+            format!(
+                "spec: {{aRef: {{kind: {}, name: {name}}}}}",
+                random.one(&["Custom", "ConfigMap", "ServiceAccount"])
+            ),
         ),
         "Ingress" => (
             random.one(&["networking.k8s.io/v1", "extensions/v1beta1"]),

@@ -68,6 +68,38 @@ fn what_is_absent_can_fill_a_role() {
 }
 
 #[test]
+fn absence_may_mean_something_only_where_others_of_the_kind_are_listed() {
+    let spec = |kinds: &str| {
+        pod_and(
+            &format!("resource: [ConfigMap, Secret], presence: ABSENT, ifListed: {kinds}"),
+            "type: USES_CONFIG",
+        )
+    };
+    let secret = "volumes: [{name: v, secret: {secretName: gone}}]";
+    let text = [CONFIG.to_owned(), pod("a", "a", secret), pod("b", "b", &config("gone"))].concat();
+    check(&spec("Secret"), &text, &["n/b: 0"]);
+    check(&spec("[ConfigMap, Secret]"), &text, &["n/b: 0"]);
+    check(&spec("ConfigMap"), &text, &["n/a: 0", "n/b: 0"]);
+    check(&spec("'*'"), &pod("b", "b", &config("gone")), &[]);
+}
+
+#[test]
+fn a_part_of_a_text_may_be_compared() {
+    let spec = |criterion: &str| {
+        format!(
+            "message: m\ntopology: SINGLE\nresources: [{{resource: Pod, id: p, leader: true}}, {{resource: ConfigMap, id: c}}]\nrelationships: [{{id: e, type: CUSTOM, required: true, shared: true, resourceIds: [p, c], criteria: [{{{criterion}, operator: EQUALS}}]}}]\n"
+        )
+    };
+    let text = [CONFIG.to_owned(), pod("a-there", "a", ""), pod("there", "b", "")].concat();
+    check(
+        &spec("path: metadata.name, transform: {regex: '-(.*)$'}, otherPath: metadata.name"),
+        &text,
+        &["n/a-there: 0"],
+    );
+    check(&spec("path: metadata.name, otherPath: metadata.name, otherTransform: {regex: '^'}"), &text, &[]);
+}
+
+#[test]
 fn an_absent_object_may_be_an_actor_and_its_kind_is_not_missed() {
     let spec = "message: '{{p.name}} {{o.kind}} {{o.namespace}}/{{o.name}}'\ntopology: LEADER_FOLLOWER\nactors: [p, o]\nresources: [{resource: Pod, id: p, leader: true}, {resource: Secret, presence: ABSENT, id: o}]\nrelationships: [{id: e, type: USES_CONFIG, required: true, shared: true, resourceIds: [p, o]}]\n";
     let text = pod("b", "b", "volumes: [{name: v, secret: {secretName: gone}}]");

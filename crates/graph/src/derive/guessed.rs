@@ -1,0 +1,117 @@
+//! REFERS_TO of kinds that nobody has described: fields called `…Ref` or `…Refs` that name a kind and an object.
+//!
+//! It is a guess, so it leads only to what is in the set: nothing is broken because of it.
+
+use kubewright_value::{Map, Value};
+
+use super::{Deriving, Target, named_group, or, text};
+use crate::graph::has_no_namespace;
+use crate::{EdgeType, Strength};
+
+/// How deep fields are looked at.
+const MAX_DEPTH: usize = 12;
+/// How many fields of one object are looked at.
+const MAX_FIELDS: usize = 10_000;
+
+/// Kinds that are meant without a group, and their groups.
+const USUAL: [(&str, &[&str]); 3] = [
+    (
+        "",
+        &[
+            "ConfigMap",
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+    ),
+    ("apps", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
+    ("batch", &["CronJob", "Job"]),
+];
+
+/// Returns whether kinds of this group are described by whoever made them, and not by us.
+pub(crate) fn is_foreign(group: &str) -> bool {
+    group.contains('.') && !group.ends_with(".k8s.io")
+}
+
+impl Deriving<'_, '_> {
+    pub(super) fn guessed(&mut self, object: &Value) {
+        let mut fields = MAX_FIELDS;
+        for part in ["spec", "data"] {
+            if let Some(value) = object.get(part) {
+                self.guess(value, &mut part.to_owned(), MAX_DEPTH, &mut fields);
+            }
+        }
+    }
+
+    fn guess(&mut self, value: &Value, path: &mut String, depth: usize, fields: &mut usize) {
+        if depth == 0 || *fields == 0 {
+            return;
+        }
+        let length = path.len();
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map.iter().filter(|(_, value)| is_inner(value)) {
+                    *fields = fields.saturating_sub(1);
+                    push(path, key);
+                    match (key.ends_with("Ref"), key.ends_with("Refs"), value) {
+                        (true, _, Value::Object(reference)) => self.guessed_one(reference, value, path),
+                        (_, true, Value::Array(references)) => {
+                            for (at, one) in references.iter().enumerate().take(*fields) {
+                                if let Value::Object(reference) = one {
+                                    self.guessed_one(reference, one, &format!("{path}[{at}]"));
+                                }
+                            }
+                        }
+                        _ => {}
+                    }
+                    self.guess(value, path, depth - 1, fields);
+                    path.truncate(length);
+                }
+            }
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate().filter(|(_, item)| is_inner(item)) {
+                    *fields = fields.saturating_sub(1);
+                    path.push_str(&format!("[{at}]"));
+                    self.guess(item, path, depth - 1, fields);
+                    path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn guessed_one(&mut self, reference: &Map, value: &Value, via: &str) {
+        let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let name = reference.get("name").and_then(Value::as_str).unwrap_or_default();
+        if kind.is_empty() || name.is_empty() {
+            return;
+        }
+        let usual = USUAL.iter().find(|(_, kinds)| kinds.contains(&kind)).map(|(group, _)| *group);
+        let own_group = self.group.clone();
+        let group = named_group(value).or(usual).unwrap_or(&own_group);
+        let own = self.namespace.clone();
+        let is_global = has_no_namespace(group, kind) || kind.starts_with("Cluster");
+        let namespace = if is_global { "" } else { or(text(value, &["namespace"]), &own) };
+        let target = Target { group, kind, namespace, name };
+        self.refer_if_present(EdgeType::REFERS_TO, target, via, Strength::Implicit);
+    }
+}
+
+fn is_inner(value: &Value) -> bool {
+    matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+fn push(path: &mut String, key: &str) {
+    match key.contains(['.', '[', '/', '\'']) {
+        true => path.push_str(&format!("['{key}']")),
+        false => {
+            path.push('.');
+            path.push_str(key);
+        }
+    }
+}

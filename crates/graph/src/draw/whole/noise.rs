@@ -1,0 +1,99 @@
+//! What says little in a picture.
+
+use kubewright_value::Value;
+
+use crate::{Edge, EdgeType, Graph, Id, Node, Sort, Strength};
+
+/// Types that everything has, or that a frame or another line says better.
+const TYPES: [EdgeType; 8] = [
+    EdgeType::IS_NAMESPACE_OF,
+    EdgeType::LIMITED_BY,
+    EdgeType::SAME_NETWORK,
+    EdgeType::SCHEDULED_ON,
+    EdgeType::DEFINES_KIND,
+    EdgeType::USES_IMAGE,
+    EdgeType::PART_OF,
+    EdgeType::REPORTS_ON,
+];
+
+/// Kinds whose objects the cluster makes for itself, or that frames stand for.
+const KINDS: [&str; 11] = [
+    "Namespace",
+    "Node",
+    "Event",
+    "Lease",
+    "Endpoints",
+    "EndpointSlice",
+    "ControllerRevision",
+    "CSINode",
+    "PodMetrics",
+    "NodeMetrics",
+    "CSIStorageCapacity",
+];
+
+/// Returns whether an edge says little.
+pub(super) fn is_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
+    if TYPES.contains(&edge.kind) {
+        return true;
+    }
+    let Some(to) = graph.node(edge.to) else { return true };
+    match (edge.kind, to.sort) {
+        // Everything has one, and one is for everything.
+        (EdgeType::OF_CLASS, _)
+            if matches!(to.kind.as_str(), "StorageClass" | "PriorityClass" | "RuntimeClass") =>
+        {
+            true
+        }
+        // The account of whoever names none.
+        (EdgeType::USES_SA, Sort::Object) => edge.strength == Strength::Implicit,
+        (EdgeType::ISOLATES, Sort::Object) => graph.node(edge.from).is_some_and(selects_all),
+        (_, Sort::Object) => false,
+        // A class is mostly not among the manifests of an application, a driver never.
+        (EdgeType::OF_CLASS | EdgeType::PROVISIONED_BY, Sort::Absent) => true,
+        (_, Sort::Absent) => false,
+        (kind, Sort::Virtual) => kind != EdgeType::BINDS_SUBJECT,
+    }
+}
+
+/// Returns whether a NetworkPolicy is about every Pod of its namespace, which lines to all of them say badly.
+pub(super) fn selects_all(node: &Node) -> bool {
+    let selector = node.object.as_ref().and_then(|object| object.at(&["spec", "podSelector"]));
+    let is_empty = selector.and_then(Value::as_object).is_none_or(kubewright_value::Map::is_empty);
+    node.kind == "NetworkPolicy" && is_empty
+}
+
+/// Returns whether a node says little.
+pub(super) fn is_node(graph: &Graph, id: Id, node: &Node) -> bool {
+    if KINDS.contains(&node.kind.as_str()) || node.name == "kube-root-ca.crt" {
+        return true;
+    }
+    match node.kind.as_str() {
+        "ReplicaSet" => is_in_between(graph, id, node),
+        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" => node.name.starts_with("system:"),
+        "Secret" => {
+            let kind = node.object.as_ref().and_then(|object| object.at(&["type"])).and_then(Value::as_str);
+            kind == Some("helm.sh/release.v1")
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a node that nothing is linked to says little.
+pub(super) fn is_alone(node: &Node) -> bool {
+    node.kind == "ServiceAccount" && node.name == "default"
+}
+
+/// A ReplicaSet that a Deployment keeps for going back to, or the only one that it has beside.
+fn is_in_between(graph: &Graph, id: Id, node: &Node) -> bool {
+    let is_active = |node: &Node| {
+        let replicas = node.object.as_ref().and_then(|object| object.at(&["spec", "replicas"]));
+        replicas.and_then(Value::as_i64) != Some(0)
+    };
+    let Some(owner) = graph.into(id, EdgeType::OWNS).find(|edge| graph.is_object(edge.from)) else {
+        return false;
+    };
+    let active = graph
+        .out(owner.from, EdgeType::OWNS)
+        .filter(|edge| graph.node(edge.to).is_some_and(|node| node.kind == "ReplicaSet" && is_active(node)));
+    !is_active(node) || active.take(2).count() == 1
+}

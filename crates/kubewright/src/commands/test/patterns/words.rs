@@ -1,0 +1,61 @@
+//! Objects and evidence in the words of cases.
+
+use kubewright_dialects::patterns::Evidence;
+use kubewright_graph::{Graph, Id, Node};
+
+use super::file::ExpectedEvidence;
+
+/// `Kind/namespace/name`, as cases write it.
+pub(super) fn name(graph: &Graph, id: Id) -> String {
+    graph.node(id).map_or_else(String::new, |node| named(&node.kind, node))
+}
+
+/// The same with another word for the kind.
+pub(super) fn named(kind: &str, node: &Node) -> String {
+    match node.namespace.as_str() {
+        "" => format!("{kind}/{}", node.name),
+        namespace => format!("{kind}/{namespace}/{}", node.name),
+    }
+}
+
+/// Returns what a case expects of a relationship.
+pub(super) fn wanted(expected: &ExpectedEvidence) -> String {
+    let mut text = format!("`{}`", expected.entry);
+    match expected.held {
+        Some(true) => text.push_str(" held"),
+        Some(false) => text.push_str(" not held"),
+        None => {}
+    }
+    let parts = [
+        ("from", expected.from.clone()),
+        ("to", expected.to.clone()),
+        ("through", expected.through.clone()),
+        ("via", expected.via.clone()),
+        ("points", expected.points.as_ref().map(ToString::to_string)),
+    ];
+    for (what, value) in parts {
+        if let Some(value) = value {
+            text.push_str(&format!(" {what} {value}"));
+        }
+    }
+    text
+}
+
+/// Returns what was found out about a relationship.
+pub(super) fn shown(evidence: &Evidence, graph: &Graph) -> String {
+    let held = if evidence.held { "held" } else { "not held" };
+    let mut text = format!("`{}` ({}) {held}", evidence.entry, evidence.rule);
+    let parts = [("from", evidence.from), ("to", evidence.to), ("through", evidence.through)];
+    for (what, id) in parts {
+        if let Some(id) = id {
+            text.push_str(&format!(" {what} {}", name(graph, id)));
+        }
+    }
+    if !evidence.via.is_empty() {
+        text.push_str(&format!(" via {}", evidence.via));
+    }
+    if !evidence.points.is_zero() {
+        text.push_str(&format!(", {} points", evidence.points));
+    }
+    text
+}

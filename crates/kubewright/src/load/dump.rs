@@ -1,0 +1,87 @@
+//! The items of a large list of objects, as `kubectl get -o yaml` writes it: cut apart before they are read, so that
+//! all cores read a dump of a cluster and no document is too large.
+
+use kubewright_value::yaml::Chunk;
+
+/// How large a list is that is worth cutting.
+const LARGE: usize = 1 << 20;
+
+/// Returns the items of the list that `chunk` of `text` is, each with its `- `; nothing if it is small, or anything
+/// else than a list in block style with no fields but the usual ones.
+pub(super) fn items(text: &str, chunk: &Chunk) -> Option<Vec<Chunk>> {
+    let document = text.get(chunk.range.clone()).filter(|document| document.len() >= LARGE)?;
+    let mut items: Vec<Chunk> = Vec::new();
+    let (mut at, mut number) = (chunk.range.start, chunk.line);
+    let mut frame = Frame::default();
+    for line in document.split_inclusive('\n') {
+        match frame.take(line)? {
+            Place::Start => items.push(Chunk { range: at..at + line.len(), line: number }),
+            Place::Inside => items.last_mut()?.range.end = at + line.len(),
+            Place::Outside => {}
+        }
+        at += line.len();
+        number = number.saturating_add(1);
+    }
+    (frame.is_list && !items.is_empty()).then_some(items)
+}
+
+/// Where a line of the document is.
+enum Place {
+    /// Where an item starts.
+    Start,
+    /// Within an item.
+    Inside,
+    /// Before or after all items.
+    Outside,
+}
+
+/// What is around the items, as far as it was seen.
+#[derive(Default)]
+struct Frame {
+    /// Whether the kind is that of a list.
+    is_list: bool,
+    /// Whether the lines are those below `items`.
+    is_open: bool,
+    /// How far items are indented, once there was one.
+    indent: Option<usize>,
+}
+
+impl Frame {
+    /// Takes the next line; nothing if it cannot stand in such a list.
+    fn take(&mut self, line: &str) -> Option<Place> {
+        let bare = line.trim_start_matches(' ');
+        let indent = line.len() - bare.len();
+        let is_item = bare.starts_with("- ");
+        let is_blank = bare.trim_end().is_empty() || bare.starts_with('#');
+        if self.is_open {
+            match self.indent {
+                None if is_item => self.indent = Some(indent),
+                None => return is_blank.then_some(Place::Outside),
+                Some(_) => {}
+            }
+            let own = self.indent.unwrap_or(0);
+            if indent == own && is_item {
+                return Some(Place::Start);
+            }
+            if indent > own || is_blank {
+                return Some(Place::Inside);
+            }
+            self.is_open = false;
+        }
+        if indent > 0 || is_blank {
+            // Of the metadata, which nobody reads.
+            return Some(Place::Outside);
+        }
+        let (key, value) = bare.trim_end().split_once(':').unwrap_or((bare.trim_end(), ""));
+        match (key, value.trim()) {
+            ("items", "") if self.indent.is_none() => self.is_open = true,
+            ("kind", kind) => self.is_list = kind.ends_with("List") && kind != "ResourceList",
+            ("---" | "apiVersion" | "metadata", _) => {}
+            _ => return None,
+        }
+        Some(Place::Outside)
+    }
+}
+
+#[cfg(test)]
+mod tests;
