@@ -69,8 +69,8 @@ pub fn exhausted(pattern: &Pattern, error: Exhausted) -> Diagnostic {
         .help("connect every actor with the leader by a required relationship, or look at fewer objects")
 }
 
-const STEPS: u64 = 20_000_000;
-const STEPS_EACH: u64 = 500;
+const STEPS: u64 = 5_000_000;
+const STEPS_EACH: u64 = 100;
 const MOST_ASKED: usize = 16;
 const BYTES: u64 = 32 << 20;
 const BYTES_EACH: u64 = 1 << 10;

@@ -125,7 +125,10 @@ impl Candidates {
         let mut left = vec![u64::MAX; ids.len().div_ceil(64)];
         let mut quick = Vec::with_capacity(role.quick.len());
         for (condition, wanted) in &role.quick {
-            budget.step((ids.len() as u64).saturating_mul(condition.cost() as u64))?;
+            if asking.shared.knows(condition) {
+                // Whoever asks first does the work; all are charged alike, so that it does not matter who.
+                budget.step((ids.len() as u64).saturating_mul(condition.cost() as u64))?;
+            }
             match asking.shared.answer(condition, kind, graph) {
                 Some(answer) => {
                     for (word, answer) in left.iter_mut().zip(answer) {

@@ -181,7 +181,7 @@ impl Search<'_> {
         goal: &mut Goal<'_>,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
-        budget.step(1)?;
+        budget.step(BINDING)?;
         let Some(step) = self.plan.steps.get(at) else { return self.whole(binding, goal, budget) };
         let role = step.role;
         if at == 0 {
@@ -195,6 +195,7 @@ impl Search<'_> {
         let mut adjacent = Vec::with_capacity(joins.len());
         for (entry, from) in joins {
             let Some(bound) = binding.get(from).copied().flatten() else { continue };
+            budget.step(BINDING)?;
             adjacent.push(self.adjacent(entry, (from, bound), role, budget)?);
         }
         adjacent.sort_by_key(super::links::Adjacent::size);
@@ -553,6 +554,9 @@ fn sorted(actors: &[Id]) -> Vec<Id> {
     ids.sort_unstable();
     ids
 }
+
+/// How many steps it is to bind a role, and to find out what is related to an object.
+const BINDING: u64 = 10;
 
 /// How many times as many bindings are looked at where some may have too few points.
 const MORE_FOR_SCORES: usize = 100;

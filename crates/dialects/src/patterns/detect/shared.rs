@@ -13,8 +13,17 @@ use super::super::pattern::{KindRef, Pattern, Presence};
 /// The answers, each made when somebody first asks.
 #[derive(Debug)]
 pub(super) struct Shared<'p> {
-    conditions: HashMap<&'p str, (&'p Condition, HashMap<&'p str, OnceLock<Answer>>)>,
+    conditions: HashMap<&'p str, Asked<'p>>,
     versions: HashMap<&'p str, OnceLock<Option<Text>>>,
+}
+
+/// One condition that is asked.
+#[derive(Debug)]
+struct Asked<'p> {
+    condition: &'p Condition,
+    /// By how many roles.
+    count: usize,
+    kinds: HashMap<&'p str, OnceLock<Answer>>,
 }
 
 /// One bit for each object of a kind, in their order; none where the question takes too much work.
@@ -23,7 +32,7 @@ type Answer = Option<Vec<u64>>;
 impl<'p> Shared<'p> {
     /// Returns what `patterns` can share.
     pub(super) fn among(patterns: impl Iterator<Item = &'p Pattern>) -> Self {
-        let mut asked: HashMap<&str, (&Condition, usize, HashMap<&str, OnceLock<Answer>>)> = HashMap::new();
+        let mut conditions: HashMap<&str, Asked<'_>> = HashMap::new();
         let mut versions = HashMap::new();
         for role in patterns.flat_map(|pattern| &pattern.roles) {
             let kinds = role.kinds.iter().filter_map(|kind| match kind {
@@ -36,30 +45,37 @@ impl<'p> Shared<'p> {
             }
             for (condition, _) in role.quick.iter().filter(|_| role.presence == Presence::Present) {
                 let Some(signature) = condition.signature.as_deref() else { continue };
-                let entry = asked.entry(signature).or_insert_with(|| (condition, 0, HashMap::new()));
-                entry.1 += 1;
+                let asked = conditions.entry(signature).or_insert_with(|| Asked {
+                    condition,
+                    count: 0,
+                    kinds: HashMap::new(),
+                });
+                asked.count += 1;
                 for kind in &kinds {
-                    entry.2.entry(*kind).or_default();
+                    asked.kinds.entry(*kind).or_default();
                 }
             }
         }
-        let several = asked.into_iter().filter(|(_, (_, count, _))| *count > 1);
-        let conditions =
-            several.map(|(signature, (condition, _, kinds))| (signature, (condition, kinds))).collect();
+        conditions.retain(|_, asked| asked.count > 1);
         Self { conditions, versions }
+    }
+
+    /// Returns whether somebody else asks for `condition` too.
+    pub(super) fn knows(&self, condition: &Condition) -> bool {
+        condition.signature.as_deref().is_some_and(|signature| self.conditions.contains_key(signature))
     }
 
     /// Returns which objects of `kind` meet `condition`, where somebody else asks for it too.
     pub(super) fn answer(&self, condition: &Condition, kind: &str, graph: &Graph) -> Option<&[u64]> {
-        let (condition, kinds) = self.conditions.get(condition.signature.as_deref()?)?;
-        let answer = kinds.get(kind)?.get_or_init(|| {
+        let asked = self.conditions.get(condition.signature.as_deref()?)?;
+        let answer = asked.kinds.get(kind)?.get_or_init(|| {
             let ids = graph.of_kind(kind);
             let budget =
                 &mut Budget::new(Limits { steps: STEPS_EACH * (ids.len() as u64 + 1), ..Limits::default() });
             let mut bits = vec![0_u64; ids.len().div_ceil(64)];
             for (at, id) in ids.iter().enumerate() {
                 let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
-                let holds = condition.holds(object, &Frame::default(), budget, &mut false).ok()?;
+                let holds = asked.condition.holds(object, &Frame::default(), budget, &mut false).ok()?;
                 if let (Some(word), true) = (bits.get_mut(at / 64), holds) {
                     *word |= 1 << (at % 64);
                 }

@@ -1,6 +1,7 @@
 //! A pattern, objects, and what is found.
 
 mod extensions;
+mod many;
 mod matrix;
 mod successor;
 mod tuples;
