@@ -70,6 +70,11 @@ pub(crate) struct Operand {
 }
 
 impl Operator {
+    /// Returns whether a filter of the successor has the operator. It has no negatives: there is `matchNone`.
+    pub(crate) fn is_of_successor(self) -> bool {
+        matches!(self, Self::Equals | Self::Is(_) | Self::Exists | Self::IsEmpty | Self::Size(_))
+    }
+
     /// Returns whether the operator looks at values to compare with.
     pub(crate) fn takes_values(self) -> bool {
         !matches!(self, Self::Exists | Self::NotExists | Self::IsEmpty)

@@ -46,12 +46,6 @@ impl Graph {
         })
     }
 
-    /// The former name of [`Graph::incoming`].
-    #[must_use]
-    pub fn into(&self, id: Id, kind: EdgeType) -> Edges<'_> {
-        self.incoming(id, kind)
-    }
-
     /// Returns the nodes that an edge of type `kind` joins with `id`, whatever its direction: in canonical order, none twice.
     #[must_use]
     pub fn neighbours(&self, id: Id, kind: EdgeType) -> std::vec::IntoIter<Id> {

@@ -49,7 +49,7 @@ pub(super) fn between<'g>(
     }
     for (from, to) in ways(way, a, b) {
         // Each edge is in both lists, so the shorter one is enough.
-        let (mut out, mut into) = (graph.out(from, kind), graph.into(to, kind));
+        let (mut out, mut into) = (graph.out(from, kind), graph.incoming(to, kind));
         while let (Some(one), Some(other)) = (out.next(), into.next()) {
             budget.step(2)?;
             for edge in [one, other] {
@@ -69,7 +69,7 @@ pub(super) fn reached(graph: &Graph, id: Id, owned: bool, budget: &mut Budget) -
     while let Some(next) = open.pop() {
         let ids: Vec<Id> = match owned {
             true => graph.out(next, EdgeType::OWNS).map(|edge| edge.to).collect(),
-            false => graph.into(next, EdgeType::OWNS).map(|edge| edge.from).collect(),
+            false => graph.incoming(next, EdgeType::OWNS).map(|edge| edge.from).collect(),
         };
         budget.step(ids.len() as u64 + 1)?;
         for id in ids {
@@ -89,7 +89,7 @@ fn owned_through(
     bottom: Id,
     budget: &mut Budget,
 ) -> Result<Option<Option<Id>>, Exhausted> {
-    let owners: Vec<Id> = graph.into(bottom, EdgeType::OWNS).map(|edge| edge.from).collect();
+    let owners: Vec<Id> = graph.incoming(bottom, EdgeType::OWNS).map(|edge| edge.from).collect();
     if owners.contains(&top) {
         return Ok(Some(None));
     }

@@ -340,7 +340,7 @@ fn ends<'g>(
     let way = outward(entry, options.direction, role);
     let counts = move |edge: &Edge<'_>| options.counts(edge, graph);
     let out = (way != Some(false)).then(|| graph.out(id, kind).filter(counts).map(|edge| edge.to));
-    let into = (way != Some(true)).then(|| graph.into(id, kind).filter(counts).map(|edge| edge.from));
+    let into = (way != Some(true)).then(|| graph.incoming(id, kind).filter(counts).map(|edge| edge.from));
     (out.into_iter().flatten(), into.into_iter().flatten())
 }
 
@@ -371,14 +371,14 @@ fn shared(graph: &Graph, id: Id, types: &[EdgeType], options: &Options) -> Vec<I
     match *kind {
         // One policy that selects both; that a policy lets one call the other makes them no members of it.
         EdgeType::SAME_NETWORK => {
-            graph.into(id, EdgeType::ISOLATES).filter(counts).map(|edge| edge.from).collect()
+            graph.incoming(id, EdgeType::ISOLATES).filter(counts).map(|edge| edge.from).collect()
         }
         EdgeType::HAS_AFFINITY_TO => graph.out(id, *kind).filter(counts).map(|edge| edge.to).collect(),
-        EdgeType::IS_NAMESPACE_OF => graph.into(id, *kind).filter(counts).map(|edge| edge.from).collect(),
+        EdgeType::IS_NAMESPACE_OF => graph.incoming(id, *kind).filter(counts).map(|edge| edge.from).collect(),
         _ if !options.tests_edges() => graph.neighbours(id, *kind).collect(),
         _ => {
             let mut ids: Vec<Id> = graph.out(id, *kind).filter(counts).map(|edge| edge.to).collect();
-            ids.extend(graph.into(id, *kind).filter(counts).map(|edge| edge.from));
+            ids.extend(graph.incoming(id, *kind).filter(counts).map(|edge| edge.from));
             ids.sort_by_key(|id| graph.rank(*id));
             ids.dedup();
             ids

@@ -39,7 +39,16 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
     reader.only(item, &[name, "operator", "values", "valuesFrom", "quantifier"]);
     let key = reader.filled(item, name);
     let operator = reader.filled(item, "operator");
-    let operator = operator.and_then(|found| word(reader, &found, "operator", NAMES));
+    let operator = operator.and_then(|found| {
+        let operator = word(reader, &found, "operator", NAMES)?;
+        if style == Style::Successor && !operator.is_of_successor() {
+            let message = format!("filters of this version have no operator `{}`", found.value);
+            let location = reader.place(&found.path);
+            let help = "put the opposite into `matchNone`, or write the pattern as `kubepattern.it/v1`";
+            reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help(help));
+        }
+        Some(operator)
+    });
     let values = values(reader, item);
     let values_from = reader.string(item, "valuesFrom");
     let quantifier = quantifier(reader, item);

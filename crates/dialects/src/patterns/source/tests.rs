@@ -266,6 +266,30 @@ fn the_patterns_of_the_documentation_compile() {
 }
 
 #[test]
+fn filters_of_the_successor_have_no_negatives() {
+    let pattern = |operator: &str, values: &str| {
+        let target = format!(
+            "{{kind: Pod, apiVersion: v1, filters: {{matchAll: [{{path: spec.x, operator: {operator}{values}}}]}}}}"
+        );
+        let about = "displayName: D, category: C, severity: LOW, message: m";
+        let text = format!(
+            "apiVersion: kubepattern.dev/v1\nkind: Pattern\nmetadata: {{name: p}}\nspec: {{{about}, target: {target}}}\n"
+        );
+        diagnostics(&text).iter().filter(|one| one.is_error()).map(|one| one.code.id).collect::<Vec<_>>()
+    };
+    for (operator, values) in
+        [("EQUALS", ", values: [a]"), ("EXISTS", ""), ("ARRAY_SIZE_EQUALS", ", values: [1]")]
+    {
+        assert!(pattern(operator, values).is_empty(), "{operator}");
+    }
+    for (operator, values) in
+        [("NOT_EXISTS", ""), ("NOT_EQUALS", ", values: [a]"), ("CONTAINS", ", values: [a]")]
+    {
+        assert_eq!(pattern(operator, values), ["KW-P047"], "{operator}");
+    }
+}
+
+#[test]
 fn json_is_read_as_well() {
     let value = yaml::parse(PATTERN).expect("YAML");
     let source = Source::new("p.json", kubewright_value::json::to_pretty(&value));

@@ -89,7 +89,7 @@ fn is_in_between(graph: &Graph, id: Id, node: &Node) -> bool {
         let replicas = node.object.as_ref().and_then(|object| object.at(&["spec", "replicas"]));
         replicas.and_then(Value::as_i64) != Some(0)
     };
-    let Some(owner) = graph.into(id, EdgeType::OWNS).find(|edge| graph.is_object(edge.from)) else {
+    let Some(owner) = graph.incoming(id, EdgeType::OWNS).find(|edge| graph.is_object(edge.from)) else {
         return false;
     };
     let active = graph
