@@ -23,6 +23,8 @@ enum Piece {
 pub(crate) enum Place {
     /// A path of the object that fills the role.
     Role(usize, Key),
+    /// `namespace/name` of the object that fills the role, its name alone where it is in no namespace.
+    FullName(usize),
     /// How many objects fill the role.
     Count(usize),
     Score,
@@ -76,7 +78,7 @@ impl Template {
     /// Returns the roles that placeholders name.
     pub(crate) fn roles(&self) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Place(Place::Role(role, _) | Place::Count(role)) => Some(*role),
+            Piece::Place(Place::Role(role, _) | Place::FullName(role) | Place::Count(role)) => Some(*role),
             _ => None,
         })
     }
@@ -96,6 +98,10 @@ impl Template {
                 Piece::Place(Place::Score) => text.push_str(&values.score()),
                 Piece::Place(Place::Pattern(field)) => text.push_str(&values.pattern(field)),
                 Piece::Place(Place::Nothing) => {}
+                Piece::Place(Place::FullName(role)) => match values.object(*role) {
+                    Some(object) => text.push_str(&full_name(object)),
+                    None => empty.push(FULL_NAME.to_owned()),
+                },
                 Piece::Place(Place::Role(role, key)) => {
                     let found = match values.object(*role) {
                         Some(object) => at(key, values, (*role, object), budget)?,
@@ -112,6 +118,14 @@ impl Template {
             budget.produce(text.len() - before)?;
         }
         Ok((text, empty))
+    }
+}
+
+fn full_name(object: &Value) -> String {
+    let field = |name| object.at(&["metadata", name]).and_then(Value::as_str).unwrap_or_default();
+    match field("namespace") {
+        "" => field("name").to_owned(),
+        namespace => format!("{namespace}/{}", field("name")),
     }
 }
 
@@ -175,6 +189,9 @@ fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {
     if path.is_empty() {
         return Err(unknown());
     }
+    if path.strip_prefix('.') == Some(FULL_NAME) {
+        return Ok(Place::FullName(role));
+    }
     let mut key = Key::parse(path).map_err(TemplateError::Path)?;
     if let Some(KeyStep::Name(first)) = key.steps.first()
         && SHORT.contains(&first.as_str())
@@ -192,6 +209,9 @@ fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {
     }
     Ok(Place::Role(role, key))
 }
+
+/// What `namespace/name` is called.
+const FULL_NAME: &str = "fullName";
 
 /// What may follow an id without `metadata`.
 const SHORT: [&str; 5] = ["name", "namespace", "uid", "labels", "annotations"];

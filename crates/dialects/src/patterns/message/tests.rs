@@ -37,6 +37,7 @@ fn check(text: &str, want: &str, empty: usize) {
 #[test]
 fn placeholders_take_fields_of_objects() {
     check("{{a.name}} {{ a.kind }} {{a.apiVersion}} {{a.uid}} {{a.metadata.name}}", "x Pod v1 u x", 0);
+    check("{{a.fullName}}, {{ b.fullName }}", "x, ", 1);
     check("{{a.labels['k.io/l']}} {{a.spec.replicas}} {{a.spec.flag}}", "L 3 true", 0);
     check("{{a.spec.list}} | {{a.spec.items[*].k}} | {{a.spec.items[0]}}", "1, 2 | p, q | {\"k\":\"p\"}", 0);
     check("plain }} text", "plain }} text", 0);
