@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_value::{Source, yaml};
+use kubewright_value::{Source, Value, yaml};
 
 use super::super::compile;
 use super::*;
@@ -46,4 +46,23 @@ fn every_page_has_a_title_and_a_text() {
 fn a_pattern_is_found_by_its_name() {
     assert_eq!(named("orphan-service").map(|shipped| shipped.name), Some("orphan-service"));
     assert_eq!(named("none"), None);
+}
+
+#[test]
+fn every_pattern_has_cases_and_a_row_in_the_index() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
+    let index = std::fs::read_to_string(folder.join("README.md")).expect("the index");
+    let rows: Vec<&str> = index.lines().filter(|line| line.starts_with("| [")).collect();
+    assert_eq!(rows.len(), shipped().len());
+    assert!(index.contains(&format!("these {} patterns", shipped().len())));
+    for shipped in shipped() {
+        let document = yaml::parse(shipped.source).expect("YAML");
+        let field = |name| document.at(&["metadata", name]).and_then(Value::as_str).unwrap_or_default();
+        let row = format!("| [{0}]({0}/README.md) | {1} | ", shipped.name, field("severity"));
+        let found = rows.iter().find_map(|line| line.strip_prefix(&row));
+        let finds = found.unwrap_or_else(|| panic!("no row `{row}`")).trim_end_matches(" |");
+        let description = field("description").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(description.starts_with(finds), "{}: {finds}", shipped.name);
+        assert!(folder.join(shipped.name).join("kubewright-test.yaml").is_file(), "{}", shipped.name);
+    }
 }
