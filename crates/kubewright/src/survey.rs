@@ -136,7 +136,8 @@ impl Survey {
         let is_strange =
             |name: &&String| !self.patterns.iter().any(|pattern| fits(name.as_str(), &pattern.name));
         let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
-        let near = nearest(name, self.patterns.iter().map(|pattern| pattern.name.as_str()));
+        let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
+        let near = nearest(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
         Err(Failure::usage(format!("there is no pattern `{name}`")).help(match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`kubewright detect --list` shows all".to_owned(),

@@ -72,6 +72,10 @@ pub(crate) struct Detect {
     #[arg(long)]
     pub(crate) show_suppressed: bool,
 
+    /// Show every finding: of a pattern with more than 10, the table shows 5 and counts the others
+    #[arg(long)]
+    pub(crate) all: bool,
+
     /// List the patterns instead
     #[arg(long)]
     pub(crate) list: bool,

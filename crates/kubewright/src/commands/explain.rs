@@ -53,8 +53,9 @@ fn page(name: &str) -> Result<&'static str, Failure> {
 }
 
 /// Returns the first sentence of a pattern's page.
-fn in_a_line(pattern: &Shipped) -> &'static str {
-    let text =
-        pattern.page.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
-    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+fn in_a_line(pattern: &Shipped) -> String {
+    let lines = pattern.page.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
+    let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let text = paragraph.join(" ");
+    text.split_once(". ").map_or(text.as_str(), |(first, _)| first).trim_end_matches('.').to_owned()
 }

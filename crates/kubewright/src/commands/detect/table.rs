@@ -13,15 +13,28 @@ use crate::words::{grouped, plural, time};
 const WIDEST: usize = 40;
 /// How many reasons are shown.
 const REASONS: usize = 3;
+/// How many findings of one pattern are shown before most of them are only counted.
+const MANY: usize = 10;
+/// How many are shown then.
+const FEW: usize = 5;
 
 /// Writes the findings.
 pub(super) fn write(report: &Report<'_>, mut out: Target, paint: Paint) -> io::Result<()> {
     let names = report.shown().map(|row| row.pattern.name.chars().count());
     let width = names.max().unwrap_or(0).min(WIDEST);
-    let mut is_any = false;
-    for row in report.shown() {
-        is_any = true;
-        one(report, row, width, &mut out, paint)?;
+    let rows: Vec<&Row<'_>> = report.shown().collect();
+    let is_any = !rows.is_empty();
+    for same in rows.chunk_by(|one, other| one.pattern.name == other.pattern.name) {
+        let is_short = same.len() <= MANY || report.arguments.all || report.runs.len() == 1;
+        let count = if is_short { same.len() } else { FEW };
+        for row in same.iter().take(count) {
+            one(report, row, width, &mut out, paint)?;
+        }
+        if let Some(row) = same.get(count) {
+            let more = format!("… and {} more", grouped(same.len() - count));
+            let help = paint.dim("(--all shows them)");
+            writeln!(out, "{} {:width$}  {more} {help}", severity(row, paint), visible(&row.pattern.name))?;
+        }
     }
     if report.arguments.quiet && !is_any {
         return out.flush();
@@ -42,13 +55,7 @@ pub(super) fn write(report: &Report<'_>, mut out: Target, paint: Paint) -> io::R
 }
 
 fn one(report: &Report<'_>, row: &Row<'_>, width: usize, out: &mut Target, paint: Paint) -> io::Result<()> {
-    let level = row.finding.severity;
-    let severity = format!("{:8}", level.name());
-    let severity = match level {
-        Level::Critical | Level::High => paint.red(&severity),
-        Level::Warning | Level::Medium => paint.yellow(&severity),
-        Level::Low | Level::Info => paint.dim(&severity),
-    };
+    let severity = severity(row, paint);
     let mut lines = row.finding.message.lines();
     let first = visible(lines.next().unwrap_or_default()).into_owned();
     let points = match row.finding.maximum.is_zero() {
@@ -80,6 +87,16 @@ fn one(report: &Report<'_>, row: &Row<'_>, width: usize, out: &mut Target, paint
         None => Ok(()),
         Some("") => writeln!(out, "{indent}{}", paint.dim("suppressed")),
         Some(reason) => writeln!(out, "{indent}{}", paint.dim(&format!("suppressed: {}", visible(reason)))),
+    }
+}
+
+fn severity(row: &Row<'_>, paint: Paint) -> String {
+    let level = row.finding.severity;
+    let text = format!("{:8}", level.name());
+    match level {
+        Level::Critical | Level::High => paint.red(&text),
+        Level::Warning | Level::Medium => paint.yellow(&text),
+        Level::Low | Level::Info => paint.dim(&text),
     }
 }
 
