@@ -2,15 +2,19 @@
 //!
 //! A Service that leads nowhere mostly leads to something that was renamed. This finds what.
 
+mod selector;
+
 use std::cmp::Reverse;
-use std::fmt;
+use std::collections::HashMap;
 
 use kubewright_graph::{Graph, Id, Node, Sort};
-use kubewright_value::{Budget, Exhausted, Map, Text, Value};
+use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::criteria::Basis;
 use super::key::Frame;
-use super::pattern::{Entry, KindRef, Link, Pattern, Presence, Role};
+use super::pattern::{Direction, Entry, KindRef, Link, Pattern, Presence, Role};
+use super::relate::Options;
+use selector::{Requirement, field, labels, requirements};
 
 /// What is near a relationship that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,10 @@ pub enum Miss {
     Elsewhere,
     /// It is named, and is not among the objects.
     Absent,
+    /// There is such an edge, but not in the direction, of the strength or by the field that the pattern asks for.
+    Edge,
+    /// There is such an edge, but the criteria do not hold.
+    Criteria,
 }
 
 /// A label that is not as a selector wants it.
@@ -77,18 +85,19 @@ pub fn nearest(
 ) -> Result<Option<Nearest>, Exhausted> {
     let Some(entry) = pattern.entries.iter().find(|known| known.id == entry) else { return Ok(None) };
     let other = entry.pairs.iter().find_map(|(one, other)| match pattern.leader {
-        leader if leader == *one => Some(*other),
-        leader if leader == *other => Some(*one),
+        leader if leader == *one => Some((*other, true)),
+        leader if leader == *other => Some((*one, false)),
         _ => None,
     });
-    let Some(role) = other.and_then(|other| pattern.roles.get(other)) else { return Ok(None) };
+    let Some((other, is_first)) = other else { return Ok(None) };
+    let Some(role) = pattern.roles.get(other) else { return Ok(None) };
     let Some(node) = graph.node(leader).filter(|_| role.presence == Presence::Present) else {
         return Ok(None);
     };
-    let search = Search { entry, role, graph, leader: node };
+    let search = Search { entry, role, graph, leader: node, is_first };
     let mut found = match search.by_labels(budget)? {
         Some(found) => found,
-        None => match search.by_names(leader) {
+        None => match search.by_edges(leader, budget)? {
             Some(found) => found,
             None => return Ok(None),
         },
@@ -102,6 +111,8 @@ struct Search<'s> {
     role: &'s Role,
     graph: &'s Graph,
     leader: &'s Node,
+    /// Whether the leader is the first of the two ids.
+    is_first: bool,
 }
 
 impl Search<'_> {
@@ -146,21 +157,53 @@ impl Search<'_> {
         Ok(Some(Nearest { is_selected: own.is_none(), ..self.nearest(looked_at, near) }))
     }
 
-    /// Looks for objects that the leader names and that are not there.
-    fn by_names(&self, leader: Id) -> Option<Nearest> {
-        let Link::Edge { types, .. } = &self.entry.link else { return None };
-        let is_absent = |id: &Id| {
-            let node = self.graph.node(*id);
-            node.is_some_and(|node| node.sort == Sort::Absent && is_of(&self.role.kinds, node))
-        };
+    /// Looks for objects that the leader has such an edge with, and that do not fit all the same.
+    fn by_edges(&self, leader: Id, budget: &mut Budget) -> Result<Option<Nearest>, Exhausted> {
+        let Link::Edge { types, options } = &self.entry.link else { return Ok(None) };
         let kinds = types.names.iter().filter_map(|name| self.graph.edge_type(name));
-        let named = kinds.flat_map(|kind| self.graph.out(leader, kind).map(|edge| edge.to)).filter(is_absent);
-        let mut near: Vec<Near> = named.map(|id| Near { id, miss: Miss::Absent }).collect();
-        near.dedup();
+        // The other ends in their order, and whether any edge with each counts.
+        let (mut linked, mut counted): (Vec<Id>, HashMap<Id, bool>) = Default::default();
+        for kind in kinds {
+            let out = self.graph.out(leader, kind).map(|edge| (edge, true));
+            for (edge, is_out) in out.chain(self.graph.incoming(leader, kind).map(|edge| (edge, false))) {
+                budget.step(1)?;
+                let other = if is_out { edge.to } else { edge.from };
+                if self.graph.node(other).is_some_and(|node| is_of(&self.role.kinds, node)) {
+                    let counts = options.counts(&edge, self.graph) && self.is_direction(options, is_out);
+                    if !counted.contains_key(&other) {
+                        linked.push(other);
+                    }
+                    *counted.entry(other).or_default() |= counts;
+                }
+            }
+        }
+        let mut near: Vec<Near> = Vec::new();
+        for id in linked {
+            let Some(node) = self.graph.node(id) else { continue };
+            let counts = counted.get(&id).copied().unwrap_or_default();
+            let miss = match node.sort {
+                Sort::Absent => Miss::Absent,
+                _ if self.is_left_out(node, budget)? => Miss::LeftOut,
+                _ if !counts => Miss::Edge,
+                _ if options.criteria.is_some() => Miss::Criteria,
+                // It fits, and something else is in the way.
+                _ => continue,
+            };
+            near.push(Near { id, miss });
+        }
         let is_here =
             |id: &Id| self.graph.node(*id).is_some_and(|node| node.namespace == self.leader.namespace);
         let looked_at = self.candidates().filter(is_here).count();
-        (!near.is_empty()).then(|| self.nearest(looked_at, near))
+        Ok((!near.is_empty()).then(|| self.nearest(looked_at, near)))
+    }
+
+    /// Returns whether an edge that leads away from the leader, or to it, leads as the pattern asks.
+    fn is_direction(&self, options: &Options, is_out: bool) -> bool {
+        match options.direction {
+            Direction::Any => true,
+            Direction::Forward => is_out == self.is_first,
+            Direction::Backward => is_out != self.is_first,
+        }
     }
 
     fn nearest(&self, looked_at: usize, near: Vec<Near>) -> Nearest {
@@ -221,26 +264,6 @@ impl Search<'_> {
     }
 }
 
-/// Returns the field below `spec` that selects, for relationships of that sort.
-fn field(relationship: &str, node: &Node) -> Option<&'static str> {
-    match (relationship, node.kind.as_str()) {
-        ("EXPOSES", "Service") | ("PROTECTS", "PodDisruptionBudget") => Some("selector"),
-        ("SCRAPES", "ServiceMonitor" | "PodMonitor") => Some("selector"),
-        ("ISOLATES" | "SAME_NETWORK", "NetworkPolicy") => Some("podSelector"),
-        ("MANAGES" | "OWNS", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") => Some("selector"),
-        _ => None,
-    }
-}
-
-/// Returns the labels that selectors look at: those of the Pods that a workload makes, or its own.
-fn labels(node: &Node) -> Option<&Map> {
-    let object = node.object.as_ref()?;
-    let of_template = object.at(&["spec", "template", "metadata", "labels"]);
-    let of_job = || object.at(&["spec", "jobTemplate", "spec", "template", "metadata", "labels"]);
-    let own = || object.at(&["metadata", "labels"]);
-    of_template.or_else(of_job).or_else(own).and_then(Value::as_object)
-}
-
 fn is_of(kinds: &[KindRef], node: &Node) -> bool {
     kinds.iter().any(|known| match known {
         KindRef::Kind { kind, group, .. } => {
@@ -249,87 +272,6 @@ fn is_of(kinds: &[KindRef], node: &Node) -> bool {
         }
         KindRef::Category(_) => false,
     })
-}
-
-/// One condition of a selector.
-#[derive(Debug, Clone)]
-struct Requirement {
-    label: Text,
-    operator: Operator,
-    values: Vec<Text>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
-}
-
-/// Reads a selector, a plain map or `{matchLabels, matchExpressions}`; what makes no sense is left out.
-fn requirements(selector: &Map) -> Vec<Requirement> {
-    let is_structured = selector.contains_key("matchLabels") || selector.contains_key("matchExpressions");
-    let equal = match is_structured {
-        true => selector.get("matchLabels").and_then(Value::as_object),
-        false => Some(selector),
-    };
-    let mut all = Vec::new();
-    for (label, value) in equal.into_iter().flat_map(Map::iter) {
-        if let Some(value) = value.as_str() {
-            let values = vec![value.into()];
-            all.push(Requirement { label: label.clone(), operator: Operator::In, values });
-        }
-    }
-    let expressions = selector.get("matchExpressions").filter(|_| is_structured).and_then(Value::as_array);
-    for expression in expressions.unwrap_or_default() {
-        let text = |field: &str| expression.get(field).and_then(Value::as_str);
-        let operator = match text("operator") {
-            Some("In") => Operator::In,
-            Some("NotIn") => Operator::NotIn,
-            Some("Exists") => Operator::Exists,
-            Some("DoesNotExist") => Operator::DoesNotExist,
-            _ => continue,
-        };
-        let values = expression.get("values").and_then(Value::as_array).unwrap_or_default();
-        let values = values.iter().filter_map(Value::as_str).map(Text::new).collect();
-        all.push(Requirement { label: text("key").unwrap_or_default().into(), operator, values });
-    }
-    all
-}
-
-impl Requirement {
-    /// Returns in what `labels` do not meet it.
-    fn differs(&self, labels: Option<&Map>) -> Option<Difference> {
-        let found = labels.and_then(|labels| labels.get(&self.label)).and_then(Value::as_str);
-        let is_listed = found.is_some_and(|found| self.values.iter().any(|value| value == found));
-        let is_met = match self.operator {
-            Operator::In => is_listed,
-            Operator::NotIn => !is_listed,
-            Operator::Exists => found.is_some(),
-            Operator::DoesNotExist => found.is_none(),
-        };
-        (!is_met).then(|| Difference {
-            label: self.label.clone(),
-            wanted: self.to_string(),
-            found: found.map(Text::new),
-        })
-    }
-}
-
-/// As selectors are written on a command line.
-impl fmt::Display for Requirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let label = &self.label;
-        match (self.operator, self.values.as_slice()) {
-            (Operator::In, [value]) => write!(f, "{label}={value}"),
-            (Operator::NotIn, [value]) => write!(f, "{label}!={value}"),
-            (Operator::In, values) => write!(f, "{label} in ({})", values.join(", ")),
-            (Operator::NotIn, values) => write!(f, "{label} notin ({})", values.join(", ")),
-            (Operator::Exists, _) => write!(f, "{label}"),
-            (Operator::DoesNotExist, _) => write!(f, "!{label}"),
-        }
-    }
 }
 
 /// How near something is; less is nearer.
@@ -404,6 +346,8 @@ impl Nearest {
             Miss::LeftOut => format!("`{}`, which the filter of `{}` leaves out", node.name, self.role),
             Miss::Elsewhere => format!("`{}` in `{}` would fit", node.name, node.namespace),
             Miss::Absent => format!("`{}` is named and not there", node.name),
+            Miss::Edge => format!("`{}`, but not by the direction, strength or field that counts", node.name),
+            Miss::Criteria => format!("`{}`, but the criteria do not hold", node.name),
         })
     }
 }

@@ -114,3 +114,24 @@ fn an_object_that_is_named_and_not_there_is_told() {
     );
     assert_eq!(hint("USES_CONFIG", "Pod, apiVersion: v1", other, &[]), "nothing");
 }
+
+#[test]
+fn an_object_that_is_linked_and_does_not_fit_is_told_with_the_reason() {
+    let leader = "Pod, apiVersion: v1, spec: {containers: [{name: c, volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, secret: {secretName: s}}]}";
+    let secret = "{kind: Secret, apiVersion: v1, metadata: {name: s, namespace: shop}}".to_owned();
+    let (plain, filtered) = (
+        "{resource: Secret, id: pod}",
+        "{resource: Secret, id: pod, filters: {matchAll: [{key: type, operator: EXISTS}]}}",
+    );
+    let check = |relationship: &str, other: &str, why: &str| {
+        let want = format!("1 Secret in `shop`, nearest: `s`{why}");
+        assert_eq!(hint(relationship, leader, other, std::slice::from_ref(&secret)), want);
+    };
+    check("MOUNTS", filtered, ", which the filter of `pod` leaves out");
+    let wrong = ", but not by the direction, strength or field that counts";
+    check("MOUNTS, direction: BACKWARD", plain, wrong);
+    check("MOUNTS, strength: OPTIONAL", plain, wrong);
+    check("MOUNTS, via: \"*.env*\"", plain, wrong);
+    let criteria = "MOUNTS, criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]";
+    check(criteria, plain, ", but the criteria do not hold");
+}

@@ -118,6 +118,8 @@ fn nearest(nearest: &Nearest, graph: &Graph) -> Value {
             Miss::LeftOut => ("filter", &[][..]),
             Miss::Elsewhere => ("namespace", &[][..]),
             Miss::Absent => ("absent", &[][..]),
+            Miss::Edge => ("edge", &[][..]),
+            Miss::Criteria => ("criteria", &[][..]),
         };
         let label = |difference: &Difference| -> Value {
             Map::from([
