@@ -248,11 +248,22 @@ impl<'d> Reader<'d> {
     }
 
     pub(crate) fn missing(&mut self, fields: &Fields<'d>, key: &str) {
+        let missing = self.lack(fields, key);
+        self.report(missing);
+    }
+
+    /// Says that a field is missing, and what could stand there.
+    pub(crate) fn missing_help(&mut self, fields: &Fields<'d>, key: &str, help: &str) {
+        let missing = self.lack(fields, key).help(help);
+        self.report(missing);
+    }
+
+    fn lack(&self, fields: &Fields<'d>, key: &str) -> Diagnostic {
         let location = match fields.path.is_empty() {
             true => self.place(&fields.path),
             false => self.document.locate_key(&fields.path),
         };
-        self.report(Diagnostic::new(self.codes.missing, format!("field `{key}` is missing"), location));
+        Diagnostic::new(self.codes.missing, format!("field `{key}` is missing"), location)
     }
 
     fn object_at(&mut self, path: Vec<Step>, value: &'d Value) -> Option<Fields<'d>> {

@@ -322,13 +322,16 @@ fn relationship<'d>(
     let weight = points(reader, item, "weight");
     let options = options::read(reader, item, &names, list);
     let at_least = options::at_least(reader, item);
-    let mut flag = |key: &str| {
+    let mut flag = |key: &str, help: &str| {
         if reader.any(item, key).is_none() {
-            reader.missing(item, key);
+            reader.missing_help(item, key, help);
         }
         reader.boolean(item, key)
     };
-    let (required, shared) = (flag("required"), flag("shared"));
+    let required =
+        flag("required", "`true` where it decides whether there is a finding, `false` where it scores");
+    let shared =
+        flag("shared", "`true` where the relationship is to be there, `false` where it is not to be there");
     if reader.any(item, "resourceIds").is_none() {
         reader.missing(item, "resourceIds");
     }
