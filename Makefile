@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -40,14 +40,24 @@ pictures:
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml -o svg=docs/pictures/shop.svg
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml --pattern orphan-service -o svg=docs/pictures/orphan-service.svg
 
-# The page of `graph -o html` in a real browser; `test-browser` gets what it needs, `browser` takes what is there.
+# The page of `graph -o html` in a real browser. `test-browser` gets what it needs: Chromium where it may install
+# packages, and the driver. `browser`, which is part of `test`, takes the Chromium that is there.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+PLAYWRIGHT = 1.65.0
 
 browser:
 	@if [ -n "$(CHROMIUM)" ] && command -v npm > /dev/null; then $(MAKE) --no-print-directory test-browser; \
 	else echo "SKIPPED: no Chromium or no npm, so the HTML page was looked at by no browser (make test-browser)"; fi
 
 test-browser:
-	cd tests/browser && npm install --no-save --no-audit --no-fund --silent playwright-core@1
+	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && apt-get install -y -qq chromium; fi
+	@chromium="$(CHROMIUM)"; [ -n "$$chromium" ] || chromium="$$(command -v chromium)"; \
+	if [ -z "$$chromium" ] || ! command -v npm > /dev/null; then \
+		echo "SKIPPED: Chromium and npm are needed, and cannot be installed here: the HTML page was looked at by no browser"; \
+	else CHROMIUM="$$chromium" $(MAKE) --no-print-directory look; fi
+
+look:
+	cd tests/browser && npm install --no-save --no-package-lock --no-audit --no-fund --silent playwright-core@$(PLAYWRIGHT)
 	cargo build --locked -q -p kubewright
-	CHROMIUM="$(CHROMIUM)" node tests/browser/page.test.mjs "$$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/kubewright"
+	node tests/browser/page.test.mjs "$$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/kubewright"
