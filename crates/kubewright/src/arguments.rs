@@ -336,6 +336,7 @@ Examples:
   kubewright trace rules/ -r manifests/ --rule add-labels -o json
   kubewright trace traits/ -r manifests/ --set parameters.level=debug
   kubewright trace patterns/ -r manifests/ --object Service/shop/web
+  kubewright trace orphan-service -r manifests/          a pattern that ships, by its name
 
 Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Trace {

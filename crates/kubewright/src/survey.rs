@@ -3,12 +3,13 @@
 //! Objects are read by all cores. Of the files only the place of each object is kept, not the text.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use kubewright_dialects::patterns::{self, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id, References};
 use kubewright_lang::glob;
-use kubewright_value::{Budget, Document, Value};
+use kubewright_value::{Budget, Document, Text, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND};
 use crate::failure::Failure;
@@ -24,10 +25,16 @@ const STRANGERS: usize = 3;
 /// What the names of patterns that ship start with, where others have a file.
 const SHIPPED: &str = "shipped pattern ";
 
+/// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
+const IGNORED: &str = "kubewright.dev/ignore-patterns";
+/// The annotation that says why.
+const REASON: &str = "kubewright.dev/ignore-reason";
+
 /// Where patterns and objects come from.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sources<'a> {
-    /// Files with patterns, and with references that they rely on; without any the patterns that ship are taken.
+    /// Files with patterns, and with references that they rely on, or names of patterns that ship; without any, all
+    /// patterns that ship are taken.
     pub(crate) patterns: &'a [String],
     /// Files with references alone.
     pub(crate) references: &'a [String],
@@ -80,7 +87,19 @@ impl Survey {
         written.extend(match paths {
             [] if is_without_patterns => Vec::new(),
             [] => shipped(),
-            paths => documents(paths, &mut inputs, &mut diagnostics),
+            paths => {
+                let (names, files): (Vec<String>, Vec<String>) =
+                    paths.iter().cloned().partition(|path| is_name_of_shipped(path));
+                let mut written = shipped();
+                written.retain(|document| {
+                    let own = document.value.at(&["metadata", "name"]).and_then(Value::as_str);
+                    names.iter().any(|name| own == Some(name.as_str()))
+                });
+                if !files.is_empty() {
+                    written.extend(documents(&files, &mut inputs, &mut diagnostics));
+                }
+                written
+            }
         });
         let (known, mut wrong) = patterns::taught(&written);
         let patterns = compiled(&written, &known, &mut wrong);
@@ -126,6 +145,14 @@ impl Survey {
         Ok(())
     }
 
+    /// Returns why the leader of a finding of `pattern` asks to be spared, if it does; may be empty.
+    pub(crate) fn suppression(&self, pattern: &str, leader: Id) -> Option<Text> {
+        let annotations = self.graph.node(leader)?.object.as_ref()?.at(&["metadata", "annotations"])?;
+        let mut names = annotations.get(IGNORED)?.as_str()?.split(',');
+        let is_spared = names.any(|name| fits(name.trim(), pattern));
+        is_spared.then(|| annotations.get(REASON).and_then(Value::as_str).unwrap_or_default().into())
+    }
+
     /// Returns where an object stands.
     pub(crate) fn place(&self, id: Id) -> Option<&Place> {
         self.places.get(&id)
@@ -148,6 +175,11 @@ impl Survey {
 /// Returns whether `pattern` is one that ships.
 pub(crate) fn is_shipped(pattern: &Pattern) -> bool {
     pattern.location.source.name.starts_with(SHIPPED)
+}
+
+/// Returns whether `path` is the name of a pattern that ships, and no file.
+pub(crate) fn is_name_of_shipped(path: &str) -> bool {
+    patterns::shipped::named(path).is_some() && !Path::new(path).exists()
 }
 
 /// Returns the patterns that ship.

@@ -47,8 +47,8 @@ pub fn html(picture: &Picture, options: &Options) -> String {
     out.push_str("<section id=\"card\" aria-live=\"polite\" hidden></section>\n");
     out.push_str("<details open><summary>Legend</summary>");
     let mut foot = String::new();
-    let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 292.0)) + 8.0;
-    let _ = writeln!(out, "<svg class=\"key\" width=\"300\" height=\"{height:.0}\">{foot}</svg></details>");
+    let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 264.0)) + 8.0;
+    let _ = writeln!(out, "<svg class=\"key\" width=\"272\" height=\"{height:.0}\">{foot}</svg></details>");
     types(&mut out, &scene, &palette);
     list(&mut out, picture, &scene);
     let (width, height) = (layout.width, layout.height);

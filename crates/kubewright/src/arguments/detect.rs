@@ -20,7 +20,8 @@ Examples:
 
 Exit codes: 0 nothing found, 1 something found (see --fail-on), 2 bad input")]
 pub(crate) struct Detect {
-    /// Patterns: files, folders or patterns of names; `-` is standard input [default: those that ship]
+    /// Patterns: files, folders, patterns of file names, or names of patterns that ship; `-` is standard input [default:
+    /// all that ship]
     #[arg(value_name = "PATTERNS")]
     pub(crate) patterns: Vec<String>,
 

@@ -6,18 +6,13 @@ use std::time::{Duration, Instant};
 use kubewright_dialects::patterns::{self, Finding, Findings, Level, Pattern, Settings, shipped};
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Id, Node};
-use kubewright_value::{Budget, Exhausted, Text, Value};
+use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::arguments::{Compat, Detect, LEVELS};
 use crate::review::Place;
-use crate::survey::{Survey, fits};
+use crate::survey::Survey;
 use crate::words::plural;
 use crate::workers;
-
-/// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
-const IGNORED: &str = "kubewright.dev/ignore-patterns";
-/// The annotation that says why.
-const REASON: &str = "kubewright.dev/ignore-reason";
 
 /// The codes of what is said where no object has a kind that a pattern asks for.
 const DOUBTS: [&str; 2] = ["KW-P040", "KW-P041"];
@@ -181,7 +176,8 @@ impl<'s> Report<'s> {
             .findings
             .into_iter()
             .map(|finding| {
-                let suppression = self.suppression(pattern, &finding);
+                let leader = finding.roles.first().map(|(_, leader)| *leader);
+                let suppression = leader.and_then(|id| self.survey.suppression(&pattern.name, id));
                 Row { pattern, finding, suppression, near: Vec::new() }
             })
             .collect();
@@ -204,26 +200,12 @@ impl<'s> Report<'s> {
             let Some((_, leader)) = row.finding.roles.first() else { continue };
             for missing in row.finding.evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted) {
                 match patterns::nearest(row.pattern, &missing.entry, *leader, graph, NEAR, &mut budget) {
-                    Ok(Some(mut near)) => {
-                        if near.kinds.matches(" or ").count() > 1 {
-                            near.kinds = "object".to_owned();
-                        }
-                        row.near.push((missing.entry.clone(), near.hint(graph)));
-                    }
+                    Ok(Some(near)) => row.near.push((missing.entry.clone(), near.hint(graph))),
                     Ok(None) => {}
                     Err(_) => return,
                 }
             }
         }
-    }
-
-    /// Returns why the leader of a finding asks to be spared, if it does.
-    fn suppression(&self, pattern: &Pattern, finding: &Finding) -> Option<Text> {
-        let (_, leader) = finding.roles.first()?;
-        let annotations = self.node(*leader)?.object.as_ref()?.at(&["metadata", "annotations"])?;
-        let mut names = annotations.get(IGNORED)?.as_str()?.split(',');
-        let is_spared = names.any(|name| fits(name.trim(), &pattern.name));
-        is_spared.then(|| annotations.get(REASON).and_then(Value::as_str).unwrap_or_default().into())
     }
 }
 

@@ -10,7 +10,7 @@ use kubewright_value::Text;
 use super::texts;
 use crate::arguments::Graph;
 use crate::survey::Survey;
-use crate::words::plural;
+use crate::words::{grouped, plural};
 use crate::workers;
 
 /// How many patterns are named in the legend for each severity.
@@ -22,6 +22,7 @@ pub(super) struct Overlay {
     badges: HashMap<Id, Vec<(Badge, Text)>>,
     counts: BTreeMap<Level, BTreeMap<Text, usize>>,
     patterns: usize,
+    suppressed: usize,
     is_truncated: bool,
 }
 
@@ -43,16 +44,21 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
         };
         overlay.is_truncated |= found.truncated;
         for finding in found.findings {
+            let leader = finding.roles.first().map(|(_, leader)| *leader);
+            if leader.is_some_and(|leader| survey.suppression(&pattern.name, leader).is_some()) {
+                overlay.suppressed += 1;
+                continue;
+            }
             *overlay
                 .counts
                 .entry(finding.severity)
                 .or_default()
                 .entry(finding.pattern.clone())
                 .or_default() += 1;
-            let Some((_, leader)) = finding.roles.first() else { continue };
+            let Some(leader) = leader else { continue };
             let badge = Badge { tone: tone(finding.severity), text: finding.pattern.clone() };
             let note = format!("{} {}: {}", finding.severity.name(), finding.pattern, finding.message);
-            overlay.badges.entry(*leader).or_default().push((badge, note.into()));
+            overlay.badges.entry(leader).or_default().push((badge, note.into()));
         }
     }
     overlay
@@ -90,7 +96,10 @@ impl Overlay {
             return Vec::new();
         }
         let total: usize = self.counts.values().flat_map(BTreeMap::values).sum();
-        let more = if self.is_truncated { ", and there are more" } else { "" };
+        let mut more = if self.is_truncated { ", and there are more" } else { "" }.to_owned();
+        if self.suppressed > 0 {
+            more.push_str(&format!(", {} suppressed", grouped(self.suppressed)));
+        }
         let mut sentences =
             vec![format!("{} of {}{more}.", plural(total, "finding"), plural(self.patterns, "pattern"))];
         for (level, patterns) in self.counts.iter().rev() {

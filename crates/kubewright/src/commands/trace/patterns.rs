@@ -15,25 +15,30 @@ use crate::failure::{Exit, Failure};
 use crate::load::{self, Wanted};
 use crate::output::{ColorChoice, Paint, Target, standard_output, tree, visible};
 use crate::session::complain;
-use crate::survey::Survey;
+use crate::survey::{Survey, is_name_of_shipped};
 use crate::words::plural;
 
 /// How many near misses are told.
 const NEAR: usize = 2;
 
-/// Returns whether `paths` name patterns, and nothing else that is a rule.
+/// Returns whether `paths` are patterns, by file or by the names of those that ship, and nothing else that is a rule.
 pub(super) fn are_meant(paths: &[String]) -> bool {
     // Standard input can be read only once.
     if paths.iter().any(|path| path == "-") {
         return false;
     }
-    let documents = load::documents(&load::find(paths).inputs, &mut Vec::new());
+    let files: Vec<String> = paths.iter().filter(|path| !is_name_of_shipped(path)).cloned().collect();
+    if files.is_empty() {
+        return true;
+    }
+    let documents = load::documents(&load::find(&files).inputs, &mut Vec::new());
     let documents = load::taken(documents, Wanted::Payloads, &mut Vec::new());
     let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
-    known.iter().any(patterns::is_pattern) && !others.iter().any(is_rule)
+    let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern);
+    is_any && !others.iter().any(is_rule)
 }
 
 /// Runs the command.
