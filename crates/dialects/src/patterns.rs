@@ -54,13 +54,27 @@ pub fn compile(document: &Document) -> (Option<Pattern>, Vec<Diagnostic>) {
 pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>, Vec<Diagnostic>) {
     let (definition, mut diagnostics) = source::read(document);
     let Some(definition) = definition else { return (None, diagnostics) };
-    let (pattern, wrong) = compile::compile(&definition, document, own_types);
+    let (pattern, mut wrong) = compile::compile(&definition, document, own_types);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        // What could not be read is missing from the definition, and whatever follows from that is no mistake.
+        wrong.retain(|wrong| INDEPENDENT.contains(&wrong.code.id));
+        diagnostics.extend(wrong);
+        return (None, diagnostics);
+    }
     diagnostics.extend(wrong);
     if let Some(pattern) = &pattern {
         diagnostics.extend(lint::lint(pattern, &definition, document));
     }
     (pattern, diagnostics)
 }
+
+/// The codes of mistakes that are none because of another one: ids, paths, placeholders, expressions.
+const INDEPENDENT: [&str; 4] = [
+    diagnostics::UNKNOWN_ID.id,
+    diagnostics::BAD_KEY.id,
+    diagnostics::BAD_MESSAGE.id,
+    diagnostics::BAD_TRANSFORM.id,
+];
 
 /// Returns the references that `documents` teach beside those that are known, and what is wrong with them.
 #[must_use]

@@ -157,7 +157,7 @@ pub(crate) fn version(document: &Document) -> Option<&str> {
     named("apiVersion").or_else(|| named("version"))
 }
 
-/// Reads `document`. Where something needed is missing or wrong, there is no definition.
+/// Reads `document`. Where something is wrong there may be a definition all the same, for finding what else is.
 pub(crate) fn read(document: &Document) -> (Option<Definition>, Vec<Diagnostic>) {
     let codes = FieldCodes {
         unquoted: &code::UNQUOTED_TEXT,
@@ -168,8 +168,7 @@ pub(crate) fn read(document: &Document) -> (Option<Definition>, Vec<Diagnostic>)
     };
     let mut reader = Reader::new(document, codes);
     let definition = of(&mut reader);
-    let has_error = reader.diagnostics.iter().any(Diagnostic::is_error);
-    (definition.filter(|_| !has_error), reader.diagnostics)
+    (definition, reader.diagnostics)
 }
 
 fn of(reader: &mut Reader<'_>) -> Option<Definition> {

@@ -72,7 +72,6 @@ pub(super) fn read<'d>(
     };
     check_actors(reader, spec, topology, &resources, &actors);
     let is_unordered = is_unordered(reader, spec, topology);
-    let about = about?;
     Some(Definition {
         version,
         message: message?,
@@ -105,7 +104,7 @@ fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topolo
 }
 
 /// Reads what a pattern says about itself; what it is for stays empty.
-fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Definition> {
+fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
     let known = [
         "name",
         "displayName",
@@ -146,13 +145,14 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Definitio
     let doc_url = text("docUrl").unwrap_or_default();
     let git_url = text("gitUrl").unwrap_or_default();
     let description = text("description").unwrap_or_default();
-    Some(Definition {
+    let text_of = |found: Option<Placed<Text>>| found.map(|found| found.value).unwrap_or_default();
+    Definition {
         version: Text::default(),
-        name: name?,
-        display_name: display_name?.value,
-        pattern_type: pattern_type?.value,
-        severity: severity?,
-        category: category?.value,
+        name: name.unwrap_or_default(),
+        display_name: text_of(display_name),
+        pattern_type: text_of(pattern_type),
+        severity: severity.unwrap_or(Level::Info),
+        category: text_of(category),
         description,
         doc_url,
         git_url,
@@ -167,7 +167,7 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Definitio
         emits_on_empty: false,
         is_unordered: false,
         is_successor: false,
-    })
+    }
 }
 
 fn listed(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, words: &[&str]) {

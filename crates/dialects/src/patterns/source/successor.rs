@@ -49,9 +49,12 @@ pub(super) fn read<'d>(
     let target = target.and_then(|target| resource(reader, &target, Some(TARGET)));
     let dependencies = reader.objects(spec, "dependencies").unwrap_or_default();
     let mut resources: Vec<Resource> = target.into_iter().collect();
-    let has_target = !resources.is_empty();
+    let mut is_whole = !resources.is_empty();
     for item in &dependencies {
-        let Some(dependency) = resource(reader, item, None) else { continue };
+        let Some(dependency) = resource(reader, item, None) else {
+            is_whole = false;
+            continue;
+        };
         if resources.iter().any(|other| other.id == dependency.id) {
             let message = format!("two dependencies have the id `{}`, or it is `{TARGET}`", dependency.id);
             let location = reader.place(&child(&item.path, "id"));
@@ -60,7 +63,7 @@ pub(super) fn read<'d>(
         resources.push(dependency);
     }
     let entries = relationships(reader, spec, &resources);
-    if !has_target {
+    if !is_whole {
         return None;
     }
     Some(Definition {

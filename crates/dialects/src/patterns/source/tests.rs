@@ -90,8 +90,18 @@ fn leaders_and_actors() {
     check("[s, p]\n  rel", "[s, p, p]\n  rel", &[("KW-P011", 23)]);
     check("  actors: [s, p]\n", "", &[("KW-P003", 9)]);
     check("topology: LEADER_FOLLOWER", "topology: RING", &[("KW-P004", 11)]);
-    check("id: p\n", "id: s\n", &[("KW-P011", 17), ("KW-P012", 23)]);
-    check("id: p\n", "id: p.q\n", &[("KW-P008", 17), ("KW-P012", 23)]);
+    check("id: p\n", "id: s\n", &[("KW-P011", 17), ("KW-P012", 23), ("KW-P012", 29)]);
+    check("id: p\n", "id: p.q\n", &[("KW-P008", 17), ("KW-P012", 23), ("KW-P012", 29)]);
+}
+
+#[test]
+fn mistakes_of_every_sort_are_told_at_once() {
+    let changed = |text: &str| {
+        let text = text.replace("severity: INFO", "severity: LOUD");
+        diagnostics(&text.replace("message: ", "message: \"{{nobody.name}}\" #"))
+    };
+    let codes: Vec<&str> = changed(PATTERN).iter().map(|one| one.code.id).collect();
+    assert_eq!(codes, ["KW-P004", "KW-P017"]);
 }
 
 #[test]
