@@ -103,7 +103,7 @@ impl Deriving<'_, '_> {
 }
 
 /// Kinds of the core group that are meant by their names alone.
-const CORE: [&str; 9] = [
+pub(super) const CORE: [&str; 9] = [
     "ConfigMap",
     "Namespace",
     "Node",

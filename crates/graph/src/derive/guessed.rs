@@ -4,6 +4,7 @@
 
 use kubewright_value::{Map, Value};
 
+use super::declared::CORE;
 use super::{Deriving, Target, named_group, or, text};
 use crate::graph::has_no_namespace;
 use crate::{EdgeType, Strength};
@@ -15,20 +16,7 @@ const MAX_FIELDS: usize = 10_000;
 
 /// Kinds that are meant without a group, and their groups.
 const USUAL: [(&str, &[&str]); 3] = [
-    (
-        "",
-        &[
-            "ConfigMap",
-            "Namespace",
-            "Node",
-            "PersistentVolume",
-            "PersistentVolumeClaim",
-            "Pod",
-            "Secret",
-            "Service",
-            "ServiceAccount",
-        ],
-    ),
+    ("", &CORE),
     ("apps", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
     ("batch", &["CronJob", "Job"]),
 ];

@@ -150,22 +150,9 @@ impl<'a> PatternBench<'a> {
 
     /// Returns the objects that only this case has.
     fn objects_of(&self, case: &PatternCase) -> Result<Vec<Value>, String> {
-        let (mut documents, mut problems) = (Vec::new(), Vec::new());
-        for given in &case.objects {
-            match given {
-                Given::Inline(document) => documents.push(document.clone()),
-                Given::Files(path) => {
-                    let found = load::find(&[load::relative(self.folder, path)]);
-                    problems.extend(found.problems);
-                    documents.extend(load::documents(&found.inputs, &mut problems));
-                }
-            }
-        }
-        let objects = load::objects_of(documents, &mut problems);
-        match problems.first() {
-            None => Ok(objects.into_iter().map(|document| document.value).collect()),
-            Some(problem) => Err(format!("`objects`: {}", judge::told(problem))),
-        }
+        let objects = Given::read(&case.objects, self.folder);
+        let objects = objects.map_err(|problem| format!("`objects`: {}", judge::told(&problem)))?;
+        Ok(objects.into_iter().map(|document| document.value).collect())
     }
 
     fn find(&self, name: &str) -> Result<usize, String> {

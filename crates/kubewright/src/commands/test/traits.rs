@@ -178,23 +178,7 @@ impl<'a> TraitBench<'a> {
 
     /// Returns the manifests that `given` are or name.
     fn objects(&self, given: &[Given], what: &str) -> Result<Vec<Document>, String> {
-        let mut problems = Vec::new();
-        let mut documents = Vec::new();
-        for given in given {
-            match given {
-                Given::Inline(document) => documents.push(document.clone()),
-                Given::Files(path) => {
-                    let found = load::find(&[load::relative(self.folder, path)]);
-                    problems.extend(found.problems);
-                    documents.extend(load::documents(&found.inputs, &mut problems));
-                }
-            }
-        }
-        let objects = load::objects_of(documents, &mut problems);
-        match problems.first() {
-            None => Ok(objects),
-            Some(problem) => Err(format!("`{what}`: {}", judge::told(problem))),
-        }
+        Given::read(given, self.folder).map_err(|problem| format!("`{what}`: {}", judge::told(&problem)))
     }
 }
 

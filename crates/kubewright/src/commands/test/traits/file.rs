@@ -1,10 +1,12 @@
 //! A case about traits as it was written, checked field by field.
 
+use kubewright_engine::Diagnostic;
 use kubewright_lang::pathpatch::Path;
 use kubewright_value::{Document, Location, Step, Value};
 
 use crate::commands::render::stack::{self, Use};
 use crate::fields::Reader;
+use crate::load;
 
 /// The fields of which one says what is rendered.
 pub(in crate::commands::test) const SUBJECTS: &[&str] = &["trait", "traits", "stack", "component"];
@@ -87,6 +89,31 @@ pub(in crate::commands::test) enum Given {
     Files(String),
     /// Written in the test file.
     Inline(Document),
+}
+
+impl Given {
+    /// Returns the manifests that `all` are or name, or what is wrong with the first that is none.
+    pub(in crate::commands::test) fn read(
+        all: &[Self],
+        folder: &std::path::Path,
+    ) -> Result<Vec<Document>, Diagnostic> {
+        let (mut documents, mut problems) = (Vec::new(), Vec::new());
+        for given in all {
+            match given {
+                Self::Inline(document) => documents.push(document.clone()),
+                Self::Files(path) => {
+                    let found = load::find(&[load::relative(folder, path)]);
+                    problems.extend(found.problems);
+                    documents.extend(load::documents(&found.inputs, &mut problems));
+                }
+            }
+        }
+        let objects = load::objects_of(documents, &mut problems);
+        match problems.into_iter().next() {
+            None => Ok(objects),
+            Some(problem) => Err(problem),
+        }
+    }
 }
 
 /// What is expected of one manifest.
