@@ -287,3 +287,47 @@ fn a_large_dump_is_read_item_by_item() {
     assert_eq!(place.get("line").and_then(Value::as_i64), Some(3 + 8999 * 11));
     fs::remove_dir_all(folder).expect("the folder is removed");
 }
+
+/// Returns Services that lead nowhere.
+fn orphans(count: usize, annotations: &str) -> String {
+    let one = |number| {
+        format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: s{number}, namespace: shop, annotations: {{{annotations}}}}}, spec: {{selector: {{app: a}}}}}}\n"
+        )
+    };
+    (0..count).map(one).collect::<Vec<_>>().join("---\n")
+}
+
+#[test]
+fn of_many_findings_of_one_pattern_a_few_are_shown_unless_all_are_asked_for() {
+    let lines = |arguments: &str, count: usize| {
+        let (text, code) = printed(arguments, &orphans(count, ""));
+        assert_eq!(code, 1);
+        assert!(text.contains(&format!("{count} warnings")), "{text}");
+        text.lines().filter(|line| line.starts_with("WARNING  orphan-service")).count()
+    };
+    let (text, _) = printed("detect orphan-service naked-pod -r -", &orphans(12, ""));
+    assert!(text.contains("WARNING  orphan-service  … and 7 more (--all shows them)\n"), "{text}");
+    assert_eq!(lines("detect orphan-service naked-pod -r -", 12), 6);
+    assert_eq!(lines("detect orphan-service naked-pod -r -", 10), 10);
+    assert_eq!(lines("detect orphan-service naked-pod -r - --all", 12), 12);
+    assert_eq!(lines("detect orphan-service -r -", 12), 12);
+}
+
+#[test]
+fn a_pattern_that_ships_is_taken_by_its_name() {
+    let (text, code) = printed("trace orphan-service -r -", &orphans(1, ""));
+    assert_eq!(code, 1);
+    assert!(text.starts_with("pattern/orphan-service  on Service shop/s0     1 finding\n"), "{text}");
+    let (text, _) = printed("detect orphan-service -r -", &orphans(1, ""));
+    assert!(text.contains("1 pattern over 1 object: 1 warning"), "{text}");
+}
+
+#[test]
+fn a_picture_of_all_findings_only_counts_what_is_to_be_spared() {
+    let (text, _) = printed(
+        "graph -r - --patterns orphan-service --findings",
+        &orphans(1, "kubewright.dev/ignore-patterns: orphan-*"),
+    );
+    assert!(text.contains("0 findings of 1 pattern, 1 suppressed."), "{text}");
+}
