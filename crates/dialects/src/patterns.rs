@@ -68,8 +68,9 @@ pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>
     (pattern, diagnostics)
 }
 
-/// The codes of mistakes that are none because of another one: ids, paths, placeholders, expressions.
-const INDEPENDENT: [&str; 4] = [
+/// The codes of mistakes that do not follow from others: types, ids, paths, placeholders, expressions.
+const INDEPENDENT: [&str; 5] = [
+    diagnostics::UNKNOWN_VALUE.id,
     diagnostics::UNKNOWN_ID.id,
     diagnostics::BAD_KEY.id,
     diagnostics::BAD_MESSAGE.id,

@@ -7,6 +7,7 @@
 mod absent;
 mod agreement;
 mod all;
+mod bind;
 mod candidates;
 mod edges;
 mod leader;
@@ -14,6 +15,7 @@ mod links;
 mod plan;
 mod report;
 mod shared;
+mod steps;
 #[cfg(test)]
 mod tests;
 

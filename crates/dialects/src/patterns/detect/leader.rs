@@ -1,34 +1,15 @@
 //! One leader: veto phase, scoring, threshold.
 
-use std::collections::HashSet;
-
 use kubewright_graph::Id;
-use kubewright_value::{Budget, Exhausted, Text};
+use kubewright_value::{Budget, Exhausted};
 
-use super::super::finding::{Phase, Trace, TraceStep};
+use super::super::finding::{Phase, Trace};
 use super::super::key::Frame;
 use super::super::pattern::{List, Rule};
 use super::super::points::Points;
-use super::links::Held;
-use super::plan::Plan;
+use super::bind::{Goal, sorted};
 use super::report::Score;
 use super::{Binding, Search};
-
-/// What the search for bindings is after.
-struct Goal<'g> {
-    /// How many different bindings of the actors are wanted.
-    room: usize,
-    found: Vec<Binding>,
-    known: HashSet<Vec<Id>>,
-    /// Whether there were more than wanted.
-    is_more: bool,
-    /// Whether there were some of which the same objects were found before, in other roles.
-    is_repeated: bool,
-    /// An entry that must hold as well.
-    also: Option<usize>,
-    /// Told of every whole binding, where all are wanted and not only those that differ in actors.
-    visit: Option<&'g mut dyn FnMut(&Binding) -> bool>,
-}
 
 impl Search<'_> {
     /// Looks for findings that `leader` leads, at most `room` of them.
@@ -81,22 +62,10 @@ impl Search<'_> {
             trace.reason = reason;
             return Ok(trace);
         }
-        let mut goal = Goal {
-            room: usize::MAX,
-            found: Vec::new(),
-            known: HashSet::new(),
-            is_more: false,
-            is_repeated: false,
-            also: None,
-            visit: None,
-        };
-        // A binding may still fail at the threshold, so without scores there is no need for more than `room`.
+        // Where there are scores a binding may still fail at the threshold, so that more are needed than findings.
         let can_fail = !self.plan.scores.is_empty();
-        if !can_fail {
-            goal.room = room;
-        } else {
-            goal.room = room.saturating_mul(MORE_FOR_SCORES);
-        }
+        let wanted = if can_fail { room.saturating_mul(MORE_FOR_SCORES) } else { room };
+        let mut goal = Goal::of(wanted);
         self.bind(0, &mut alone, &mut goal, budget)?;
         self.found.truncated |= goal.is_more;
         if goal.found.is_empty() && goal.is_repeated {
@@ -173,134 +142,6 @@ impl Search<'_> {
         Ok("no objects fill the other roles together".to_owned())
     }
 
-    /// Binds the role of step `at` and all behind it. Returns whether a whole binding was found.
-    fn bind(
-        &mut self,
-        at: usize,
-        binding: &mut Binding,
-        goal: &mut Goal<'_>,
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
-        budget.step(BINDING)?;
-        let Some(step) = self.plan.steps.get(at) else { return self.whole(binding, goal, budget) };
-        let role = step.role;
-        if at == 0 {
-            return if self.is_clear(at, binding, budget)? {
-                self.bind(1, binding, goal, budget)
-            } else {
-                Ok(false)
-            };
-        }
-        let joins = step.joins.clone();
-        let mut adjacent = Vec::with_capacity(joins.len());
-        for (entry, from) in joins {
-            let Some(bound) = binding.get(from).copied().flatten() else { continue };
-            budget.step(BINDING)?;
-            adjacent.push(self.adjacent(entry, (from, bound), role, budget)?);
-        }
-        adjacent.sort_by_key(super::links::Adjacent::size);
-        let scope = if adjacent.is_empty() { self.scope(role, binding) } else { Vec::new() };
-        let graph = self.graph;
-        let (first, others) = match adjacent.split_first() {
-            Some((first, others)) => (Some(first), others),
-            None => (None, &[][..]),
-        };
-        let ids: Box<dyn Iterator<Item = Id>> = match first {
-            Some(first) => Box::new(first.iter(graph)),
-            None => Box::new(scope.into_iter()),
-        };
-        let mut any = false;
-        for id in ids {
-            budget.step(1)?;
-            let is_taken = !self.pattern.allows_same && binding.contains(&Some(id));
-            if is_taken || !others.iter().all(|list| list.contains(id, graph)) {
-                continue;
-            }
-            if let Some(slot) = binding.get_mut(role) {
-                *slot = Some(id);
-            }
-            let found = self.is_clear(at, binding, budget)? && self.bind(at + 1, binding, goal, budget)?;
-            if let Some(slot) = binding.get_mut(role) {
-                *slot = None;
-            }
-            any |= found;
-            let is_witness = at >= self.plan.actor_steps;
-            let is_enough = found && is_witness && goal.visit.is_none();
-            if is_enough || goal.is_more {
-                break;
-            }
-        }
-        Ok(any)
-    }
-
-    /// Takes note of a binding in which every role is filled. Returns whether it counts.
-    fn whole(
-        &mut self,
-        binding: &Binding,
-        goal: &mut Goal<'_>,
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
-        if let Some(also) = goal.also
-            && self.holds(also, binding, budget)?.is_none()
-        {
-            return Ok(false);
-        }
-        if let Some(visit) = &mut goal.visit {
-            goal.is_more = !visit(binding);
-            return Ok(true);
-        }
-        let actors = self.actors(binding);
-        if goal.known.contains(&actors) {
-            return Ok(true);
-        }
-        if self.pattern.is_unordered && self.reported.contains(&sorted(&actors)) {
-            goal.is_repeated = true;
-            return Ok(true);
-        }
-        if goal.found.len() >= goal.room {
-            goal.is_more = true;
-            return Ok(true);
-        }
-        goal.known.insert(actors);
-        goal.found.push(binding.clone());
-        Ok(true)
-    }
-
-    /// Returns whether no forbidden relationship is there that can be judged at step `at`, and each with several
-    /// objects is.
-    fn is_clear(&mut self, at: usize, binding: &Binding, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let judged = |plan: &Plan, next: usize| {
-            let step = plan.steps.get(at)?;
-            let vetoes = step.vetoes.iter().map(|entry| (*entry, false));
-            vetoes.chain(step.counts.iter().map(|entry| (*entry, true))).nth(next)
-        };
-        let mut next = 0;
-        while let Some((entry, is_wanted)) = judged(&self.plan, next) {
-            if self.holds(entry, binding, budget)?.is_some() != is_wanted {
-                return Ok(false);
-            }
-            next += 1;
-        }
-        Ok(true)
-    }
-
-    /// Returns where an actor is looked for that nothing connects: in the leader's namespace, or everywhere.
-    fn scope(&self, role: usize, binding: &Binding) -> Vec<Id> {
-        let Some(candidates) = self.candidates.get(role) else { return Vec::new() };
-        let node =
-            binding.get(self.pattern.leader).copied().flatten().and_then(|leader| self.graph.node(leader));
-        let namespace = node.map_or("", |node| node.namespace.as_str());
-        let is_actor = self.pattern.actors.contains(&role);
-        if namespace.is_empty() || !is_actor {
-            return candidates.ids.clone();
-        }
-        let of = |id: &Id| self.graph.node(*id).map_or("", |node| node.namespace.as_str());
-        // Canonical order is by namespace first.
-        let start = candidates.ids.partition_point(|id| of(id) < namespace);
-        let end = candidates.ids.partition_point(|id| of(id) <= namespace);
-        candidates.ids.get(start..end).unwrap_or_default().to_vec()
-    }
-
     /// Scores `bindings` and reports those that reach the threshold.
     fn score_all(
         &mut self,
@@ -373,61 +214,6 @@ impl Search<'_> {
         Ok(score)
     }
 
-    /// Returns whether `entry` holds for some witnesses that go with the actors.
-    fn among_witnesses(
-        &mut self,
-        entry: usize,
-        actors: &Binding,
-        budget: &mut Budget,
-    ) -> Result<Option<Held>, Exhausted> {
-        let mut goal = Goal {
-            room: 1,
-            found: Vec::new(),
-            known: HashSet::new(),
-            is_more: false,
-            is_repeated: false,
-            also: Some(entry),
-            visit: None,
-        };
-        let mut binding = actors.clone();
-        self.bind_witnesses(&mut binding, &mut goal, budget)?;
-        match goal.found.first() {
-            Some(binding) => self.holds(entry, &binding.clone(), budget),
-            None => Ok(None),
-        }
-    }
-
-    /// Binds what is not bound yet, with the actors as they are.
-    fn bind_witnesses(
-        &mut self,
-        binding: &mut Binding,
-        goal: &mut Goal<'_>,
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
-        self.bind(self.plan.actor_steps.max(1), binding, goal, budget)
-    }
-
-    /// Calls `visit` with every way to fill the other roles beside the actors, until it says to stop.
-    pub(super) fn each_witness(
-        &mut self,
-        actors: &Binding,
-        visit: &mut dyn FnMut(&Binding) -> bool,
-        budget: &mut Budget,
-    ) -> Result<(), Exhausted> {
-        let mut goal = Goal {
-            room: usize::MAX,
-            found: Vec::new(),
-            known: HashSet::new(),
-            is_more: false,
-            is_repeated: false,
-            also: None,
-            visit: Some(visit),
-        };
-        let mut binding = actors.clone();
-        self.bind_witnesses(&mut binding, &mut goal, budget)?;
-        Ok(())
-    }
-
     /// Returns why the points do not suffice.
     fn too_few(&self, score: &Score) -> Option<String> {
         if self.settings.passes_unreachable && self.pattern.maximum().is_zero() {
@@ -470,93 +256,7 @@ impl Search<'_> {
         }
         only
     }
-
-    /// Takes note of a binding and its points, in place of what was noted behind the first `before` steps.
-    fn tell(
-        &mut self,
-        trace: &mut Trace,
-        before: usize,
-        binding: &Binding,
-        score: &Score,
-        budget: &mut Budget,
-    ) -> Result<(), Exhausted> {
-        if !self.settings.traces {
-            return Ok(());
-        }
-        trace.steps.truncate(before);
-        trace.points = Some(score.total());
-        let role_id = |role: usize| self.pattern.roles.get(role).map(|role| role.id.clone());
-        let bound = |role: usize| Some((role_id(role)?, binding.get(role).copied().flatten()?));
-        trace.roles = self.actor_roles().filter_map(bound).collect();
-        for entry in 0..self.pattern.entries.len() {
-            let is_mandatory =
-                self.pattern.entries.get(entry).is_some_and(|entry| entry.rule == Rule::Mandatory);
-            if is_mandatory {
-                let held = self.holds(entry, binding, budget)?;
-                self.step(trace, entry, held, &Points::zero(), budget)?;
-            }
-        }
-        for (entry, held, points) in &score.entries {
-            self.step(trace, *entry, *held, points, budget)?;
-        }
-        Ok(())
-    }
-
-    fn step(
-        &self,
-        trace: &mut Trace,
-        entry: usize,
-        held: Option<Held>,
-        points: &Points,
-        budget: &mut Budget,
-    ) -> Result<(), Exhausted> {
-        if !self.settings.traces {
-            return Ok(());
-        }
-        let Some(found) = self.pattern.entries.get(entry) else { return Ok(()) };
-        let types = self.types.get(entry).map_or_else(Default::default, std::rc::Rc::clone);
-        let via = match held {
-            Some(held) => self.via(found, &types, held, budget)?,
-            None => Text::default(),
-        };
-        trace.steps.push(TraceStep {
-            entry: found.id.clone(),
-            relationship: found.link.name().into(),
-            rule: super::report::rule_name(found.rule),
-            held: held.is_some(),
-            wanted: found.rule.is_wanted(),
-            points: points.clone(),
-            from: held.map(|held| held.from),
-            with: held.map(|held| held.to),
-            through: held.and_then(|held| held.through),
-            via,
-            location: found.location.clone(),
-        });
-        Ok(())
-    }
-
-    fn id(&self, entry: usize) -> &str {
-        self.pattern.entries.get(entry).map_or("", |entry| entry.id.as_str())
-    }
-
-    fn name(&self, id: Id) -> String {
-        let Some(node) = self.graph.node(id) else { return String::new() };
-        match node.namespace.as_str() {
-            "" => format!("{} `{}`", node.kind, node.name),
-            namespace => format!("{} `{namespace}/{}`", node.kind, node.name),
-        }
-    }
 }
-
-/// Returns objects whatever their roles.
-fn sorted(actors: &[Id]) -> Vec<Id> {
-    let mut ids = actors.to_vec();
-    ids.sort_unstable();
-    ids
-}
-
-/// How many steps it is to bind a role, and to find out what is related to an object.
-const BINDING: u64 = 10;
 
 /// How many times as many bindings are looked at where some may have too few points.
 const MORE_FOR_SCORES: usize = 100;
