@@ -57,7 +57,11 @@ pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>
     let (pattern, mut wrong) = compile::compile(&definition, document, own_types);
     if diagnostics.iter().any(Diagnostic::is_error) {
         // What could not be read is missing from the definition, and whatever follows from that is no mistake.
-        wrong.retain(|wrong| INDEPENDENT.contains(&wrong.code.id));
+        let is_told = |wrong: &Diagnostic| {
+            let place = wrong.location.position;
+            diagnostics.iter().any(|told| told.code == wrong.code && told.location.position == place)
+        };
+        wrong.retain(|wrong| INDEPENDENT.contains(&wrong.code.id) && !is_told(wrong));
         diagnostics.extend(wrong);
         return (None, diagnostics);
     }
