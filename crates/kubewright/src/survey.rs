@@ -27,6 +27,8 @@ const SHIPPED: &str = "shipped pattern ";
 
 /// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
 const IGNORED: &str = "kubewright.dev/ignore-patterns";
+/// How many names of it are read.
+const MOST_IGNORED: usize = 1_000;
 /// The annotation that says why.
 const REASON: &str = "kubewright.dev/ignore-reason";
 
@@ -148,7 +150,7 @@ impl Survey {
     /// Returns why the leader of a finding of `pattern` asks to be spared, if it does; may be empty.
     pub(crate) fn suppression(&self, pattern: &str, leader: Id) -> Option<Text> {
         let annotations = self.graph.node(leader)?.object.as_ref()?.at(&["metadata", "annotations"])?;
-        let mut names = annotations.get(IGNORED)?.as_str()?.split(',');
+        let mut names = annotations.get(IGNORED)?.as_str()?.split(',').take(MOST_IGNORED);
         let is_spared = names.any(|name| fits(name.trim(), pattern));
         is_spared.then(|| annotations.get(REASON).and_then(Value::as_str).unwrap_or_default().into())
     }
