@@ -16,6 +16,8 @@ use crate::workers;
 
 /// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
 const IGNORED: &str = "kubewright.dev/ignore-patterns";
+/// How many names of it are read.
+const MOST_IGNORED: usize = 1_000;
 /// The annotation that says why.
 const REASON: &str = "kubewright.dev/ignore-reason";
 
@@ -221,7 +223,7 @@ impl<'s> Report<'s> {
     fn suppression(&self, pattern: &Pattern, finding: &Finding) -> Option<Text> {
         let (_, leader) = finding.roles.first()?;
         let annotations = self.node(*leader)?.object.as_ref()?.at(&["metadata", "annotations"])?;
-        let mut names = annotations.get(IGNORED)?.as_str()?.split(',');
+        let mut names = annotations.get(IGNORED)?.as_str()?.split(',').take(MOST_IGNORED);
         let is_spared = names.any(|name| fits(name.trim(), &pattern.name));
         is_spared.then(|| annotations.get(REASON).and_then(Value::as_str).unwrap_or_default().into())
     }
