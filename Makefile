@@ -20,7 +20,7 @@ unit:
 # Fails when a suite passes fewer cases than conformance/scores.json records.
 conformance:
 	@if [ -d "$(CORPUS)" ]; then \
-		cargo run --release --locked -q -p kubewright-conformance -- --corpus "$(CORPUS)" --floor conformance/scores.json; \
+		cargo run --profile quick --locked -q -p kubewright-conformance -- --corpus "$(CORPUS)" --floor conformance/scores.json; \
 	else echo "SKIPPED: no conformance corpus at $(CORPUS)"; fi
 
 bench:
@@ -28,10 +28,10 @@ bench:
 
 # Every target for a while: `make fuzz SECONDS=600` for longer.
 fuzz:
-	cargo run --release --locked -q -p kubewright-fuzz -- --seconds $(SECONDS)
+	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds $(SECONDS)
 
 fuzz-short:
-	cargo run --release --locked -q -p kubewright-fuzz -- --seconds 3
+	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds 3
 
 # The pictures of the pages; a test says when they are older than the program.
 KUBEWRIGHT = cargo run --locked -q -p kubewright --

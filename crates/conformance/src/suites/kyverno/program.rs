@@ -59,8 +59,9 @@ fn build(folder: &Path) -> Result<(), String> {
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--locked", "-p", "kubewright", "--target-dir"]);
     command.arg(folder.parent().unwrap_or(folder)).current_dir(manifest);
-    if folder.ends_with("release") {
-        command.arg("--release");
+    // The folder is called by the profile, except for that of `dev`.
+    if let Some(profile) = folder.file_name().filter(|name| *name != "debug") {
+        command.arg("--profile").arg(profile);
     }
     let output = command.output().map_err(|error| format!("cargo: {error}"))?;
     if output.status.success() { Ok(()) } else { Err(complaint(&output)) }
