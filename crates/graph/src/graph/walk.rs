@@ -304,6 +304,9 @@ impl Graph {
             start = edges.len();
             for below in last {
                 let left = MAX_ABOVE.saturating_sub(looked_at);
+                if left == 0 {
+                    break;
+                }
                 for above in Edges(self.stored_into(below.from, EdgeType::OWNS)).take(left) {
                     looked_at += 1;
                     if visited.insert(above.from) {

@@ -172,8 +172,11 @@ impl Search<'_> {
         other: usize,
         budget: &mut Budget,
     ) -> Result<Option<Held>, Exhausted> {
-        let ids = self.candidates.get(one).map(|found| found.ids.clone()).unwrap_or_default();
-        for id in ids {
+        let candidate = |search: &Self, at: usize| search.candidates.get(one)?.ids.get(at).copied();
+        let mut at = 0;
+        while let Some(id) = candidate(self, at) {
+            at += 1;
+            budget.step(1)?;
             if let Some(held) = self.some(entry, (one, id), other, budget)? {
                 return Ok(Some(held));
             }
