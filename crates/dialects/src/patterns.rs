@@ -52,6 +52,10 @@ pub fn compile(document: &Document) -> (Option<Pattern>, Vec<Diagnostic>) {
 /// Compiles a pattern that may use relationships of the types `own_types` beside those that are built in.
 #[must_use]
 pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>, Vec<Diagnostic>) {
+    if !is_within(&document.value, &mut { MOST_PARTS }) {
+        let message = format!("a pattern has at most {MOST_PARTS} fields and values");
+        return (None, vec![Diagnostic::new(&diagnostics::TOO_LARGE, message, document.locate(&[]))]);
+    }
     let (definition, mut diagnostics) = source::read(document);
     let Some(definition) = definition else { return (None, diagnostics) };
     let (pattern, mut wrong) = compile::compile(&definition, document, own_types);
@@ -70,6 +74,20 @@ pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>
         diagnostics.extend(lint::lint(pattern, &definition, document));
     }
     (pattern, diagnostics)
+}
+
+/// How many parts a pattern has at most: finding where one stands takes as long as there are others before it.
+const MOST_PARTS: usize = 10_000;
+
+/// Returns whether `value` has no more parts than are left.
+fn is_within(value: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match value {
+        Value::Array(_) => value.as_array().unwrap_or_default().iter().all(|item| is_within(item, left)),
+        Value::Object(map) => map.values().all(|item| is_within(item, left)),
+        _ => true,
+    }
 }
 
 /// The codes of mistakes that do not follow from others: types, ids, paths, placeholders, expressions.

@@ -195,6 +195,13 @@ impl Graph {
         self.order.len()
     }
 
+    /// Returns of how many different selectors nobody knows whom they select, because there are too many about too many
+    /// objects. Where there are some, what they would select has no edges.
+    #[must_use]
+    pub fn selectors_left_out(&self) -> usize {
+        self.selections.left_out
+    }
+
     /// Returns whether there is no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -113,6 +113,11 @@ impl Rules {
         Self { all: rules(&selector.all), any: selector.any.iter().map(|term| rules(term)).collect() }
     }
 
+    /// Returns how many conditions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len() + self.any.iter().map(Vec::len).sum::<usize>()
+    }
+
     /// Returns whether an object called `name`, with the labels that `label` knows, is selected.
     pub(crate) fn match_labels(
         &self,

@@ -21,6 +21,8 @@ codes! {
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
     NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
+    TOO_MUCH_SELECTED "KW-G006" Error "selectors are about too many objects";
+    TOO_MUCH_DRAWN "KW-G007" Warning "there are too many relationships to draw";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";

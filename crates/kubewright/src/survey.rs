@@ -11,7 +11,7 @@ use kubewright_graph::{Graph, Id, References};
 use kubewright_lang::glob;
 use kubewright_value::{Budget, Document, Text, Value};
 
-use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND};
+use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::Failure;
 use crate::load::{self, Input, Wanted};
 use crate::progress::Bar;
@@ -113,6 +113,7 @@ impl Survey {
         }
         let objects = read_objects(resources, &mut inputs, &mut diagnostics)?;
         let (graph, places) = built(objects, &known);
+        diagnostics.extend(left_out(&graph, resources));
         Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
     }
 
@@ -291,6 +292,17 @@ fn built(mut objects: Vec<(Value, Place)>, references: &References) -> (Graph, H
     let place = |id: Id| Some((id, places.remove(&address(graph.node(id)?.object.as_ref()?)?)?));
     let places = graph.ids().filter_map(place).collect();
     (graph, places)
+}
+
+/// Says that not all selectors could be followed.
+fn left_out(graph: &Graph, paths: &[String]) -> Option<Diagnostic> {
+    let count = graph.selectors_left_out();
+    let message = format!(
+        "{} would be compared with too many objects and are not followed",
+        plural(count, "different selector")
+    );
+    let help = "select by labels that few objects have, or look at fewer objects at once";
+    (count > 0).then(|| codes::about_path(&TOO_MUCH_SELECTED, &paths.join(" "), message).help(help))
 }
 
 /// Returns what tells an object from one that looks the same.

@@ -98,6 +98,11 @@ impl Operator {
         incomparable: &mut bool,
     ) -> Result<bool, Exhausted> {
         budget.step((values.len() as u64).saturating_mul(operands.len() as u64 + 1))?;
+        if matches!(self, Self::Contains | Self::Matches) {
+            // Each text is searched for each operand.
+            let bytes = values.iter().map(|value| searched(value)).sum::<usize>() / BYTES_AT_ONCE;
+            budget.step((bytes as u64).saturating_mul(operands.len() as u64))?;
+        }
         Ok(match self {
             Self::Exists => !values.is_empty(),
             Self::NotExists => values.is_empty(),
@@ -204,6 +209,9 @@ fn compare(value: &Value, operand: &Operand) -> Option<Ordering> {
         Value::String(text) => text.clone(),
         _ => return None,
     };
+    if text.len().max(operand.text.len()) > LONGEST_NUMBER {
+        return None;
+    }
     if let (Some(found), Some(wanted)) = (decimal(&text), operand.number) {
         return Some(found.cmp(&wanted));
     }
@@ -213,6 +221,18 @@ fn compare(value: &Value, operand: &Operand) -> Option<Ordering> {
     let times = (Timestamp::parse(&text)?, Timestamp::parse(&operand.text)?);
     Some(times.0.nanoseconds().cmp(&times.1.nanoseconds()))
 }
+
+/// Returns how many bytes of text are searched.
+fn searched(value: &Value) -> usize {
+    let one = |value: &Value| value.as_str().map_or(0, str::len);
+    value.as_array().map_or_else(|| one(value), |items| items.iter().map(one).sum())
+}
+
+/// How many bytes are searched in one step.
+const BYTES_AT_ONCE: usize = 32;
+
+/// How long a number, a quantity or a time is at most.
+const LONGEST_NUMBER: usize = 256;
 
 fn matches(value: &Value, operand: &Operand) -> bool {
     let regex = operand.regex.as_ref();

@@ -11,6 +11,8 @@ use super::pattern::{KindRef, Level, List, Pattern, Topology};
 
 /// The longest name of a resource.
 const LONGEST_NAME: usize = 253;
+/// The longest uid that stands in a name; those of clusters have 36 characters.
+const LONGEST_UID: usize = 63;
 /// The categories that the definition of K8sPattern lists.
 const CATEGORIES: [&str; 3] = ["Reliability", "Security", "Performance"];
 /// Where a category stands that the definition does not list.
@@ -79,7 +81,8 @@ pub fn smell(pattern: &Pattern, finding: &Finding, graph: &Graph, keeping: Keepi
         Some(node) => {
             let digest = digest(finding, graph);
             match (node.uid.as_str(), pattern.topology) {
-                ("", _) => digest,
+                // Whoever writes an object writes its uid.
+                (uid, _) if !is_part_of_name(uid) => digest,
                 (uid, Topology::Single) => uid.to_owned(),
                 (uid, Topology::LeaderFollower) => format!("{uid}-{digest}"),
             }
@@ -137,6 +140,15 @@ fn name(pattern: &str, ending: &str) -> String {
     let start: String =
         pattern.chars().map(plain).take(LONGEST_NAME.saturating_sub(ending.len() + 1)).collect();
     format!("{}-{ending}", start.trim_matches(['-', '.']))
+}
+
+/// Returns whether `uid` can end the name of a resource.
+fn is_part_of_name(uid: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let ends = [uid.bytes().next(), uid.bytes().next_back()];
+    uid.len() <= LONGEST_UID
+        && uid.bytes().all(|byte| is_plain(byte) || byte == b'-')
+        && ends.into_iter().all(|end| end.is_some_and(is_plain))
 }
 
 /// Returns eight digits for the objects of a finding, which are the same in every run and in every cluster.

@@ -42,7 +42,13 @@ pub struct Drawn {
     pub left_out: BTreeMap<Text, usize>,
     /// How many edges of each type say too little to be drawn, though both ends are.
     pub edges_left_out: BTreeMap<Text, usize>,
+    /// Whether there are more edges than are looked at.
+    pub is_cut: bool,
 }
+
+/// How many edges are looked at, and how many are drawn or counted.
+const MOST_EDGES: usize = 4_000_000;
+const MOST_LINES: usize = 300_000;
 
 impl Picture {
     /// Returns the picture of what `choice` wants of a graph.
@@ -53,7 +59,11 @@ impl Picture {
         let is_asked = choice.everything || !choice.types.is_empty();
         let (mut lines, mut others): (Vec<Edge<'_>>, Vec<Edge<'_>>) = (Vec::new(), Vec::new());
         let mut linked: HashSet<Id> = HashSet::new();
-        for edge in graph.edges() {
+        for (at, edge) in graph.edges().enumerate() {
+            if at >= MOST_EDGES || lines.len() + others.len() >= MOST_LINES {
+                drawn.is_cut = true;
+                break;
+            }
             let is_of_type = choice.types.is_empty() || choice.types.contains(&edge.kind);
             if !is_of_type || !nodes.is_near(&edge) {
                 continue;

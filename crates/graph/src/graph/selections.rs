@@ -69,6 +69,8 @@ pub(super) struct Selections {
     anchored: SymbolMap<Place, Vec<u32>>,
     // The groups whose namespaces depend on labels.
     matching: Vec<u32>,
+    // How many groups have no members only because it would take too long to find them.
+    pub(super) left_out: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -104,6 +106,13 @@ pub(super) struct Link {
 
 /// How many conditions of one selector are looked at for the label by which its objects are found.
 const MAX_ANCHORS: usize = 8;
+
+/// How many objects are compared with selectors at most, and how many more for each object of the graph.
+const MOST_TESTS: usize = 4_000_000;
+const TESTS_EACH: usize = 500;
+
+/// How many conditions of one selector are as much work as looking at an object.
+const RULES_AT_ONCE: usize = 4;
 
 /// The label that every namespace has.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -177,7 +186,7 @@ impl Graph {
         for id in (0..self.slots.len()).filter_map(|at| u32::try_from(at).ok()).map(Id) {
             self.show(id);
         }
-        for number in (0..self.selections.groups.len()).filter_map(|at| u32::try_from(at).ok()) {
+        for number in self.affordable() {
             self.fill_group(number);
         }
         for (id, link) in links {
@@ -330,6 +339,56 @@ impl Graph {
             group.anchors = anchors;
             group.members = members;
         }
+    }
+
+    /// Returns the groups whose members are looked for, in their order: all, but where different selectors are about
+    /// so many objects that this would take for ever, those that are about the fewest. All that are about as many are
+    /// in or none, so that it does not matter which was read first.
+    fn affordable(&mut self) -> Vec<u32> {
+        let most = MOST_TESTS.saturating_add(self.slots.len().saturating_mul(TESTS_EACH));
+        let asked = self.selections.matching.len().saturating_mul(self.population.len());
+        let mut sizes: Vec<(usize, u32)> = Vec::with_capacity(self.selections.groups.len());
+        for number in (0..self.selections.groups.len()).filter_map(|at| u32::try_from(at).ok()) {
+            let Some(selection) = self.selections.group(number).map(|group| Arc::clone(&group.selection))
+            else {
+                continue;
+            };
+            let is_matching = matches!(selection.scope, Scope::Matching(_));
+            let anchors = self.anchors(&selection);
+            let size = match self.selections.group(number) {
+                Some(group) if !is_matching || asked <= most => self.tests(group, &anchors),
+                _ => usize::MAX,
+            };
+            sizes.push((size, number));
+        }
+        sizes.sort_unstable();
+        let (mut numbers, mut total) = (Vec::with_capacity(sizes.len()), 0_usize);
+        for alike in sizes.chunk_by(|one, other| one.0 == other.0) {
+            let size = alike.first().map_or(0, |(size, _)| *size);
+            total = total.saturating_add(size.saturating_mul(alike.len()));
+            if total > most {
+                break;
+            }
+            numbers.extend(alike.iter().map(|(_, number)| *number));
+        }
+        self.selections.left_out = sizes.len() - numbers.len();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Returns how much is compared to find the members of a group.
+    fn tests(&self, group: &Group, anchors: &[Place]) -> usize {
+        let listed: usize = anchors.iter().map(|place| self.selections.count_at(place)).sum();
+        let candidates = match &group.selection.scope {
+            Scope::Matching(_) => {
+                let all = self.population.keys();
+                let selected = all.filter(|one| self.is_namespace_selected(&group.scope, **one));
+                let place = |one: &Symbol| (group.selection.class, *one, Symbol::EMPTY, Symbol::EMPTY);
+                listed.min(selected.map(|one| self.selections.count_at(&place(one))).sum())
+            }
+            _ => listed,
+        };
+        candidates.saturating_mul(group.rules.len().div_ceil(RULES_AT_ONCE).max(1))
     }
 
     /// Notes that somebody selects by the labels of `selection`. Returns the keys that are new.

@@ -4,6 +4,7 @@
 //! canonical order, those of a kind in their list; a controller's Pods are found through what it owns, and two Pods
 //! on one network through the policies that select them.
 
+mod merged;
 mod network;
 
 use std::collections::HashSet;
@@ -13,9 +14,13 @@ use super::Graph;
 use super::selections::{Link, Source};
 use super::store::{CONTROLS, Half};
 use crate::{Edge, EdgeType, Id, Node, Sort, Strength};
+use merged::Merged;
 
 /// How many owners above each other are followed from a Pod.
 const MAX_OWNERS: usize = 32;
+/// How many owners are followed from one object in all, to what they own and to who owns them.
+const MAX_BELOW: usize = 16_384;
+const MAX_ABOVE: usize = 1_024;
 
 impl Graph {
     /// Returns the edges of type `kind` that start at `id`, by their ends in canonical order.
@@ -137,14 +142,13 @@ impl Graph {
                 Inner::Members(self, id, link, members.iter())
             }
             Some(_) => {
-                let mut edges: Vec<Edge<'_>> = halves.iter().map(|half| self.edge_out(id, half)).collect();
-                for link in self.links(id, kind) {
+                let stored = Edges(Inner::Out(self, id, halves.iter()));
+                let selected = self.links(id, kind).map(|link| {
                     let members = self.selections.group(link.group).map_or(&[][..], |group| &group.members);
-                    let members = members.iter().filter(|to| admits(kind, id, **to));
-                    edges.extend(members.map(|to| self.edge_of_link(id, *to, link)));
-                }
-                edges.sort_by(|a, b| self.rank(a.to).cmp(&self.rank(b.to)).then_with(|| a.via.cmp(b.via)));
-                Inner::Listed(edges.into_iter())
+                    Edges(Inner::Members(self, id, link, members.iter()))
+                });
+                let lists = std::iter::once(stored).chain(selected);
+                Inner::Found(Box::new(Merged::new(lists, |edge| self.rank(edge.to))))
             }
         }
     }
@@ -159,14 +163,11 @@ impl Graph {
                 Inner::Sources(self, id, sources.iter())
             }
             Some(_) => {
-                let mut edges: Vec<Edge<'_>> = halves.iter().map(|half| self.edge_into(id, half)).collect();
-                for sources in self.sources(id, kind) {
-                    let sources = sources.iter().filter(|source| admits(kind, source.id, id));
-                    edges.extend(sources.map(|source| self.edge_of_source(id, source)));
-                }
-                edges
-                    .sort_by(|a, b| self.rank(a.from).cmp(&self.rank(b.from)).then_with(|| a.via.cmp(b.via)));
-                Inner::Listed(edges.into_iter())
+                let stored = Edges(Inner::Into(self, id, halves.iter()));
+                let selecting = self.sources(id, kind);
+                let selecting = selecting.map(|sources| Edges(Inner::Sources(self, id, sources.iter())));
+                let lists = std::iter::once(stored).chain(selecting);
+                Inner::Found(Box::new(Merged::new(lists, |edge| self.rank(edge.from))))
             }
         }
     }
@@ -246,8 +247,10 @@ impl Graph {
         let mut open = vec![id];
         // The nearest first, so that an edge tells the shortest way.
         let mut reached = HashSet::new();
+        // Owners that select alike select the same.
+        let mut groups = HashSet::new();
         for _ in 0..MAX_OWNERS {
-            if open.is_empty() {
+            if open.is_empty() || visited.len() > MAX_BELOW {
                 break;
             }
             let mut next = Vec::new();
@@ -263,16 +266,26 @@ impl Graph {
                         manage(self.edge_out(owner, half), self.names.text(half.via));
                     }
                 }
-                for edge in Edges(self.stored_out(owner, EdgeType::MANAGES)) {
-                    manage(edge, edge.via);
+                for half in self.halves(owner, EdgeType::MANAGES, true) {
+                    manage(self.edge_out(owner, half), self.names.text(half.via));
                 }
-                next.extend(Edges(self.stored_out(owner, EdgeType::OWNS)).map(|edge| edge.to));
+                for link in self.links(owner, EdgeType::MANAGES).filter(|link| groups.insert(link.group)) {
+                    let members = self.selections.group(link.group).map_or(&[][..], |group| &group.members);
+                    for to in members {
+                        manage(self.edge_of_link(owner, *to, link), self.names.text(link.via));
+                    }
+                }
+                for link in self.links(owner, EdgeType::OWNS).filter(|link| groups.insert(link.group)) {
+                    let members = self.selections.group(link.group).map_or(&[][..], |group| &group.members);
+                    next.extend(members.iter().filter(|owned| visited.insert(**owned)));
+                }
+                let owned = self.halves(owner, EdgeType::OWNS, true).iter().map(|half| half.other);
+                next.extend(owned.filter(|owned| visited.insert(*owned)));
             }
-            next.retain(|owned| visited.insert(*owned));
             open = next;
         }
         edges.sort_by_key(|edge| self.rank(edge.to));
-        Inner::Listed(edges.into_iter())
+        Inner::Walked(edges.into_iter(), visited.len())
     }
 
     /// Returns what is above the Pod `id`.
@@ -284,12 +297,18 @@ impl Graph {
         let mut visited = HashSet::new();
         edges.retain(|edge| visited.insert(edge.from));
         let mut start = 0;
+        let mut looked_at = 0;
         for _ in 1..MAX_OWNERS {
             // What is above those that were found last.
             let last: Vec<Edge<'_>> = edges.get(start..).unwrap_or_default().to_vec();
             start = edges.len();
             for below in last {
-                for above in Edges(self.stored_into(below.from, EdgeType::OWNS)) {
+                let left = MAX_ABOVE.saturating_sub(looked_at);
+                if left == 0 {
+                    break;
+                }
+                for above in Edges(self.stored_into(below.from, EdgeType::OWNS)).take(left) {
+                    looked_at += 1;
                     if visited.insert(above.from) {
                         let through = Some(below.through.unwrap_or(below.from));
                         edges.push(Edge { from: above.from, through, ..below });
@@ -331,7 +350,22 @@ enum Inner<'g> {
     Sources(&'g Graph, Id, slice::Iter<'g, Source>),
     Inhabitants(&'g Graph, Id, slice::Iter<'g, Id>),
     Listed(std::vec::IntoIter<Edge<'g>>),
+    /// With the number of nodes that were looked at to find them.
+    Walked(std::vec::IntoIter<Edge<'g>>, usize),
     Found(Box<dyn Iterator<Item = Edge<'g>> + 'g>),
+}
+
+impl Edges<'_> {
+    /// Returns how much was looked at already, though nobody has asked for an edge: for those who count their work.
+    #[must_use]
+    pub fn work(&self) -> usize {
+        match &self.0 {
+            Inner::Listed(edges) => edges.len(),
+            // Each was looked up before it was listed.
+            Inner::Walked(edges, visited) => (edges.len() + visited).saturating_mul(4),
+            _ => 0,
+        }
+    }
 }
 
 impl<'g> Iterator for Edges<'g> {
@@ -352,7 +386,7 @@ impl<'g> Iterator for Edges<'g> {
             Inner::Inhabitants(graph, id, all) => {
                 all.find(|to| graph.is_object(**to)).map(|to| inhabits(*id, *to))
             }
-            Inner::Listed(edges) => edges.next(),
+            Inner::Listed(edges) | Inner::Walked(edges, _) => edges.next(),
             Inner::Found(edges) => edges.next(),
         }
     }

@@ -61,6 +61,7 @@ impl Search<'_> {
         }
         adjacent.sort_by_key(Adjacent::size);
         let scope = if adjacent.is_empty() { self.scope(role, binding) } else { Vec::new() };
+        budget.step((scope.len() / COPIED_AT_ONCE) as u64)?;
         let graph = self.graph;
         let (first, others) = match adjacent.split_first() {
             Some((first, others)) => (Some(first), others),
@@ -211,3 +212,6 @@ pub(super) fn sorted(actors: &[Id]) -> Vec<Id> {
 
 /// How many steps it is to bind a role, and to find out what is related to an object.
 const BINDING: u64 = 10;
+
+/// How many candidates are copied in one step.
+const COPIED_AT_ONCE: usize = 16;

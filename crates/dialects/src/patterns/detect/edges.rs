@@ -38,6 +38,18 @@ pub(super) fn between<'g>(
     (a, b): (Id, Id),
     budget: &mut Budget,
 ) -> Result<Option<Edge<'g>>, Exhausted> {
+    if kind == EdgeType::MANAGES {
+        // Who manages a Pod is found by walking, which a hostile set of owners makes long.
+        for (from, to) in ways(way, a, b) {
+            let mut managers = graph.incoming(to, kind);
+            budget.step(managers.work() as u64)?;
+            let found = managers.find(|edge| edge.from == from && options.counts(edge, graph));
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        return Ok(None);
+    }
     let leads = |edge: &Edge<'_>, from: Id| edge.from == from || kind == EdgeType::SAME_NETWORK;
     let any = match way {
         None => graph.between(a, b, kind),

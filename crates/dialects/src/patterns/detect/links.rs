@@ -94,9 +94,8 @@ impl Search<'_> {
             }
             Link::Common { options, .. } => {
                 let types = self.types.get(entry).map_or(&[][..], |types| types);
-                let (mine, theirs) =
-                    (shared(self.graph, a, types, options), shared(self.graph, b, types, options));
-                budget.step((mine.len() + theirs.len()) as u64)?;
+                let mine = shared(self.graph, a, types, options, budget)?;
+                let theirs = shared(self.graph, b, types, options, budget)?;
                 let theirs: std::collections::HashSet<Id> = theirs.into_iter().collect();
                 let through = mine.into_iter().find(|id| *id != a && *id != b && theirs.contains(id));
                 through.map(|through| Held { from: a, to: b, through: Some(through), way: None, kind: None })
@@ -135,7 +134,7 @@ impl Search<'_> {
             let way = outward(found, options.direction, from);
             let mut best: Option<Held> = None;
             for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
-                let (out, into) = ends(self.graph, found, options, *kind, (from, a));
+                let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;
                 // Each direction comes in canonical order, so the first of each is enough.
                 let firsts = [first(out, is_fine, budget)?, first(into, is_fine, budget)?];
                 for to in firsts.into_iter().flatten() {
@@ -173,8 +172,11 @@ impl Search<'_> {
         other: usize,
         budget: &mut Budget,
     ) -> Result<Option<Held>, Exhausted> {
-        let ids = self.candidates.get(one).map(|found| found.ids.clone()).unwrap_or_default();
-        for id in ids {
+        let candidate = |search: &Self, at: usize| search.candidates.get(one)?.ids.get(at).copied();
+        let mut at = 0;
+        while let Some(id) = candidate(self, at) {
+            at += 1;
+            budget.step(1)?;
             if let Some(held) = self.some(entry, (one, id), other, budget)? {
                 return Ok(Some(held));
             }
@@ -226,7 +228,7 @@ impl Search<'_> {
                     ids.extend(reached.into_iter().filter(|id| candidates.contains(*id)));
                 } else {
                     for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
-                        let (out, into) = ends(self.graph, found, options, *kind, (from, a));
+                        let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;
                         for id in out.chain(into) {
                             budget.step(1)?;
                             if candidates.contains(id) {
@@ -245,8 +247,7 @@ impl Search<'_> {
                 self.fill_common(entry, to, options, budget)?;
                 let types = self.types.get(entry).map_or(&[][..], |types| types);
                 let lists = self.buckets.get(entry).and_then(|buckets| buckets.common.get(&to));
-                let neighbours = shared(self.graph, a, types, options);
-                budget.step(neighbours.len() as u64)?;
+                let neighbours = shared(self.graph, a, types, options, budget)?;
                 let list = |id: Id| Some((Some(id), Rc::clone(lists?.get(&id)?)));
                 let lists = neighbours.into_iter().filter(|id| *id != a).filter_map(list).collect();
                 Ok(Adjacent { lists })
@@ -272,8 +273,8 @@ impl Search<'_> {
         }
         let mut lists: HashMap<Id, Vec<Id>> = HashMap::new();
         for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
-            let neighbours = shared(self.graph, *id, types, options);
-            budget.step(neighbours.len() as u64 + 1)?;
+            let neighbours = shared(self.graph, *id, types, options, budget)?;
+            budget.step(1)?;
             for neighbour in neighbours.into_iter().filter(|neighbour| neighbour != id) {
                 lists.entry(neighbour).or_default().push(*id);
             }
@@ -336,12 +337,15 @@ fn ends<'g>(
     options: &'g Options,
     kind: EdgeType,
     (role, id): (usize, Id),
-) -> (impl Iterator<Item = Id> + use<'g>, impl Iterator<Item = Id> + use<'g>) {
+    budget: &mut Budget,
+) -> Result<(impl Iterator<Item = Id> + use<'g>, impl Iterator<Item = Id> + use<'g>), Exhausted> {
     let way = outward(entry, options.direction, role);
     let counts = move |edge: &Edge<'_>| options.counts(edge, graph);
-    let out = (way != Some(false)).then(|| graph.out(id, kind).filter(counts).map(|edge| edge.to));
-    let into = (way != Some(true)).then(|| graph.incoming(id, kind).filter(counts).map(|edge| edge.from));
-    (out.into_iter().flatten(), into.into_iter().flatten())
+    let out = (way != Some(false)).then(|| graph.out(id, kind));
+    let into = (way != Some(true)).then(|| graph.incoming(id, kind));
+    budget.step(out.iter().chain(&into).map(|edges| edges.work() as u64).sum())?;
+    let out = out.into_iter().flatten().filter(counts).map(|edge| edge.to);
+    Ok((out, into.into_iter().flatten().filter(counts).map(|edge| edge.from)))
 }
 
 fn first(
@@ -359,29 +363,44 @@ fn first(
 }
 
 /// Returns what an object may have in common with others through edges of one of `types`.
-fn shared(graph: &Graph, id: Id, types: &[EdgeType], options: &Options) -> Vec<Id> {
+fn shared(
+    graph: &Graph,
+    id: Id,
+    types: &[EdgeType],
+    options: &Options,
+    budget: &mut Budget,
+) -> Result<Vec<Id>, Exhausted> {
     let [kind] = types else {
-        let mut ids: Vec<Id> =
-            types.iter().flat_map(|kind| shared(graph, id, std::slice::from_ref(kind), options)).collect();
+        let mut ids: Vec<Id> = Vec::new();
+        for kind in types {
+            ids.extend(shared(graph, id, std::slice::from_ref(kind), options, budget)?);
+        }
         ids.sort_by_key(|id| graph.rank(*id));
         ids.dedup();
-        return ids;
+        return Ok(ids);
     };
+    // One policy that selects both; that a policy lets one call the other makes them no members of it.
+    let is_network = *kind == EdgeType::SAME_NETWORK;
+    let wanted = if is_network { EdgeType::ISOLATES } else { *kind };
+    let goes_out = !is_network && *kind != EdgeType::IS_NAMESPACE_OF;
     let counts = |edge: &Edge<'_>| options.counts(edge, graph);
-    match *kind {
-        // One policy that selects both; that a policy lets one call the other makes them no members of it.
-        EdgeType::SAME_NETWORK => {
-            graph.incoming(id, EdgeType::ISOLATES).filter(counts).map(|edge| edge.from).collect()
-        }
-        EdgeType::HAS_AFFINITY_TO => graph.out(id, *kind).filter(counts).map(|edge| edge.to).collect(),
-        EdgeType::IS_NAMESPACE_OF => graph.incoming(id, *kind).filter(counts).map(|edge| edge.from).collect(),
-        _ if !options.tests_edges() => graph.neighbours(id, *kind).collect(),
-        _ => {
-            let mut ids: Vec<Id> = graph.out(id, *kind).filter(counts).map(|edge| edge.to).collect();
-            ids.extend(graph.incoming(id, *kind).filter(counts).map(|edge| edge.from));
-            ids.sort_by_key(|id| graph.rank(*id));
-            ids.dedup();
-            ids
-        }
+    let mut ids: Vec<Id> = Vec::new();
+    if goes_out {
+        let edges = graph.out(id, wanted);
+        budget.step(edges.work() as u64)?;
+        ids.extend(edges.filter(counts).map(|edge| edge.to));
     }
+    if *kind != EdgeType::HAS_AFFINITY_TO {
+        let edges = graph.incoming(id, wanted);
+        budget.step(edges.work() as u64)?;
+        ids.extend(edges.filter(counts).map(|edge| edge.from));
+    }
+    budget.step(ids.len() as u64)?;
+    if goes_out {
+        if !ids.is_sorted_by_key(|id| graph.rank(*id)) {
+            ids.sort_by_cached_key(|id| graph.rank(*id));
+        }
+        ids.dedup();
+    }
+    Ok(ids)
 }

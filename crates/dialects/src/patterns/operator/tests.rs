@@ -220,3 +220,20 @@ fn sizes_are_of_arrays_alone() {
         ],
     );
 }
+
+#[test]
+fn searching_long_texts_for_many_values_is_charged() {
+    let text = Value::from("a".repeat(1 << 20).as_str());
+    let operands: Vec<Operand> = (0..1_000).map(|at| Operand::new(&format!("b{at}"))).collect();
+    let found = Operator::Contains.holds(&[&text], &operands, &mut Budget::default(), &mut false);
+    assert!(found.is_err());
+}
+
+#[test]
+fn a_text_of_a_million_digits_is_no_number() {
+    let text = Value::from("9".repeat(1 << 20).as_str());
+    let mut incomparable = false;
+    let operator = Operator::Is(Order::Greater);
+    let found = operator.holds(&[&text], &[Operand::new("1")], &mut Budget::default(), &mut incomparable);
+    assert_eq!((found, incomparable), (Ok(false), true));
+}

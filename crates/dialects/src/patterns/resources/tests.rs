@@ -125,3 +125,14 @@ fn a_decimal_half_is_rounded_upwards() {
         assert_eq!(rounded(percent), Value::from(want), "{percent}");
     }
 }
+
+#[test]
+fn a_uid_that_no_cluster_gives_stands_in_no_name() {
+    for uid in ["a/b", "A", "a\\nb", "-a", "a.", "\\u202e", &"a".repeat(64)] {
+        let objects = PODS.replace("uid: u-1", &format!("uid: \"{uid}\""));
+        let found = first(PAIR, &objects, KEEPING, smell);
+        let name = found.at(&["metadata", "name"]).and_then(Value::as_str).unwrap();
+        let end = name.strip_prefix("shared.config-").unwrap();
+        assert!(end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
+    }
+}

@@ -307,3 +307,11 @@ fn json_is_read_as_well() {
     let (pattern, diagnostics) = compile(&document);
     assert!(pattern.is_some() && diagnostics.is_empty());
 }
+
+#[test]
+fn a_pattern_with_very_many_values_is_refused_at_once() {
+    let values: Vec<String> = (0..200_000).map(|at| format!("v{at}")).collect();
+    let text = PATTERN.replacen("metadata:", &format!("more: [{}]\nmetadata:", values.join(", ")), 1);
+    let found: Vec<&str> = diagnostics(&text).iter().map(|one| one.code.id).collect();
+    assert_eq!(found, ["KW-P019"]);
+}

@@ -149,3 +149,58 @@ fn references_are_guessed_only_so_deep() {
     let guessed = graph.edges().filter(|edge| edge.kind == EdgeType::REFERS_TO).count();
     assert_eq!(guessed, 12);
 }
+
+/// Returns Pods, and policies that each select all of them by a condition of their own.
+fn crowd(pods: usize, policies: usize) -> Vec<Value> {
+    let pod = |at| {
+        parse(&format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{at}","namespace":"a"}}}}"#))
+    };
+    let policy = |at| {
+        parse(&format!(
+            r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"n{at}","namespace":"a"}},
+            "spec":{{"podSelector":{{"matchExpressions":[{{"key":"k{at}","operator":"DoesNotExist"}}]}}}}}}"#
+        ))
+    };
+    (0..pods).map(pod).chain((0..policies).map(policy)).collect()
+}
+
+#[test]
+fn selectors_that_are_about_too_many_objects_are_left_out_whatever_was_read_first() {
+    let few = parse(
+        r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"a"},"spec":{"selector":{"app":"x"}}}"#,
+    );
+    let chosen = parse(
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","namespace":"a","labels":{"app":"x"}}}"#,
+    );
+    let mut objects = crowd(6_000, 6_000);
+    objects.extend([few, chosen]);
+    let graph = build(objects.clone());
+    assert_eq!(graph.selectors_left_out(), 6_000);
+    let service = graph.find("", "Service", "a", "s").unwrap();
+    assert_eq!(graph.out(service, EdgeType::EXPOSES).count(), 1);
+    let edges = graph.edges().count();
+    objects.reverse();
+    assert_eq!(build(objects).edges().count(), edges);
+    assert_eq!(build(crowd(500, 500)).selectors_left_out(), 0);
+}
+
+#[test]
+fn controllers_that_select_alike_are_asked_once() {
+    let one = |kind: &str, at: usize| {
+        parse(&format!(
+            r#"{{"apiVersion":"apps/v1","kind":"{kind}","metadata":{{"name":"x{at}","namespace":"a","labels":{{"a":"b"}}}},
+            "spec":{{"selector":{{"matchLabels":{{"a":"b"}}}}}}}}"#
+        ))
+    };
+    let pod = |at| {
+        parse(&format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{at}","namespace":"a","labels":{{"a":"b"}}}}}}"#
+        ))
+    };
+    let objects = (0..5_000).map(|at| one("ReplicaSet", at)).chain((0..5_000).map(pod));
+    let graph = build(objects.chain([one("Deployment", 0)]).collect());
+    let deployment = graph.find("apps", "Deployment", "a", "x0").unwrap();
+    let managed = graph.out(deployment, EdgeType::MANAGES);
+    assert!(managed.work() > 10_000);
+    assert_eq!(managed.count(), 5_000);
+}

@@ -10,6 +10,7 @@ use kubewright_value::Text;
 use super::overlay::Overlay;
 use super::{focus, texts};
 use crate::arguments::Graph as Arguments;
+use crate::codes;
 use crate::failure::Failure;
 use crate::survey::Survey;
 use crate::words::plural;
@@ -20,7 +21,7 @@ use crate::words::plural;
 /// When a type, a kind or a namespace is named that nothing has.
 pub(super) fn picture(
     arguments: &Arguments,
-    survey: &Survey,
+    survey: &mut Survey,
     focus: Option<Id>,
     overlay: &Overlay,
 ) -> Result<Picture, Failure> {
@@ -37,7 +38,7 @@ pub(super) fn picture(
         keep: focus.into_iter().chain(overlay.leaders()).collect(),
         focus,
     };
-    let Drawn { mut picture, places, left_out, edges_left_out } = Picture::of(graph, &choice);
+    let Drawn { mut picture, places, left_out, edges_left_out, is_cut } = Picture::of(graph, &choice);
     overlay.mark(&mut picture, &places);
     if let Some((focus, place)) = focus.and_then(|focus| Some((focus, *places.get(&focus)?))) {
         if let Some(node) = picture.nodes.get_mut(place) {
@@ -54,6 +55,13 @@ pub(super) fn picture(
     picture.legend.extend(overlay.sentences());
     if focus.is_none() {
         picture.legend.extend(sentence(&left_out, &edges_left_out));
+    }
+    if is_cut {
+        picture.legend.push("There are more relationships than can be drawn.".to_owned());
+        let message = "there are more relationships than can be drawn, and the picture shows the first ones";
+        let path = arguments.resources.join(" ");
+        let help = "choose what is drawn with --focus, --namespace, --kind or --edge";
+        survey.diagnostics.push(codes::about_path(&codes::TOO_MUCH_DRAWN, &path, message).help(help));
     }
     Ok(picture)
 }
