@@ -5,7 +5,7 @@ mod story;
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::{self, Candidacy, Findings, Nearest, Pattern, Phase, Settings};
+use kubewright_dialects::patterns::{self, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
 use kubewright_engine::nearest;
 use kubewright_graph::{Graph, Id, Node, References, Sort};
 use kubewright_value::{Budget, Document, Text, Value};
@@ -74,7 +74,8 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
                 continue;
             }
         };
-        findings += found.findings.len();
+        // As `detect`: what only informs is nothing wrong.
+        findings += found.findings.iter().filter(|finding| finding.severity > Level::Info).count();
         report.pattern(pattern, &found)?;
         doubts.extend(found.diagnostics);
     }
