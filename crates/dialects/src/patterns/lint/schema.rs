@@ -113,7 +113,6 @@ fn shape_of(kind: &str) -> Option<&'static Shape> {
         "StatefulSet" => &STATEFUL_SET,
         "DaemonSet" | "ReplicaSet" => &CONTROLLER,
         "Service" => &SERVICE,
-        "Namespace" | "ConfigMap" | "Secret" | "ServiceAccount" => return None,
         _ => return None,
     })
 }
@@ -121,6 +120,19 @@ fn shape_of(kind: &str) -> Option<&'static Shape> {
 /// Fields without anything known inside.
 macro_rules! open {
     ($($name:literal)*) => { [$(($name, Any)),*] };
+}
+
+/// What every object has, around its specification and its status.
+macro_rules! object {
+    ($spec:expr, $status:expr) => {
+        Fields(&[
+            ("apiVersion", Any),
+            ("kind", Any),
+            ("metadata", See(&METADATA)),
+            ("spec", $spec),
+            ("status", $status),
+        ])
+    };
 }
 
 static METADATA: Shape = Fields(
@@ -204,84 +216,54 @@ static POD_STATUS: Shape = Fields(&[
     ("allocatedResources", Any),
     ("resources", Any),
 ]);
-static POD: Shape = Fields(&[
-    ("apiVersion", Any),
-    ("kind", Any),
-    ("metadata", See(&METADATA)),
-    ("spec", See(&POD_SPEC)),
-    ("status", See(&POD_STATUS)),
-]);
+static POD: Shape = object!(See(&POD_SPEC), See(&POD_STATUS));
 static TEMPLATE: Shape = Fields(&[("metadata", See(&METADATA)), ("spec", See(&POD_SPEC))]);
-static DEPLOYMENT: Shape = Fields(&[
-    ("apiVersion", Any),
-    ("kind", Any),
-    ("metadata", See(&METADATA)),
-    ("status", Any),
-    (
-        "spec",
-        Fields(&[
-            ("replicas", Any),
-            ("selector", Any),
-            ("template", See(&TEMPLATE)),
-            ("strategy", Any),
-            ("minReadySeconds", Any),
-            ("revisionHistoryLimit", Any),
-            ("paused", Any),
-            ("progressDeadlineSeconds", Any),
-        ]),
-    ),
-]);
-static STATEFUL_SET: Shape = Fields(&[
-    ("apiVersion", Any),
-    ("kind", Any),
-    ("metadata", See(&METADATA)),
-    ("status", Any),
-    (
-        "spec",
-        Fields(&[
-            ("replicas", Any),
-            ("selector", Any),
-            ("template", See(&TEMPLATE)),
-            ("volumeClaimTemplates", Any),
-            ("serviceName", Any),
-            ("podManagementPolicy", Any),
-            ("updateStrategy", Any),
-            ("revisionHistoryLimit", Any),
-            ("minReadySeconds", Any),
-            ("persistentVolumeClaimRetentionPolicy", Any),
-            ("ordinals", Any),
-        ]),
-    ),
-]);
-static CONTROLLER: Shape = Fields(&[
-    ("apiVersion", Any),
-    ("kind", Any),
-    ("metadata", See(&METADATA)),
-    ("status", Any),
-    (
-        "spec",
-        Fields(&[
-            ("replicas", Any),
-            ("selector", Any),
-            ("template", See(&TEMPLATE)),
-            ("updateStrategy", Any),
-            ("revisionHistoryLimit", Any),
-            ("minReadySeconds", Any),
-        ]),
-    ),
-]);
-static SERVICE: Shape = Fields(&[
-    ("apiVersion", Any),
-    ("kind", Any),
-    ("metadata", See(&METADATA)),
-    ("status", Any),
-    (
-        "spec",
-        Fields(
-            &open!["ports" "selector" "clusterIP" "clusterIPs" "type" "externalIPs" "sessionAffinity" "loadBalancerIP"
+static DEPLOYMENT: Shape = object!(
+    Fields(&[
+        ("replicas", Any),
+        ("selector", Any),
+        ("template", See(&TEMPLATE)),
+        ("strategy", Any),
+        ("minReadySeconds", Any),
+        ("revisionHistoryLimit", Any),
+        ("paused", Any),
+        ("progressDeadlineSeconds", Any),
+    ]),
+    Any
+);
+static STATEFUL_SET: Shape = object!(
+    Fields(&[
+        ("replicas", Any),
+        ("selector", Any),
+        ("template", See(&TEMPLATE)),
+        ("volumeClaimTemplates", Any),
+        ("serviceName", Any),
+        ("podManagementPolicy", Any),
+        ("updateStrategy", Any),
+        ("revisionHistoryLimit", Any),
+        ("minReadySeconds", Any),
+        ("persistentVolumeClaimRetentionPolicy", Any),
+        ("ordinals", Any),
+    ]),
+    Any
+);
+static CONTROLLER: Shape = object!(
+    Fields(&[
+        ("replicas", Any),
+        ("selector", Any),
+        ("template", See(&TEMPLATE)),
+        ("updateStrategy", Any),
+        ("revisionHistoryLimit", Any),
+        ("minReadySeconds", Any),
+    ]),
+    Any
+);
+static SERVICE: Shape = object!(
+    Fields(
+        &open!["ports" "selector" "clusterIP" "clusterIPs" "type" "externalIPs" "sessionAffinity" "loadBalancerIP"
         "loadBalancerSourceRanges" "externalName" "externalTrafficPolicy" "healthCheckNodePort" "publishNotReadyAddresses"
         "sessionAffinityConfig" "ipFamilies" "ipFamilyPolicy" "allocateLoadBalancerNodePorts" "loadBalancerClass"
         "internalTrafficPolicy" "trafficDistribution"],
-        ),
     ),
-]);
+    Any
+);
