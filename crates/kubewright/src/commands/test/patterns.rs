@@ -54,12 +54,8 @@ impl<'a> PatternBench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let mut references = References::default();
-        for document in bench.patterns.iter().filter(|document| References::is_one(document)) {
-            let (more, wrong) = references.with(document);
-            references = more;
-            problems.extend(wrong);
-        }
+        let (references, wrong) = patterns::taught(&bench.patterns);
+        problems.extend(wrong);
         let written = bench.patterns.iter().filter(|document| patterns::is_pattern(document));
         let known: Vec<Known> = written.map(|document| Known::compile(document, &references)).collect();
         let mut exercised = has_coverage.then(Exercised::default);
