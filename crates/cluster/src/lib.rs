@@ -1,0 +1,33 @@
+//! A real Kubernetes control plane for tests: etcd, kube-apiserver, controller manager and scheduler on loopback.
+//!
+//! ```no_run
+//! use kubewright_cluster::Cluster;
+//!
+//! let Some(cluster) = Cluster::start() else { return };
+//! cluster.kubectl(&["apply", "-f", "-"], "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}").expect_success();
+//! ```
+//!
+//! The programs are built from `tests/cluster` the first time and kept in the user's cache. A machine that can neither
+//! build nor find them skips, and says so where nobody can miss it: `None` never means that a test passed.
+//!
+//! Nothing outlives a cluster, however the test ends: dropping it kills and removes everything, and where the test
+//! process itself is killed a small shell that watches over it does the same (see `guard`).
+
+mod binaries;
+mod cluster;
+mod component;
+mod error;
+mod folder;
+mod guard;
+mod kubeconfig;
+mod node;
+mod output;
+mod port;
+mod process;
+mod skip;
+
+pub use binaries::programs;
+pub use cluster::{Builder, Cluster};
+pub use component::Component;
+pub use error::ClusterError;
+pub use output::Output;
