@@ -12,7 +12,7 @@ use crate::component::Layout;
 use crate::guard::Guard;
 use crate::output::run;
 use crate::port::Port;
-use crate::process::{Plan, Process, resident, signal};
+use crate::process::{Plan, Process, kept_environment, resident, signal};
 use crate::{ClusterError, Component, Output, binaries, folder, kubeconfig, node, skip};
 
 /// How long a component may take until it answers.
@@ -89,8 +89,14 @@ impl Builder {
         names.push("kubectl");
         let programs = binaries::programs(&names)?;
         let cluster = Cluster::prepare(&self, programs)?;
-        cluster.bring_up(&self).inspect_err(|_| cluster.lock().guard.keep_logs())?;
-        Ok(cluster)
+        match cluster.bring_up(&self) {
+            Ok(()) => Ok(cluster),
+            Err(error) => {
+                cluster.lock().guard.keep_logs();
+                let logs = folder::kept_logs(&cluster.folder);
+                Err(ClusterError::failed(format!("{error}; logs in {}", logs.display())))
+            }
+        }
     }
 }
 
@@ -409,14 +415,9 @@ impl Cluster {
 
     fn call(&self, program: &Path, arguments: &[&str], stdin: &str) -> Output {
         let mut command = Command::new(program);
-        // A home of its own: neither caches nor settings of the user count.
-        let home = self.folder.join("home");
-        command.args(arguments).env("KUBECONFIG", self.kubeconfig()).env("HOME", home);
-        for name in
-            ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBERC", "KUBECACHEDIR", "HELM_NAMESPACE"]
-        {
-            command.env_remove(name);
-        }
+        // A home of its own and nothing of the environment: neither caches nor settings of the user count.
+        command.args(arguments).env_clear().envs(kept_environment());
+        command.env("KUBECONFIG", self.kubeconfig()).env("HOME", self.folder.join("home"));
         run(command, stdin.as_bytes(), CALL)
     }
 

@@ -1,5 +1,7 @@
 //! One process of the control plane.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,8 @@ impl Plan {
         let (log, also) = self.open_log()?;
         let child = Command::new(&self.program)
             .args(&self.flags)
+            .env_clear()
+            .envs(kept_environment())
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(also)
@@ -80,6 +84,11 @@ impl Process {
         let _ = self.child.wait();
         guard.forget(self.child.id());
     }
+}
+
+/// What a program gets of our environment: flags of etcd, kubectl and helm can be variables, too, and are not meant.
+pub(crate) fn kept_environment() -> impl Iterator<Item = (&'static str, OsString)> {
+    ["PATH", "TMPDIR"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)))
 }
 
 /// Sends a signal by name. The shell has it built in; a program `kill` need not be there.

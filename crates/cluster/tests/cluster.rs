@@ -18,10 +18,10 @@ fn field(cluster: &Cluster, namespace: &str, object: &str, path: &str) -> String
 }
 
 #[test]
-fn the_api_server_says_its_version() {
+fn the_api_server_knows_its_version() {
     let Some(cluster) = Cluster::shared() else { return };
     let version = cluster.get("/version").success();
-    assert!(version.contains(r#""gitVersion": "v1.36.3""#), "{version}");
+    assert!(version.contains(r#""gitVersion": "v1."#), "{version}");
 }
 
 #[test]
