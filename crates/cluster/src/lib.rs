@@ -13,21 +13,28 @@
 //! Nothing outlives a cluster, however the test ends: dropping it kills and removes everything, and where the test
 //! process itself is killed a small shell that watches over it does the same (see `guard`).
 
+mod balancer;
 mod binaries;
+mod builder;
+mod client;
 mod cluster;
 mod component;
 mod error;
 mod folder;
 mod guard;
 mod kubeconfig;
+mod kubelet;
 mod node;
 mod output;
 mod port;
 mod process;
 mod skip;
 
+pub use balancer::Balancer;
 pub use binaries::programs;
-pub use cluster::{Builder, Cluster};
+pub use builder::Builder;
+pub use cluster::Cluster;
 pub use component::Component;
 pub use error::ClusterError;
+pub use kubelet::Kubelet;
 pub use output::Output;

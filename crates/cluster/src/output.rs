@@ -63,7 +63,7 @@ impl Output {
         }
     }
 
-    fn not_run(command: String, reason: &std::io::Error) -> Self {
+    pub(crate) fn not_run(command: String, reason: &dyn std::error::Error) -> Self {
         Output { command, code: None, stdout: String::new(), stderr: format!("cannot run it: {reason}") }
     }
 }

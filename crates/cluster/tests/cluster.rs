@@ -66,7 +66,7 @@ fn a_deployment_gets_its_replica_set_and_pods() {
 #[test]
 fn a_node_is_ready_and_not_tainted() {
     let Some(cluster) = Cluster::shared() else { return };
-    cluster.create_node("with-labels", &[("topology.kubernetes.io/zone", "north")]).expect("a node");
+    cluster.create_node("with-labels", &[("topology.kubernetes.io/zone", "north")]);
     let node = |path: &str| field(cluster, "default", "node/with-labels", path);
     cluster.kubectl(&["cordon", "with-labels"], "").expect_success();
     assert_eq!(node(r#".status.conditions[?(@.type=="Ready")].status"#), "True");
