@@ -83,6 +83,8 @@ impl Layout<'_> {
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
             // An endpoint of the service `kubernetes` may not be a loopback address.
             "--endpoint-reconciler-type=none".to_owned(),
+            // Without this a stop waits a minute for those who watch.
+            "--shutdown-watch-termination-grace-period=2s".to_owned(),
             "--profiling=false".to_owned(),
         ];
         if !self.has_controllers {
