@@ -54,6 +54,30 @@ pub fn crowd(count: usize) -> Vec<Value> {
     objects
 }
 
+/// Returns `count` Pods of one namespace that all mount the same claim and use the same ConfigMap, one in ten for logs.
+#[must_use]
+pub fn sharing(count: usize) -> Vec<Value> {
+    let mut objects = Vec::with_capacity(count + 2);
+    for kind in ["PersistentVolumeClaim", "ConfigMap"] {
+        push(
+            &mut objects,
+            &format!(
+                r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"shared","namespace":"big"}}}}"#
+            ),
+        );
+    }
+    for at in 0..count {
+        let tier = if at % 10 == 0 { "job" } else { "web" };
+        push(
+            &mut objects,
+            &format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"pod-{at}","namespace":"big","labels":{{"tier":"{tier}"}}}},"spec":{{"containers":[{{"name":"c","image":"app:1","envFrom":[{{"configMapRef":{{"name":"shared"}}}}],"volumeMounts":[{{"name":"data","mountPath":"/data"}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"shared"}}}}]}}}}"#
+            ),
+        );
+    }
+    objects
+}
+
 fn namespace(objects: &mut Vec<Value>, at: usize) {
     let ns = format!("ns-{at}");
     push(

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod cluster;
 pub mod instructions;
+pub mod patterns;
 pub mod process;
 pub mod rules;
 pub mod texts;

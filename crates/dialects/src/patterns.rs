@@ -3,8 +3,10 @@
 //! Two dialects are read into one form: the contract (`kubepattern.it/v1`: resources, actors, relationships that veto
 //! or score) and its successor (`kubepattern.dev/v1`: a target, its dependencies, and criteria between them).
 
+mod candidacy;
 mod compile;
 mod criteria;
+mod describe;
 mod detect;
 mod diagnostics;
 mod filter;
@@ -12,18 +14,26 @@ mod finding;
 mod key;
 mod lint;
 mod message;
+mod near;
 mod operator;
 mod pattern;
 mod points;
+mod relate;
+pub mod resources;
+pub mod shipped;
 mod source;
 mod types;
 
-pub use detect::{Settings, detect};
+pub use candidacy::{Candidacy, Checked, candidacies, left_out};
+pub use describe::{Relationship, Resource};
+pub use detect::{Settings, budget, detect, detect_all, exhausted};
 pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
+pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, Rule};
+use kubewright_graph::References;
 use kubewright_value::{Document, Text, Value};
 
 /// Returns whether `document` is a pattern of either dialect.
@@ -52,6 +62,20 @@ pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>
     (pattern, diagnostics)
 }
 
+/// Returns the references that `documents` teach beside those that are known, and what is wrong with them.
+#[must_use]
+pub fn taught(documents: &[Document]) -> (References, Vec<Diagnostic>) {
+    let nothing = (References::default(), Vec::new());
+    documents.iter().filter(|document| References::is_one(document)).fold(
+        nothing,
+        |(known, mut wrong), document| {
+            let (more, mistakes) = known.with(document);
+            wrong.extend(mistakes);
+            (more, wrong)
+        },
+    )
+}
+
 /// The dialect. A pattern is no rule about one object: it is looked for in a graph of many.
 #[derive(Debug, Default)]
 pub struct Patterns;
@@ -69,8 +93,17 @@ impl Dialect for Patterns {
         source::version(document).is_some_and(|version| version.starts_with("kubepattern."))
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: compile(document).1, others: 1, ..Compiled::default() }
+    fn is_companion(&self, document: &Document) -> bool {
+        References::is_one(document)
+    }
+
+    fn compile(&self, document: &Document, beside: &[Document]) -> Compiled {
+        let own_types = taught(beside).0.own_types().to_vec();
+        Compiled { diagnostics: compile_with(document, &own_types).1, others: 1, ..Compiled::default() }
+    }
+
+    fn check_companions(&self, companions: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
+        taught(companions).1
     }
 
     fn codes(&self) -> &'static [&'static Code] {

@@ -5,6 +5,7 @@
 mod access;
 mod cluster;
 mod declared;
+mod draft;
 mod network;
 mod owner;
 mod pod;
@@ -15,11 +16,12 @@ mod widget;
 
 use kubewright_value::{Map, Text, Value};
 
-use crate::graph::{DerivedWire as Wire, Graph, Only, Question, REVERSED, Scope, Selection};
-use crate::names::Symbol;
+use crate::graph::{DerivedWire as Wire, Graph, KindNumber, Only, Question, REVERSED, Scope, Selection};
+use crate::names::{Field, Symbol};
 use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
+pub(crate) use draft::{Draft, Drafted};
 
 /// What an object contributes.
 #[derive(Debug, Default)]
@@ -38,27 +40,29 @@ pub(crate) struct Wanted {
     pub(crate) via: Symbol,
 }
 
-/// Returns what the object of `id` contributes.
-pub(crate) fn derive(graph: &mut Graph, id: Id) -> Derived {
-    let Some((node, object)) = graph.node(id).and_then(|node| Some((node, node.object.clone()?))) else {
-        return Derived::default();
-    };
-    let (group, kind) = (Text::new(node.group()), node.kind.clone());
-    let (namespace, name) = (node.namespace.clone(), node.name.clone());
-    let mut deriving = Deriving { graph, id, group, kind, namespace, name, derived: Derived::default() };
-    deriving.all(&object);
-    deriving.derived
+/// Adds what the object of `id` contributes to `draft`.
+pub(crate) fn derive(draft: &mut Draft<'_>, id: Id) {
+    let Some((object, shape, identity, kind_number)) = draft.graph.deriving(id) else { return };
+    let graph = draft.graph;
+    let [group, kind, namespace, name] = [identity.group, identity.kind, identity.namespace, identity.name]
+        .map(|name| graph.names.shared(name));
+    let here = identity.namespace;
+    Deriving { graph, draft, id, group, kind, kind_number, namespace, here, name }.all(object, shape);
+    draft.end(id);
 }
 
 /// An object whose contribution is being found.
-struct Deriving<'g> {
-    graph: &'g mut Graph,
+struct Deriving<'d, 'g> {
+    graph: &'g Graph,
+    draft: &'d mut Draft<'g>,
     id: Id,
     group: Text,
     kind: Text,
+    kind_number: KindNumber,
     namespace: Text,
+    // The symbol of `namespace`.
+    here: Symbol,
     name: Text,
-    derived: Derived,
 }
 
 /// An object that is named.
@@ -70,7 +74,7 @@ struct Target<'o> {
     name: &'o str,
 }
 
-/// Where an object says what Pods are like.
+/// What an object says about Pods.
 pub(crate) struct Template<'o> {
     /// The path of the Pod's `spec`.
     pub(crate) path: &'static str,
@@ -78,33 +82,72 @@ pub(crate) struct Template<'o> {
     pub(crate) labels: Option<&'o Map>,
 }
 
-/// Returns what `object` says about Pods: as a Pod, or with the template of one.
-pub(crate) fn template(object: &Value) -> Option<Template<'_>> {
-    const TEMPLATES: [(&str, &[&str]); 3] = [
-        ("spec.template.spec", &["spec", "template"]),
-        ("spec.jobTemplate.spec.template.spec", &["spec", "jobTemplate", "spec", "template"]),
-        ("template.spec", &["template"]),
-    ];
-    let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
-        && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
-    let (path, holder) = match is_pod {
-        true => ("spec", object),
-        false => TEMPLATES.iter().find_map(|(path, keys)| {
-            let holder = object.at(keys)?;
-            holder.at(&["spec", "containers"])?.as_array()?;
-            Some((*path, holder))
-        })?,
-    };
-    let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
-    Some(Template { path, spec: holder.get("spec").unwrap_or(&Value::Null), labels })
+/// Where an object says what Pods are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// It is a Pod.
+    Pod,
+    /// In `spec.template`.
+    Template,
+    /// In `spec.jobTemplate.spec.template`.
+    JobTemplate,
+    /// In `template`.
+    Bare,
 }
 
-impl Deriving<'_> {
-    fn all(&mut self, object: &Value) {
-        self.owners(object);
-        if let Some(template) = template(object) {
+/// Returns where `object` says what Pods are like: as a Pod, or with the template of one.
+pub(crate) fn shape(object: &Value) -> Option<Shape> {
+    let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
+        && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
+    if is_pod {
+        return Some(Shape::Pod);
+    }
+    let makes_pods = |holder: &Value| {
+        holder.at(&["spec", "containers"]).is_some_and(|containers| containers.as_array().is_some())
+    };
+    [Shape::Template, Shape::JobTemplate, Shape::Bare]
+        .into_iter()
+        .find(|shape| shape.holder(object).is_some_and(makes_pods))
+}
+
+impl Shape {
+    /// Returns the path of the Pod's `spec`.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Pod => "spec",
+            Self::Template => "spec.template.spec",
+            Self::JobTemplate => "spec.jobTemplate.spec.template.spec",
+            Self::Bare => "template.spec",
+        }
+    }
+
+    /// Returns what has the Pod's `metadata` and `spec`.
+    fn holder(self, object: &Value) -> Option<&Value> {
+        match self {
+            Self::Pod => Some(object),
+            Self::Template => object.at(&["spec", "template"]),
+            Self::JobTemplate => object.at(&["spec", "jobTemplate", "spec", "template"]),
+            Self::Bare => object.get("template"),
+        }
+    }
+}
+
+impl<'o> Template<'o> {
+    /// Returns what `object` says about Pods.
+    pub(crate) fn of(object: &'o Value, shape: Shape) -> Self {
+        let holder = shape.holder(object).unwrap_or(&Value::Null);
+        let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
+        Self { path: shape.path(), spec: holder.get("spec").unwrap_or(&Value::Null), labels }
+    }
+}
+
+impl Deriving<'_, '_> {
+    fn all(&mut self, object: &Value, shape: Option<Shape>) {
+        let metadata = object.get("metadata").unwrap_or(&Value::Null);
+        self.owners(metadata);
+        if let Some(shape) = shape {
+            let template = Template::of(object, shape);
             self.pod(&template);
-            self.scheduling(&template);
         }
         match self.group.clone().as_str() {
             "" => self.core(object),
@@ -122,10 +165,18 @@ impl Deriving<'_> {
             "events.k8s.io" => self.event(object),
             _ => {}
         }
-        self.fallbacks(object);
-        self.application(object);
-        self.widget(object);
-        self.declared(object);
+        if shape != Some(Shape::Pod) {
+            self.fallbacks(object);
+        }
+        self.application(metadata);
+        let facts = self.graph.kind_facts(self.kind_number);
+        let (is_widget, refers) = facts.map_or((false, false), |facts| (facts.is_widget, facts.refers));
+        if is_widget {
+            self.widget(object);
+        }
+        if refers {
+            self.declared(object);
+        }
     }
 
     /// The kinds of the core group that are no Pods.
@@ -141,19 +192,31 @@ impl Deriving<'_> {
     }
 
     /// Adds an edge to what is named; to nothing if the name is empty.
-    fn refer(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
+    fn refer<'f>(
+        &mut self,
+        kind: EdgeType,
+        target: Target<'_>,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+    ) {
         if !target.name.is_empty() {
             let identity = self.identity(target);
-            let to = self.graph.node_of(identity);
+            let to = self.draft.node_of(identity);
             self.wire(self.id, to, kind, via, strength, 0);
         }
     }
 
     /// Adds an edge to what is named, if it is in the set.
-    fn refer_if_present(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
+    fn refer_if_present<'f>(
+        &mut self,
+        kind: EdgeType,
+        target: Target<'_>,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+    ) {
         let identity = self.identity(target);
         if self.is_present(identity) {
-            let to = self.graph.node_of(identity);
+            let to = self.draft.node_of(identity);
             self.wire(self.id, to, kind, via, strength, 0);
         }
     }
@@ -161,18 +224,26 @@ impl Deriving<'_> {
     /// Adds an edge from what is named to this object.
     fn referred_by(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
         let identity = self.identity(target);
-        let from = self.graph.node_of(identity);
+        let from = self.draft.node_of(identity);
         self.wire(from, self.id, kind, via, strength, REVERSED);
     }
 
-    fn wire(&mut self, from: Id, to: Id, kind: EdgeType, via: &str, strength: Strength, flags: u8) {
-        let via = self.graph.names.intern(via);
-        self.derived.wires.push(Wire { from, to, kind, via, strength, flags });
+    fn wire<'f>(
+        &mut self,
+        from: Id,
+        to: Id,
+        kind: EdgeType,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+        flags: u8,
+    ) {
+        let via = self.draft.field(via.into());
+        self.draft.wires.push(Wire { from, to, kind, via, strength, flags });
     }
 
     /// Adds edges to all Pods and templates of this namespace that `selector` selects.
     fn select(&mut self, kind: EdgeType, selector: Selector, via: &str, strength: Strength) {
-        let scope = Scope::Namespace(self.own_namespace());
+        let scope = Scope::Namespace(self.here);
         self.select_in(
             kind,
             Selection { class: Symbol::EMPTY, only: Only::All, scope, selector },
@@ -181,31 +252,33 @@ impl Deriving<'_> {
         );
     }
 
-    fn select_in(&mut self, kind: EdgeType, selection: Selection, via: &str, strength: Strength) {
-        let via = self.graph.names.intern(via);
-        self.derived.links.push(Wanted { selection, kind, strength, via });
+    fn select_in<'f>(
+        &mut self,
+        kind: EdgeType,
+        selection: Selection,
+        via: impl Into<Field<'f>>,
+        strength: Strength,
+    ) {
+        let via = self.draft.field(via.into());
+        self.draft.links.push(Wanted { selection, kind, strength, via });
     }
 
     /// Asks whether an object is in the set.
     fn is_present(&mut self, identity: Identity) -> bool {
-        self.derived.questions.push(Question::Name(identity));
+        self.draft.questions.push(Question::Name(identity));
         let id = self.graph.node_with(&identity);
         id.is_some_and(|id| self.graph.is_object(id))
     }
 
     fn identity(&mut self, target: Target<'_>) -> Identity {
-        let names = &mut self.graph.names;
+        let is_here = target.namespace == self.namespace;
         Identity {
-            group: names.intern(target.group),
-            kind: names.intern(target.kind),
-            namespace: names.intern(target.namespace),
-            name: names.intern(target.name),
+            group: self.draft.intern(target.group),
+            kind: self.draft.intern(target.kind),
+            namespace: if is_here { self.here } else { self.draft.intern(target.namespace) },
+            name: self.draft.intern(target.name),
             uid: Symbol::EMPTY,
         }
-    }
-
-    fn own_namespace(&mut self) -> Symbol {
-        self.graph.names.intern(&self.namespace)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Picture`] is plain: boxes, lines between them, and words. A whole graph and the
 //! objects of one finding are drawn by the same code. Everything is a pure function to
-//! text, the same picture gives the same bytes, and the work is bounded: above
-//! [`Options::glyphs`] boxes alike are drawn as one with a count, above
+//! text, the same picture gives the same bytes, and the work is bounded: the replicas of
+//! a controller are drawn as one box with a count, above [`Options::glyphs`] more boxes are, above
 //! [`Options::lines`] the rest of the lines is left out and the picture says so.
 //!
 //! Names come from other people's manifests. Every writer escapes all of them.
@@ -17,6 +17,7 @@ mod kinds;
 mod labels;
 mod layout;
 mod legend;
+mod merge;
 mod mermaid;
 mod palette;
 mod route;
@@ -32,8 +33,11 @@ mod whole;
 pub use dot::dot;
 pub use html::html;
 pub use json::json;
+pub use kinds::{layer, short_name};
 pub use mermaid::mermaid;
+pub use select::Way;
 pub use svg::svg;
+pub use whole::{Choice, Drawn, node_of};
 
 use kubewright_value::Text;
 
@@ -46,7 +50,7 @@ pub struct Picture {
     pub nodes: Vec<Node>,
     /// What links them. A line to a node that is not there is not drawn.
     pub lines: Vec<Line>,
-    /// Words for namespaces; one that is not named here is called by its name.
+    /// Words for frames; one that is not named here is called by its name.
     pub groups: Vec<Group>,
     /// Sentences under the picture, such as the message of a finding. The meaning of colours,
     /// dashes and badges is added by the writers and need not be said here.
@@ -64,10 +68,20 @@ pub struct Node {
     pub kind: Text,
     /// Where it lives; empty for none.
     pub namespace: Text,
+    /// The frame that it is drawn in; empty for that of its namespace.
+    pub frame: Text,
     /// Roles in a pattern, severities of findings.
     pub badges: Vec<Badge>,
     /// What is special about it.
     pub class: Class,
+    /// Sentences about it, for whoever points at it.
+    pub notes: Vec<Text>,
+}
+
+impl Node {
+    fn frame(&self) -> &str {
+        if self.frame.is_empty() { &self.namespace } else { &self.frame }
+    }
 }
 
 /// What is special about an object.
@@ -137,11 +151,11 @@ pub enum Style {
     Missing,
 }
 
-/// Words for one namespace.
+/// Words for one frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Group {
-    /// The namespace; empty for what is in none.
-    pub namespace: Text,
+    /// The frame, or the namespace whose frame it is; empty for what is in none.
+    pub frame: Text,
     /// What to call it.
     pub label: Text,
 }
@@ -153,16 +167,19 @@ pub struct Options {
     pub glyphs: usize,
     /// Lines at most. At most 20,000.
     pub lines: usize,
+    /// Whether the replicas of one controller are one box, however few boxes there are.
+    pub merges: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { glyphs: 1_500, lines: 6_000 }
+        Self { glyphs: 1_500, lines: 6_000, merges: true }
     }
 }
 
 impl Options {
     fn bounded(self) -> Self {
-        Self { glyphs: self.glyphs.clamp(8, 5_000), lines: self.lines.clamp(8, 20_000) }
+        let (glyphs, lines) = (self.glyphs.clamp(8, 5_000), self.lines.clamp(8, 20_000));
+        Self { glyphs, lines, ..self }
     }
 }

@@ -11,17 +11,18 @@ mod walk;
 
 use kubewright_value::{Text, Value};
 
-use crate::derive::{Derived, derive};
+use crate::derive::{Derived, Draft, Drafted, derive};
 use crate::edge::BUILT_IN;
+use crate::ids::{Ids, under};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::Identity;
 use crate::{EdgeType, Id, Node, References, Sort};
 use index::Header;
-pub(crate) use index::{has_no_namespace, is_widget_group};
+pub(crate) use index::{KindFacts, KindNumber, has_no_namespace, is_widget_group};
 use selections::Selections;
 pub(crate) use selections::{Only, Scope, Selection};
+use store::{Batch, Slot, Wire};
 pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
-use store::{Slot, Wire};
 
 /// Objects, and what they have to do with each other.
 #[derive(Debug, Clone)]
@@ -29,19 +30,24 @@ pub struct Graph {
     pub(crate) names: Names,
     pub(crate) references: References,
     slots: Vec<Slot>,
+    // Of every node, by number: greater for what comes later in canonical order.
+    ranks: Vec<u64>,
     free: Vec<Id>,
     // INVARIANT: once settled, every node in canonical order, ascending in rank.
     order: Vec<Id>,
     identities: SymbolMap<Identity, Id>,
-    uids: SymbolMap<Symbol, Vec<Id>>,
+    uids: SymbolMap<Symbol, Ids>,
     kinds: SymbolMap<Symbol, Vec<Id>>,
+    // What is known about every kind of a group, and its place there.
+    kind_facts: Vec<KindFacts>,
+    kind_numbers: SymbolMap<(Symbol, Symbol), KindNumber>,
     // How many objects each namespace has.
     population: SymbolMap<Symbol, u32>,
     // Objects of the groups whose references name a plural, by name.
-    widgets: SymbolMap<Symbol, Vec<Id>>,
+    widgets: SymbolMap<Symbol, Ids>,
     // CustomResourceDefinitions by group and kind, and by group and plural.
-    definitions: SymbolMap<(Symbol, Symbol), Vec<Id>>,
-    watchers: SymbolMap<Question, Vec<Id>>,
+    definitions: SymbolMap<(Symbol, Symbol), Ids>,
+    watchers: SymbolMap<Question, Ids>,
     // Edges that were derived from an object at neither end.
     foreign: SymbolMap<Id, Vec<Wire>>,
     with_uid: usize,
@@ -73,11 +79,14 @@ impl Graph {
             names: Names::new(),
             references: references.clone(),
             slots: Vec::new(),
+            ranks: Vec::new(),
             free: Vec::new(),
             order: Vec::new(),
             identities: SymbolMap::default(),
             uids: SymbolMap::default(),
             kinds: SymbolMap::default(),
+            kind_facts: Vec::new(),
+            kind_numbers: SymbolMap::default(),
             population: SymbolMap::default(),
             widgets: SymbolMap::default(),
             definitions: SymbolMap::default(),
@@ -93,22 +102,33 @@ impl Graph {
     /// stable API version counts, and of those the greatest.
     #[must_use]
     pub fn build(objects: impl IntoIterator<Item = Value>, references: &References) -> Self {
+        Self::build_on(threads, objects, references)
+    }
+
+    /// Builds on as many threads as `threads` says for a number of objects.
+    fn build_on(
+        threads: impl Fn(usize) -> usize,
+        objects: impl IntoIterator<Item = Value>,
+        references: &References,
+    ) -> Self {
         let mut graph = Self::new(references);
         graph.is_settled = false;
         let ids = graph.place_all(objects);
         for id in &ids {
             graph.index(*id);
         }
-        for id in &ids {
-            graph.refresh(*id);
+        let mut batch = Batch::default();
+        for drafted in graph.draft_all(&ids, threads(ids.len())) {
+            let (derived, ends) = drafted.adopted(&mut graph);
+            graph.defer(derived, &ends, &mut batch);
         }
-        graph.settle();
+        graph.settle(batch);
         graph
     }
 
     /// Puts `object` into the graph, in place of the one with the same identity. Returns its node.
     pub fn insert(&mut self, object: Value) -> Id {
-        let header = Header::of(&object, &mut self.names);
+        let header = Header::of(&object, self);
         if let Some(twin) = self.twin(&header) {
             self.remove(twin);
         }
@@ -116,12 +136,14 @@ impl Graph {
         let mut questions = Vec::new();
         if self.is_object(id) {
             self.questions_about(id, &mut questions);
+            self.hide(id);
             self.unindex(id);
         }
         let was_present = self.is_object(id);
         let uid_before = self.uid_of(id);
         self.fill(id, header, object);
         self.index(id);
+        self.show(id);
         self.questions_about(id, &mut questions);
         if was_present && uid_before == self.uid_of(id) {
             // Nobody who asked can notice, unless it defines kinds.
@@ -142,6 +164,7 @@ impl Graph {
         let mut questions = Vec::new();
         self.questions_about(id, &mut questions);
         self.apply(id, Derived::default());
+        self.hide(id);
         self.unindex(id);
         self.empty(id);
         self.reselect(id);
@@ -182,7 +205,7 @@ impl Graph {
     /// Returns a number that is greater for what comes later in canonical order; for sorting.
     #[must_use]
     pub fn rank(&self, id: Id) -> u64 {
-        self.slots.get(id.index()).map_or(0, |slot| slot.rank)
+        self.ranks.get(id.index()).copied().unwrap_or(0)
     }
 
     /// Returns the objects of `kind`, of any group, in canonical order.
@@ -237,15 +260,37 @@ impl Graph {
 
     /// Derives what the object of `id` contributes, and changes what is different.
     fn refresh(&mut self, id: Id) {
-        let derived = derive(self, id);
+        let (derived, _) = self.draft(&[id]).adopted(self);
         self.apply(id, derived);
+    }
+
+    /// Derives what many objects contribute, on `count` threads. Nothing shows how many there were.
+    fn draft_all(&self, ids: &[Id], count: usize) -> Vec<Drafted> {
+        if count < 2 {
+            return vec![self.draft(ids)];
+        }
+        std::thread::scope(|scope| {
+            let chunks = ids.chunks(ids.len().div_ceil(count));
+            let threads: Vec<_> = chunks.map(|chunk| (chunk, scope.spawn(|| self.draft(chunk)))).collect();
+            let drafted = threads.into_iter().map(|(chunk, thread)| {
+                // No derivation panics; if one did, it would do so here.
+                thread.join().unwrap_or_else(|_| self.draft(chunk))
+            });
+            drafted.collect()
+        })
+    }
+
+    fn draft(&self, ids: &[Id]) -> Drafted {
+        let mut draft = Draft::new(self);
+        ids.iter().for_each(|id| derive(&mut draft, *id));
+        draft.finish()
     }
 
     /// Derives again everyone who asked one of `questions`.
     fn answer(&mut self, questions: &[Question]) {
         let mut asked: Vec<Id> = Vec::new();
         for question in questions {
-            asked.extend(self.watchers.get(question).into_iter().flatten());
+            asked.extend(under(&self.watchers, question));
         }
         asked.sort_unstable();
         asked.dedup();
@@ -253,6 +298,20 @@ impl Graph {
             self.refresh(id);
         }
     }
+}
+
+/// How many objects are worth a thread.
+const WORTH_A_THREAD: usize = 2_000;
+/// How many threads a graph is built on at most.
+const MAX_THREADS: usize = 4;
+
+/// Returns on how many threads `count` objects are gone through.
+fn threads(count: usize) -> usize {
+    if cfg!(target_family = "wasm") {
+        return 1;
+    }
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    processors.min(MAX_THREADS).min(count / WORTH_A_THREAD)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod derive;
 pub mod draw;
 mod edge;
 mod graph;
+mod ids;
 mod names;
 mod node;
 mod references;

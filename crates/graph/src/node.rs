@@ -1,5 +1,7 @@
 //! The objects of the graph, and what else an edge may lead to.
 
+use std::hash::{Hash, Hasher};
+
 use kubewright_value::{Text, Value};
 
 use crate::names::Symbol;
@@ -79,7 +81,7 @@ impl Sort {
 }
 
 /// What makes two objects the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) group: Symbol,
     pub(crate) kind: Symbol,
@@ -87,6 +89,15 @@ pub(crate) struct Identity {
     pub(crate) name: Symbol,
     /// Empty, except for an absent owner: another object may have its name by now.
     pub(crate) uid: Symbol,
+}
+
+impl Hash for Identity {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let pair = |a: Symbol, b: Symbol| u64::from(a.0) << 32 | u64::from(b.0);
+        state.write_u64(pair(self.group, self.kind));
+        state.write_u64(pair(self.namespace, self.name));
+        state.write_u32(self.uid.0);
+    }
 }
 
 /// Returns the group of an `apiVersion`.

@@ -19,7 +19,7 @@ use std::sync::{Arc, LazyLock};
 use kubewright_value::{Source, Text, yaml};
 
 use crate::edge::BUILT_IN;
-use crate::{EdgeType, Node, Strength};
+use crate::{EdgeType, Strength};
 pub(crate) use path::Path;
 pub use read::codes;
 
@@ -61,6 +61,11 @@ pub(crate) struct KindName {
 }
 
 impl KindName {
+    /// Returns whether it is the Pod of Kubernetes, which selectors select in a way of their own.
+    pub(crate) fn is_pod(&self) -> bool {
+        self.kind == "Pod" && self.group.as_ref().is_none_or(|group| group.is_empty())
+    }
+
     pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
         (self.kind == "*" || self.kind == kind) && self.group.as_ref().is_none_or(|own| own == group)
     }
@@ -127,14 +132,10 @@ impl References {
         found.filter(move |reference| reference.from.is(group, kind))
     }
 
-    /// Returns the classes by which selectors know an object, Pods aside.
-    pub(crate) fn classes(&self, node: &Node) -> Vec<Text> {
-        let is_rare = |class: &Text| class.split('.').next() != Some(node.kind.as_str());
-        if self.0.classes.iter().all(is_rare) {
-            return Vec::new();
-        }
-        let full = Text::from(format!("{}.{}", node.kind, node.group()));
-        [node.kind.clone(), full].into_iter().filter(|class| self.0.classes.contains(class)).collect()
+    /// Returns the classes by which selectors know objects of a kind, Pods aside.
+    pub(crate) fn classes(&self, group: &str, kind: &str) -> Vec<Text> {
+        let classes = [Text::new(kind), Text::from(format!("{kind}.{group}"))];
+        classes.into_iter().filter(|class| self.0.classes.contains(class)).collect()
     }
 
     /// Returns whether volumes of the same name in one namespace count as shared.
@@ -152,7 +153,7 @@ impl References {
                 types.insert(reference.edge_type.clone());
             }
             if reference.is_selector {
-                classes.extend(reference.to.iter().map(class_of));
+                classes.extend(reference.to.iter().filter(|to| !to.is_pod()).map(class_of));
             }
         }
         let types = types.into_iter().collect();

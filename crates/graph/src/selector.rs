@@ -2,6 +2,8 @@
 
 use kubewright_value::{Map, Text, Value};
 
+use crate::names::{Names, Symbol};
+
 /// Conditions on labels: all of `all` and, if there are any, one of `any`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Selector {
@@ -78,16 +80,6 @@ impl Selector {
         self.all.is_empty() && self.any.is_empty()
     }
 
-    /// Returns whether an object called `name`, with the labels that `label` knows, is selected.
-    pub(crate) fn matches<'l>(&self, name: &'l str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
-        let holds = |requirement: &Requirement| {
-            let is_name = requirement.key == NAME_FIELD;
-            requirement.holds(if is_name { Some(name) } else { label(&requirement.key) })
-        };
-        self.all.iter().all(holds)
-            && (self.any.is_empty() || self.any.iter().any(|term| term.iter().all(holds)))
-    }
-
     fn sorted(mut self) -> Self {
         self.all.sort_unstable();
         self.all.dedup();
@@ -95,23 +87,73 @@ impl Selector {
     }
 }
 
-impl Requirement {
-    fn holds(&self, label: Option<&str>) -> bool {
-        let is_listed = |label: &str| self.values.iter().any(|value| value == label);
+/// A selector whose labels are symbols.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rules {
+    all: Vec<Rule>,
+    any: Vec<Vec<Rule>>,
+}
+
+#[derive(Debug, Clone)]
+struct Rule {
+    /// None for the object's name.
+    key: Option<Symbol>,
+    operator: Operator,
+    /// Sorted.
+    values: Vec<Symbol>,
+    /// What numbers are compared with.
+    bound: Option<i64>,
+}
+
+impl Rules {
+    pub(crate) fn of(selector: &Selector, names: &mut Names) -> Self {
+        let mut rules = |requirements: &[Requirement]| -> Vec<Rule> {
+            requirements.iter().map(|requirement| Rule::of(requirement, names)).collect()
+        };
+        Self { all: rules(&selector.all), any: selector.any.iter().map(|term| rules(term)).collect() }
+    }
+
+    /// Returns whether an object called `name`, with the labels that `label` knows, is selected.
+    pub(crate) fn match_labels(
+        &self,
+        names: &Names,
+        name: Symbol,
+        label: impl Fn(Symbol) -> Option<Symbol>,
+    ) -> bool {
+        let holds = |rule: &Rule| rule.holds(rule.key.map_or(Some(name), &label), names);
+        self.all.iter().all(holds)
+            && (self.any.is_empty() || self.any.iter().any(|term| term.iter().all(holds)))
+    }
+}
+
+impl Rule {
+    fn of(requirement: &Requirement, names: &mut Names) -> Self {
+        let mut values: Vec<Symbol> =
+            requirement.values.iter().map(|value| names.intern_text(value)).collect();
+        values.sort_unstable();
+        Self {
+            key: (requirement.key != NAME_FIELD).then(|| names.intern_text(&requirement.key)),
+            operator: requirement.operator,
+            values,
+            bound: requirement.values.first().and_then(|value| value.parse().ok()),
+        }
+    }
+
+    fn holds(&self, label: Option<Symbol>, names: &Names) -> bool {
+        let is_listed = |label: Symbol| self.values.binary_search(&label).is_ok();
         match self.operator {
             Operator::In => label.is_some_and(is_listed),
             Operator::NotIn => !label.is_some_and(is_listed),
             Operator::Exists => label.is_some(),
             Operator::DoesNotExist => label.is_none(),
-            Operator::Greater => self.compares(label, |label, bound| label > bound),
-            Operator::Less => self.compares(label, |label, bound| label < bound),
+            Operator::Greater => self.compares(label, names, |label, bound| label > bound),
+            Operator::Less => self.compares(label, names, |label, bound| label < bound),
         }
     }
 
-    fn compares(&self, label: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
-        let label = label.and_then(|label| label.parse().ok());
-        let bound = self.values.first().and_then(|value| value.parse().ok());
-        label.zip(bound).is_some_and(|(label, bound)| holds(label, bound))
+    fn compares(&self, label: Option<Symbol>, names: &Names, holds: impl Fn(i64, i64) -> bool) -> bool {
+        let label = label.and_then(|label| names.text(label).parse().ok());
+        label.zip(self.bound).is_some_and(|(label, bound)| holds(label, bound))
     }
 }
 

@@ -14,7 +14,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
-pub(crate) use detect::Detect;
+pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
@@ -57,9 +57,9 @@ pub(crate) enum Command {
     Apply(Apply),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(Test),
-    /// Check rules without running them
+    /// Check rules and patterns without running them
     Lint(Lint),
-    /// Show the page of a diagnostic code
+    /// Show the page of a diagnostic code or of a pattern
     Explain(Explain),
     /// Show why each rule or trait did what it did
     Trace(Box<Trace>),
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Apply traits as a KRM function of kustomize or kpt
     Fn(Function),
     /// Find patterns and smells in a set of objects
-    Detect(Detect),
+    Detect(Box<Detect>),
     /// Draw objects and what links them
     Graph(Graph),
     /// Try an expression on an object
@@ -263,7 +263,7 @@ pub(crate) enum TestFormat {
     Junit,
 }
 
-/// Checks rules without running them.
+/// Checks rules and patterns without running them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -309,16 +309,17 @@ pub(crate) enum LintFormat {
     Github,
 }
 
-/// Shows the page of a diagnostic code.
+/// Shows the page of a diagnostic code, or of a pattern that ships.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kubewright explain
-  kubewright explain KW-M023")]
+  kubewright explain KW-M023
+  kubewright explain orphan-service")]
 pub(crate) struct Explain {
-    /// Such as KW-Y001; without it all codes are listed
-    #[arg(value_name = "CODE")]
-    pub(crate) code: Option<String>,
+    /// A code such as KW-Y001, or a pattern; without it all are listed
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// Shows why each rule did what it did.
@@ -327,10 +328,14 @@ pub(crate) struct Explain {
 For traits, the manifests are rendered with all of them in order, as `kubewright render` does; what each patch looked at
 and did is shown, and then who wrote which field. `kubewright render --trace` does the same with a stack file.
 
+For patterns, every object that could lead is shown: which relationships were looked at, with whom and through which
+field they hold, the points, and the phase that discarded it. What nearly fits a selector is named.
+
 Examples:
   kubewright trace rules/ -r manifests/web.yaml
   kubewright trace rules/ -r manifests/ --rule add-labels -o json
   kubewright trace traits/ -r manifests/ --set parameters.level=debug
+  kubewright trace patterns/ -r manifests/ --object Service/shop/web
 
 Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
 pub(crate) struct Trace {
@@ -343,6 +348,10 @@ pub(crate) struct Trace {
     /// How to show the trace
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
+
+    /// Only this object, whether or not it leads: `Kind/namespace/name` or `Kind/name`; may be repeated
+    #[arg(long = "object", value_name = "OBJECT", help_heading = "Options for patterns")]
+    pub(crate) named: Vec<String>,
 
     #[command(flatten, next_help_heading = "Options for traits")]
     pub(crate) values: TraitValues,

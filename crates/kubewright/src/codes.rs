@@ -21,6 +21,7 @@ codes! {
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
     NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
+    GIVEN_UP "KW-F004" Error "looking for a pattern was given up";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
@@ -47,6 +48,7 @@ codes! {
 /// Returns every code there is, sorted by name.
 pub(crate) fn all() -> Vec<&'static Code> {
     let mut all = kubewright_dialects::codes();
+    all.extend(kubewright_graph::codes());
     all.extend(OWN);
     all.sort_by_key(|code| code.id);
     all

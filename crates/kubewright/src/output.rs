@@ -3,6 +3,7 @@
 //! A format is told of one object after the other and keeps only what it must, so that
 //! a run over a large folder needs little memory.
 
+mod chosen;
 mod diff;
 mod folder;
 mod github;
@@ -25,15 +26,21 @@ use kubewright_engine::{Diagnostic, Rule};
 
 use crate::review::{Counts, ObjectReport};
 
+pub(crate) use chosen::{Chosen, Format, Target, keep_apart, keep_inputs, standard_output};
 pub(crate) use diff::{Diff, hunks};
 pub(crate) use folder::{FileNames, Folder, safe};
-pub(crate) use github::diagnostics as github_diagnostics;
+pub(crate) use github::{annotation, diagnostics as github_diagnostics, written as annotate};
 pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};
-pub(crate) use junit::xml;
+pub(crate) use junit::{HEAD as JUNIT_HEAD, diagnostics_suite, xml};
+pub(crate) use markdown::{SHOWN as MARKDOWN_SHOWN, cell, code};
 pub(crate) use paint::{ColorChoice, Paint, short, tell, visible};
-pub(crate) use sarif::diagnostics as sarif_diagnostics;
+pub(crate) use policyreport::{Reports, resource as policy_resource};
+pub(crate) use sarif::{
+    Sarif, diagnostics as sarif_diagnostics, message as sarif_message, page as sarif_page,
+    physical as sarif_place,
+};
 pub(crate) use snippet::{Tally, snippet, window};
-pub(crate) use target::{Manner, Output, Target, standard_output};
+pub(crate) use target::{Manner, Output};
 pub(crate) use tree::tree;
 pub(crate) use yaml::text as yaml_text;
 

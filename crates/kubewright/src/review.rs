@@ -103,13 +103,27 @@ pub(crate) struct OutcomeRow {
     pub(crate) trace: Option<Box<TraceNode>>,
 }
 
-/// A place in a file, without the file's text.
-#[derive(Debug, Clone)]
+/// A place in a file, without the file's text. Sorts by file, then by line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// The name of the file.
     pub(crate) file: Text,
     /// The place in it.
     pub(crate) position: Position,
+}
+
+impl Place {
+    /// Returns where `document` starts.
+    pub(crate) fn of(document: &Document) -> Self {
+        Self { file: Text::new(&document.source.name), position: document.locate(&[]).position }
+    }
+}
+
+/// As `file:line`.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.position.line)
+    }
 }
 
 /// How many outcomes there are of each sort.
@@ -178,10 +192,7 @@ impl Question<'_> {
         let objects = self.needs.objects.then(|| (before.clone(), after));
         let outcomes = decision.outcomes.into_iter().zip(unscored);
         let mut report = ObjectReport {
-            location: Place {
-                file: Text::new(&document.source.name),
-                position: document.locate(&[]).position,
-            },
+            location: Place::of(document),
             api_version: before.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into(),
             subject: request.subject(),
             kind: request.kind.kind,

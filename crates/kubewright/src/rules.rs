@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{Options, traits};
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
+use kubewright_graph::References;
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
@@ -13,6 +14,9 @@ use crate::given::is_rule;
 use crate::load;
 use crate::words::listed;
 
+/// The language that patterns are written in.
+const PATTERN: &str = "pattern";
+
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
@@ -20,8 +24,12 @@ pub(crate) struct Rules {
     pub(crate) rules: Vec<Rule>,
     /// In the order in which they stand.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// How many parts are no rules about one object: traits, patterns.
-    pub(crate) others: usize,
+    /// How many parts are no rules until they have parameters: those of traits.
+    pub(crate) traits: usize,
+    /// How many patterns there are, which are about many objects together.
+    pub(crate) patterns: usize,
+    /// How many documents teach references of kinds.
+    pub(crate) references: usize,
     /// How many files were looked at.
     pub(crate) files: usize,
 }
@@ -46,6 +54,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let dialects = kubewright_dialects::all(&options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
+    let references = documents.iter().filter(|document| References::is_one(document)).count();
     if documents.iter().any(traits::is_known) {
         let objects = load::objects_of(documents, &mut Vec::new());
         diagnostics.extend(traits::lint_together(&objects));
@@ -63,7 +72,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
         let message = format!("no rules found in {}", listed(paths));
         let help = match loaded.others.first() {
             None => "",
-            Some(&"pattern") => {
+            Some(&PATTERN) => {
                 "patterns are looked for in a set of objects: `kubewright detect FILE -r RESOURCES`"
             }
             Some(_) => {
@@ -72,8 +81,9 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
         };
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message).help(help));
     }
-    let (rules, others) = (loaded.rules, loaded.others.len());
-    Rules { rules, diagnostics, others, files: found.inputs.len() }
+    let patterns = loaded.others.iter().filter(|language| **language == PATTERN).count();
+    let traits = loaded.others.len() - patterns;
+    Rules { rules: loaded.rules, diagnostics, traits, patterns, references, files: found.inputs.len() }
 }
 
 /// Returns the exceptions among `documents`; a list of objects stands for its items.

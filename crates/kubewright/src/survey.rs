@@ -1,17 +1,41 @@
 //! What every command about patterns needs: the patterns, and the graph of the objects.
+//!
+//! Objects are read by all cores. Of the files only the place of each object is kept, not the text.
 
 use std::collections::HashMap;
 
 use kubewright_dialects::patterns::{self, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id, References};
-use kubewright_value::{Document, Location, Text, Value};
+use kubewright_lang::glob;
+use kubewright_value::{Budget, Document, Value};
 
-use crate::codes::{self, NOTHING_FOUND};
+use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::load::{self, Input, Wanted};
+use crate::progress::Bar;
+use crate::review::Place;
 use crate::session::no_objects;
-use crate::words::listed;
+use crate::words::{listed, plural};
+
+/// How many documents that are no objects are told one by one.
+const STRANGERS: usize = 3;
+
+/// What the names of patterns that ship start with, where others have a file.
+const SHIPPED: &str = "shipped pattern ";
+
+/// Where patterns and objects come from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sources<'a> {
+    /// Files with patterns, and with references that they rely on; without any the patterns that ship are taken.
+    pub(crate) patterns: &'a [String],
+    /// Files with references alone.
+    pub(crate) references: &'a [String],
+    /// Files with objects.
+    pub(crate) resources: &'a [String],
+    /// Whether a warning about a pattern is an error.
+    pub(crate) is_strict: bool,
+}
 
 /// Patterns and objects, nothing looked for yet.
 pub(crate) struct Survey {
@@ -20,11 +44,13 @@ pub(crate) struct Survey {
     /// All objects.
     pub(crate) graph: Graph,
     /// Where objects stand.
-    places: HashMap<Id, Location>,
+    places: HashMap<Id, Place>,
     /// What could not be read or compiled.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many objects there are.
     pub(crate) objects: usize,
+    /// Every file that was read.
+    pub(crate) inputs: Vec<Input>,
 }
 
 impl Survey {
@@ -33,72 +59,102 @@ impl Survey {
     /// # Errors
     /// When standard input is named twice.
     pub(crate) fn open(paths: &[String], resources: &[String]) -> Result<Self, Failure> {
-        if paths.iter().chain(resources).filter(|path| *path == "-").count() > 1 {
+        Self::read(Sources { patterns: paths, resources, ..Sources::default() })
+    }
+
+    /// Reads patterns and objects, and builds the graph.
+    ///
+    /// # Errors
+    /// When standard input is named twice.
+    pub(crate) fn read(sources: Sources<'_>) -> Result<Self, Failure> {
+        let Sources { patterns: paths, references, resources, is_strict } = sources;
+        let all = paths.iter().chain(references).chain(resources);
+        if all.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
         }
         let mut diagnostics = Vec::new();
-        let documents = documents_of(paths, &mut diagnostics);
-        let references = references(&documents, &mut diagnostics);
-        let patterns = compiled(&documents, paths, &references, &mut diagnostics);
-        let found = load::find(resources);
-        diagnostics.extend(found.problems);
-        let objects = load::documents(&found.inputs, &mut diagnostics);
-        let objects = load::objects_of(objects, &mut diagnostics);
-        if objects.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
-            diagnostics.push(no_objects(resources));
-        }
-        let places: Vec<Location> = objects.iter().map(|object| object.locate(&[])).collect();
-        let values: Vec<Value> = objects.into_iter().map(|object| object.value).collect();
-        let graph = Graph::build(values.iter().cloned(), &references);
-        let ids = values.iter().map(|value| identity(&graph, value));
-        let places = ids.zip(places).filter_map(|(id, place)| Some((id?, place))).collect();
-        Ok(Self { patterns, graph, places, diagnostics, objects: values.len() })
+        let mut inputs = Vec::new();
+        let mut written = documents(references, &mut inputs, &mut diagnostics);
+        written.extend(match paths {
+            [] => shipped(),
+            paths => documents(paths, &mut inputs, &mut diagnostics),
+        });
+        let (known, mut wrong) = patterns::taught(&written);
+        let patterns = compiled(&written, paths, &known, &mut wrong);
+        wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
+        diagnostics.extend(wrong);
+        let objects = read_objects(resources, &mut inputs, &mut diagnostics)?;
+        let (graph, places) = built(objects, &known);
+        Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
     }
 
-    /// Leaves only the patterns called by one of `names`; all of them when there are no names.
+    /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
+    /// are no names.
     ///
     /// # Errors
     /// When a name fits no pattern.
     pub(crate) fn only(&mut self, names: &[String]) -> Result<(), Failure> {
-        for name in names {
-            if !self.patterns.iter().any(|pattern| pattern.name == name.as_str()) {
-                let failure = Failure::usage(format!("there is no pattern `{name}`"));
-                let near = nearest(name, self.patterns.iter().map(|pattern| pattern.name.as_str()));
-                return Err(match near {
-                    Some(near) => failure.help(format!("did you mean `{near}`?")),
-                    None => failure,
-                });
-            }
-        }
-        if !names.is_empty() {
-            self.patterns.retain(|pattern| names.iter().any(|name| pattern.name == name.as_str()));
-        }
+        self.known(names)?;
+        self.patterns.retain(|pattern| names.is_empty() || is_called(pattern, names));
+        Ok(())
+    }
+
+    /// Leaves out the patterns called by one of `names`.
+    ///
+    /// # Errors
+    /// When a name fits no pattern.
+    pub(crate) fn without(&mut self, names: &[String]) -> Result<(), Failure> {
+        self.known(names)?;
+        self.patterns.retain(|pattern| !is_called(pattern, names));
         Ok(())
     }
 
     /// Returns where an object stands.
-    pub(crate) fn place(&self, id: Id) -> Option<&Location> {
+    pub(crate) fn place(&self, id: Id) -> Option<&Place> {
         self.places.get(&id)
     }
+
+    /// Refuses a name that no pattern has.
+    fn known(&self, names: &[String]) -> Result<(), Failure> {
+        let is_strange =
+            |name: &&String| !self.patterns.iter().any(|pattern| fits(name.as_str(), &pattern.name));
+        let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
+        let near = nearest(name, self.patterns.iter().map(|pattern| pattern.name.as_str()));
+        Err(Failure::usage(format!("there is no pattern `{name}`")).help(match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`kubewright detect --list` shows all".to_owned(),
+        }))
+    }
 }
 
-fn documents_of(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
+/// Returns whether `pattern` is one that ships.
+pub(crate) fn is_shipped(pattern: &Pattern) -> bool {
+    pattern.location.source.name.starts_with(SHIPPED)
+}
+
+/// Returns the patterns that ship.
+fn shipped() -> Vec<Document> {
+    let all = patterns::shipped::shipped().iter();
+    all.flat_map(|shipped| load::documents_of_text(&format!("{SHIPPED}{}", shipped.name), shipped.source))
+        .collect()
+}
+
+/// Returns whether `text`, in which `*` and `?` are wildcards, fits `name`.
+pub(crate) fn fits(text: &str, name: &str) -> bool {
+    glob::matches(text, name, &mut Budget::default()).unwrap_or(false)
+}
+
+fn is_called(pattern: &Pattern, names: &[String]) -> bool {
+    names.iter().any(|name| fits(name, &pattern.name))
+}
+
+/// Reads the documents of `paths`; lists stand for their items.
+fn documents(paths: &[String], inputs: &mut Vec<Input>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
     let found = load::find(paths);
     diagnostics.extend(found.problems);
-    let inputs: &[Input] = &found.inputs;
-    let documents = load::documents(inputs, diagnostics);
+    let documents = load::documents(&found.inputs, diagnostics);
+    inputs.extend(found.inputs);
     load::taken(documents, Wanted::Payloads, &mut Vec::new())
-}
-
-/// Returns the references that `documents` teach.
-fn references(documents: &[Document], diagnostics: &mut Vec<Diagnostic>) -> References {
-    let mut references = References::default();
-    for document in documents.iter().filter(|document| References::is_one(document)) {
-        let (more, wrong) = references.with(document);
-        references = more;
-        diagnostics.extend(wrong);
-    }
-    references
 }
 
 fn compiled(
@@ -107,16 +163,15 @@ fn compiled(
     references: &References,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Pattern> {
-    let own_types: Vec<Text> = references.own_types().to_vec();
     let mut compiled = Vec::new();
-    let mut any = false;
+    let mut is_any = false;
     for document in documents.iter().filter(|document| patterns::is_pattern(document)) {
-        any = true;
-        let (pattern, wrong) = patterns::compile_with(document, &own_types);
+        is_any = true;
+        let (pattern, wrong) = patterns::compile_with(document, references.own_types());
         compiled.extend(pattern);
         diagnostics.extend(wrong);
     }
-    if !any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
+    if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         let message = format!("no patterns found in {}", listed(paths));
         diagnostics.push(
             codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
@@ -126,9 +181,74 @@ fn compiled(
     compiled
 }
 
-/// Returns the node of an object of the set.
-fn identity(graph: &Graph, object: &Value) -> Option<Id> {
-    let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
-    let group = text(&["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
-    graph.find(group, text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
+/// Reads the objects of `paths`, each with its place.
+fn read_objects(
+    paths: &[String],
+    inputs: &mut Vec<Input>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Vec<(Value, Place)>, Failure> {
+    let found = load::find(paths);
+    diagnostics.extend(found.problems);
+    let mut objects: Vec<(Value, Place)> = Vec::new();
+    let mut bar = Bar::new();
+    let problems = load::stream(
+        &found.inputs,
+        Wanted::Objects,
+        |document| (document.value.clone(), Place::of(document)),
+        |(object, mut place), progress| {
+            // One name for all objects of a file.
+            if let Some((_, last)) = objects.last().filter(|(_, last)| last.file == place.file) {
+                place.file = last.file.clone();
+            }
+            objects.push((object, place));
+            bar.show(progress);
+            Ok(())
+        },
+    )?;
+    bar.clear();
+    inputs.extend(found.inputs);
+    diagnostics.extend(in_short(problems));
+    if objects.is_empty() && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
+        diagnostics.push(no_objects(paths));
+    }
+    Ok(objects)
+}
+
+/// Returns `problems` with one in place of very many documents that are no objects.
+fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_stranger = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
+    let count = problems.iter().filter(|problem| is_stranger(problem)).count();
+    if count <= STRANGERS {
+        return problems;
+    }
+    let mut is_first = true;
+    problems
+        .into_iter()
+        .filter(|problem| !is_stranger(problem) || std::mem::take(&mut is_first))
+        .map(|mut problem| {
+            if is_stranger(&problem) {
+                let documents = plural(count, "document");
+                problem.message =
+                    format!("{documents} are no Kubernetes objects and are left out; this is the first");
+            }
+            problem
+        })
+        .collect()
+}
+
+/// Builds the graph of `objects`, and returns where those stand that are in it.
+fn built(mut objects: Vec<(Value, Place)>, references: &References) -> (Graph, HashMap<Id, Place>) {
+    // Of two that are the same the first one by name of the file counts, whichever was read first.
+    objects.sort_by(|(_, one), (_, other)| one.cmp(other));
+    let graph = Graph::build(objects.iter().map(|(object, _)| object.clone()), references);
+    let mut places: HashMap<usize, Place> =
+        objects.into_iter().filter_map(|(object, place)| Some((address(&object)?, place))).collect();
+    let place = |id: Id| Some((id, places.remove(&address(graph.node(id)?.object.as_ref()?)?)?));
+    let places = graph.ids().filter_map(place).collect();
+    (graph, places)
+}
+
+/// Returns what tells an object from one that looks the same.
+fn address(object: &Value) -> Option<usize> {
+    object.as_object().map(|map| std::ptr::from_ref(map).addr())
 }

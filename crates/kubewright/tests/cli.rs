@@ -13,6 +13,8 @@ mod convert;
 mod function;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/patterns.rs"]
+mod patterns;
 #[path = "cli/render.rs"]
 mod render;
 #[path = "cli/traits.rs"]

@@ -6,12 +6,13 @@ use kubewright_value::{Document, Step, Text, Value};
 
 use super::criteria::{Basis, Criteria, Criterion, Origin, Side};
 use super::diagnostics as code;
-use super::filter::{Condition, Filter, Operands};
+use super::filter::{Condition, Each, Filter, Operands, Quantifier};
 use super::key::Key;
 use super::message::{Template, TemplateError};
 use super::operator::{Operand, Operator, text_of};
 use super::pattern::{Entry, Link, List, Pattern, Role, Rule};
 use super::points::Points;
+use super::relate::{Glob, Options};
 use super::source::{self, Definition};
 use super::types;
 use crate::fields::{Placed, child};
@@ -56,8 +57,14 @@ impl Compiler<'_> {
             leader.filter.collect_anchors(&mut leader_anchors);
         }
         for entry in &entries {
-            if let Link::Criteria(criteria) = &entry.link {
-                criteria.target_anchors(&mut leader_anchors);
+            let Some(criteria) = entry.link.criteria() else { continue };
+            for (one, other) in &entry.pairs {
+                if *one == definition.leader {
+                    criteria.target_anchors(&mut leader_anchors);
+                }
+                if *other == definition.leader {
+                    criteria.dependency_anchors(&mut leader_anchors);
+                }
             }
         }
         let mut actors: Vec<usize> =
@@ -65,7 +72,7 @@ impl Compiler<'_> {
         if !actors.contains(&definition.leader) {
             actors.insert(0, definition.leader);
         }
-        Some(Pattern {
+        let pattern = Pattern {
             name: definition.name.clone(),
             display_name: definition.display_name.clone(),
             version: definition.version.clone(),
@@ -87,7 +94,10 @@ impl Compiler<'_> {
             emits_on_empty: definition.emits_on_empty,
             allows_same: definition.is_successor,
             leader_anchors,
-        })
+            is_unordered: definition.is_unordered,
+        };
+        self.counts(definition, &pattern);
+        Some(pattern)
     }
 
     fn role(&mut self, resource: &source::Resource) -> Role {
@@ -97,7 +107,8 @@ impl Compiler<'_> {
         let filter =
             Filter { all: group(&resource.all), any: group(&resource.any), none: group(&resource.none) };
         let location = self.document.locate(&resource.path);
-        Role { id: resource.id.clone(), kinds: resource.kinds.clone(), filter, location }
+        let (id, kinds, presence) = (resource.id.clone(), resource.kinds.clone(), resource.presence);
+        Role { id, kinds, presence, filter, location }
     }
 
     fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {
@@ -107,10 +118,30 @@ impl Compiler<'_> {
             None => Operands::Written(self.operands(condition)),
         };
         let mut key = key?;
+        let each = self.each(condition, &key);
         if matches!(condition.operator, Operator::Size(_)) {
             key = key.without_each();
         }
-        Some(Condition { key, operator: condition.operator, operands })
+        let location = self.document.locate(&condition.key.path);
+        Some(Condition { key, operator: condition.operator, operands, each, location })
+    }
+
+    /// Returns the elements that a condition speaks of one by one.
+    fn each(&mut self, condition: &source::Condition, key: &Key) -> Option<Each> {
+        let quantifier = condition.quantifier.as_ref()?;
+        let Some((elements, inside)) = key.split_each() else {
+            let message = format!("`{}` has no `[*]`, so there are no elements to speak of", key.text);
+            let location = self.document.locate(&quantifier.path);
+            let help = "write `[*]` behind the array, or remove `quantifier`";
+            self.diagnostics.push(Diagnostic::new(&code::BAD_QUANTIFIER, message, location).help(help));
+            return None;
+        };
+        let holds = match quantifier.value {
+            Quantifier::Any => return None,
+            Quantifier::All => true,
+            Quantifier::EachLacks => false,
+        };
+        Some(Each { elements, inside, holds })
     }
 
     fn operands(&mut self, condition: &source::Condition) -> Vec<Operand> {
@@ -185,11 +216,29 @@ impl Compiler<'_> {
             list: entry.list,
             pairs: pairs(&positions),
             link: link?,
+            at_least: entry.at_least.as_ref().map_or(1, |found| found.value),
             rule,
             weight,
             description,
             location,
         })
+    }
+
+    /// Reports numbers of objects where there can be only one.
+    fn counts(&mut self, definition: &Definition, pattern: &Pattern) {
+        for written in &definition.entries {
+            let Some(entry) = pattern.entries.iter().find(|entry| entry.id == written.id) else { continue };
+            let Some(count) = written.at_least.as_ref().filter(|_| entry.at_least > 1) else { continue };
+            let is_counted = matches!(entry.pairs.as_slice(),
+                [(one, other)] if pattern.is_bound(*one) != pattern.is_bound(*other));
+            if is_counted {
+                continue;
+            }
+            let message = format!("`{}` is not between one actor and a resource that is none", entry.id);
+            let location = self.document.locate(&count.path);
+            let help = "of an actor there is one in each finding; take one of the two out of `actors`";
+            self.diagnostics.push(Diagnostic::new(&code::BAD_COUNT, message, location).help(help));
+        }
     }
 
     fn weight(&mut self, entry: &source::Relationship, rule: Rule) -> Points {
@@ -215,7 +264,12 @@ impl Compiler<'_> {
 
     fn link(&mut self, definition: &Definition, entry: &source::Relationship) -> Option<Link> {
         let (basis, criteria) = match &entry.link {
-            source::Link::Typed { name, direction } => {
+            source::Link::Typed { name, options } => {
+                let criteria: Vec<Criterion> =
+                    options.criteria.iter().filter_map(|one| self.criterion(one)).collect();
+                if name.value.eq_ignore_ascii_case("CUSTOM") {
+                    return Some(Link::Criteria(Box::new(Criteria { basis: Basis::Custom, all: criteria })));
+                }
                 let known = types::find(&name.value, self.own_types);
                 let Some(found) = known else {
                     let location = self.document.locate(&name.path);
@@ -225,9 +279,19 @@ impl Compiler<'_> {
                         .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
                     return None;
                 };
+                let criteria =
+                    (!criteria.is_empty()).then(|| Criteria { basis: Basis::Custom, all: criteria });
+                let options = Options {
+                    direction: options.direction,
+                    strengths: options.strengths.clone(),
+                    via: options.via.iter().map(|text| Glob::new(text)).collect(),
+                    ignores_names: !options.by_name,
+                    is_transitive: options.is_transitive,
+                    criteria: criteria.map(Box::new),
+                };
                 return Some(match entry.list {
-                    List::Relationships => Link::Edge { name: found, direction: *direction },
-                    List::Common => Link::Common { name: found },
+                    List::Relationships => Link::Edge { name: found, options },
+                    List::Common => Link::Common { name: found, options },
                 });
             }
             source::Link::Custom(criteria) => (Basis::Custom, criteria.as_slice()),

@@ -4,8 +4,11 @@
 //! threshold. Never every object with every other: from a bound object its edges are followed, and what two objects
 //! have in common is found through lists of who has it.
 
+mod absent;
+mod agreement;
+mod all;
 mod candidates;
-mod dependencies;
+mod edges;
 mod leader;
 mod links;
 mod plan;
@@ -13,17 +16,24 @@ mod report;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id};
-use kubewright_value::{Budget, Exhausted, Text};
+use kubewright_value::{Budget, Exhausted, Text, Value};
+
+pub use all::{budget, detect_all, exhausted};
 
 use super::diagnostics as code;
 use super::finding::{Findings, Trace};
 use super::key::Frame;
-use super::pattern::{Pattern, Rule};
+use super::pattern::{Pattern, Presence, Rule};
 use candidates::Candidates;
+pub(super) use candidates::kinds_of;
 use links::Buckets;
 use plan::Plan;
+pub(super) use report::rule_name;
 
 /// What the caller decides.
 #[derive(Debug, Clone)]
@@ -69,9 +79,11 @@ pub fn detect(
     budget: &mut Budget,
 ) -> Result<Findings, Exhausted> {
     let mut incomparable = false;
+    let mut absent = HashMap::new();
     let mut candidates = Vec::with_capacity(pattern.roles.len());
     for role in &pattern.roles {
         candidates.push(Candidates::of(role, graph, settings, budget, &mut incomparable)?);
+        absent::describe(role, graph, candidates.last(), &mut absent);
     }
     let mut search = Search {
         pattern,
@@ -82,7 +94,9 @@ pub fn detect(
         frame: Frame::default(),
         buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
         found: Findings::default(),
-        seen: std::collections::HashSet::new(),
+        seen: HashSet::new(),
+        absent: Rc::new(absent),
+        reported: HashSet::new(),
     };
     search.run(budget)?;
     search.doubts(incomparable);
@@ -103,7 +117,11 @@ struct Search<'s> {
     buckets: Vec<Buckets>,
     found: Findings,
     /// What was already said about placeholders without a value.
-    seen: std::collections::HashSet<String>,
+    seen: HashSet<String>,
+    /// What is known of objects that are not in the set.
+    absent: Rc<HashMap<Id, Value>>,
+    /// The objects of findings, whatever their roles, where these do not count.
+    reported: HashSet<Vec<Id>>,
 }
 
 impl Search<'_> {
@@ -137,6 +155,12 @@ impl Search<'_> {
         all.iter().filter(is_wanted).copied().collect()
     }
 
+    /// Returns an object, or what is known of an absent one.
+    fn object(&self, id: Id) -> Option<&Value> {
+        let node = self.graph.node(id)?;
+        node.object.as_ref().or_else(|| self.absent.get(&id))
+    }
+
     fn trace(&mut self, trace: impl FnOnce() -> Trace) {
         if self.settings.traces {
             self.found.trace.push(trace());
@@ -147,8 +171,7 @@ impl Search<'_> {
     fn doubts(&mut self, incomparable: bool) {
         let mut diagnostics = Vec::new();
         for (role, candidates) in self.pattern.roles.iter().zip(&self.candidates) {
-            if let [one, other] = candidates.groups.as_slice() {
-                let kind = super::lint::only_kind(&role.kinds).map_or("", Text::as_str);
+            for (kind, one, other) in &candidates.groups {
                 let message = format!(
                     "objects of `{one}` and of `{other}` have the kind `{kind}`, and all are looked at"
                 );
@@ -156,7 +179,7 @@ impl Search<'_> {
                 let location = role.location.clone();
                 diagnostics.push(Diagnostic::new(&code::SEVERAL_GROUPS, message, location).help(help));
             }
-            if candidates.has_kind || self.pattern.emits_on_empty {
+            if candidates.has_kind || self.pattern.emits_on_empty || role.presence == Presence::Absent {
                 continue;
             }
             let at = self.pattern.roles.iter().position(|other| other.id == role.id);
@@ -164,16 +187,15 @@ impl Search<'_> {
             let veto = self.pattern.entries.iter().find(|entry| {
                 matches!(entry.rule, Rule::Veto | Rule::Absent) && entry.pairs.iter().any(names)
             });
-            let kind = super::lint::only_kind(&role.kinds).map_or("these kinds", Text::as_str);
+            let kind = super::lint::shown_kinds(&role.kinds);
             diagnostics.push(match veto {
                 Some(entry) => {
-                    let message =
-                        format!("no object is of the kind `{kind}`, so `{}` forbids nothing", entry.id);
+                    let message = format!("no object is of {kind}, so `{}` forbids nothing", entry.id);
                     Diagnostic::new(&code::EMPTY_VETO, message, entry.location.clone())
                         .help("check the kind, and whether its objects are among those that are looked at")
                 }
                 None => {
-                    let message = format!("no object is of the kind `{kind}`");
+                    let message = format!("no object is of {kind}");
                     Diagnostic::new(&code::KIND_NOT_THERE, message, role.location.clone())
                         .help("check the kind, and whether its objects are among those that are looked at")
                 }

@@ -41,6 +41,11 @@ codes! {
     KIND_NOT_THERE "KW-P040" Warning "no object has the kind";
     EMPTY_VETO "KW-P041" Warning "a forbidden relationship with a kind that no object has";
     NOT_COMPARED "KW-P042" Warning "a value that cannot be compared";
-    SEVERAL_GROUPS "KW-P044" Warning "a kind that objects of several groups have";
     EMPTY_PLACEHOLDER "KW-P043" Warning "a placeholder without a value";
+    SEVERAL_GROUPS "KW-P044" Warning "a kind that objects of several groups have";
+    BAD_PRESENCE "KW-P045" Error "what is not there cannot lead";
+    BAD_COUNT "KW-P046" Error "a number of objects that cannot be asked for";
+    BAD_OPTION "KW-P047" Error "an option that does not fit";
+    BAD_QUANTIFIER "KW-P048" Error "a quantifier without elements to speak of";
+    EXHAUSTED "KW-P049" Error "looking for the pattern took too much work";
 }

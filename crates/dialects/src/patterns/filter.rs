@@ -1,6 +1,6 @@
 //! Which objects a role is for: conditions that all, some or none must hold.
 
-use kubewright_value::{Budget, Exhausted, Value};
+use kubewright_value::{Budget, Exhausted, Location, Value};
 
 use super::key::{Frame, Key, KeyStep, collect_anchor};
 use super::operator::{Operand, Operator};
@@ -19,6 +19,32 @@ pub(crate) struct Condition {
     pub(crate) key: Key,
     pub(crate) operator: Operator,
     pub(crate) operands: Operands,
+    /// Where it speaks of all elements of an array or of none: which, and what is asked of each.
+    pub(crate) each: Option<Each>,
+    /// Where its key stands.
+    pub(crate) location: Location,
+}
+
+/// Of how many elements of an array a condition speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantifier {
+    /// Some value fits; a negative operator says that none does.
+    Any,
+    /// The operator holds for every element by itself.
+    All,
+    /// The operator holds for no element by itself.
+    EachLacks,
+}
+
+/// The elements that a condition speaks of one by one.
+#[derive(Debug, Clone)]
+pub(crate) struct Each {
+    /// The path to the elements.
+    pub(crate) elements: Key,
+    /// The path inside of one.
+    pub(crate) inside: Key,
+    /// Whether the operator must hold for all of them or for none.
+    pub(crate) holds: bool,
 }
 
 /// What the values at a path are compared with.
@@ -33,6 +59,11 @@ impl Filter {
     /// Returns whether nothing is asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty() && self.any.is_empty() && self.none.is_empty()
+    }
+
+    /// Returns how many conditions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len() + self.any.len() + self.none.len()
     }
 
     /// Adds the arrays of which one element is meant.
@@ -73,21 +104,32 @@ impl Filter {
 }
 
 impl Condition {
-    fn holds(
+    pub(crate) fn holds(
         &self,
         object: &Value,
         frame: &Frame,
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<bool, Exhausted> {
-        let values = self.key.values(object, frame, budget)?;
-        match &self.operands {
-            Operands::Written(operands) => self.operator.holds(&values, operands, budget, incomparable),
+        let found: Vec<Operand>;
+        let operands = match &self.operands {
+            Operands::Written(operands) => operands.as_slice(),
             Operands::From(key) => {
-                let found = key.values(object, frame, budget)?;
-                let operands: Vec<Operand> = found.into_iter().filter_map(Operand::of).collect();
-                self.operator.holds(&values, &operands, budget, incomparable)
+                let values = key.values(object, frame, budget)?;
+                found = values.into_iter().filter_map(Operand::of).collect();
+                &found
+            }
+        };
+        let Some(each) = &self.each else {
+            let values = self.key.values(object, frame, budget)?;
+            return self.operator.holds(&values, operands, budget, incomparable);
+        };
+        for element in each.elements.values(object, frame, budget)? {
+            let values = each.inside.values(element, &Frame::default(), budget)?;
+            if self.operator.holds(&values, operands, budget, incomparable)? != each.holds {
+                return Ok(false);
             }
         }
+        Ok(true)
     }
 }

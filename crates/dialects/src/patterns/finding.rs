@@ -2,7 +2,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::Id;
-use kubewright_value::Text;
+use kubewright_value::{Location, Text};
 
 use super::pattern::{Level, List};
 use super::points::Points;
@@ -130,8 +130,13 @@ pub struct Trace {
     pub phase: Phase,
     /// Why it ended there, or how many findings it led to.
     pub reason: String,
-    /// The relationships that were looked at, in order.
+    /// The relationships that were looked at, in order; of several bindings those of the first that matched, or else
+    /// of the best.
     pub steps: Vec<TraceStep>,
+    /// The objects of the actors that the steps are about, the leader first.
+    pub roles: Vec<(Text, Id)>,
+    /// The points of these, where it came to scoring.
+    pub points: Option<Points>,
 }
 
 /// One relationship that was looked at for a leader.
@@ -139,14 +144,26 @@ pub struct Trace {
 pub struct TraceStep {
     /// The id of the relationship.
     pub entry: Text,
+    /// Its type.
+    pub relationship: Text,
     /// What it does.
     pub rule: &'static str,
     /// Whether it was there.
     pub held: bool,
+    /// Whether the pattern wants it to be there.
+    pub wanted: bool,
     /// What it added.
     pub points: Points,
+    /// One end, where it was there.
+    pub from: Option<Id>,
     /// The other object, where it was there.
     pub with: Option<Id>,
+    /// What both have in common, or what is in between.
+    pub through: Option<Id>,
+    /// The field that says so; empty where it was not there.
+    pub via: Text,
+    /// Where the pattern says so.
+    pub location: Location,
 }
 
 /// The three phases, and what comes after them.

@@ -2,7 +2,8 @@
 //!
 //! A path starts at the root, whether or not it begins with `$` or a dot. It gives a list of values: `[*]` goes
 //! into every element, what is absent gives nothing, and null is absent. `[@]` stands for one element that all
-//! paths with the same beginning mean; which one, a [`Frame`] says.
+//! paths with the same beginning mean; which one, a [`Frame`] says. `podTemplate` at the beginning is the template of
+//! the Pods of a workload, wherever its kind has it, and a Pod itself.
 
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
@@ -26,6 +27,8 @@ pub(crate) enum KeyStep {
     Each,
     /// `[@]`
     Same,
+    /// `podTemplate` at the beginning.
+    PodTemplate,
 }
 
 /// Why a text is no path.
@@ -76,6 +79,16 @@ impl Key {
     pub(crate) fn without_each(&self) -> Self {
         let steps = self.steps.iter().filter(|step| **step != KeyStep::Each).cloned().collect();
         Self { text: self.text.clone(), steps }
+    }
+
+    /// Returns the path up to the elements of the last `[*]`, and from there on; none where there is none.
+    pub(crate) fn split_each(&self) -> Option<(Self, Self)> {
+        let at = self.steps.iter().rposition(|step| *step == KeyStep::Each)?;
+        let part = |steps: Option<&[KeyStep]>| Self {
+            text: self.text.clone(),
+            steps: steps.unwrap_or_default().to_vec(),
+        };
+        Some((part(self.steps.get(..=at)), part(self.steps.get(at + 1..))))
     }
 
     /// Returns the values at the path.
@@ -169,9 +182,22 @@ fn one<'v>(value: &'v Value, step: &KeyStep, element: impl Fn() -> Option<usize>
             items.get(usize::try_from(*index).ok().or_else(from_end)?)
         }
         KeyStep::Same => value.as_array()?.get(element()?),
+        KeyStep::PodTemplate => pod_template(value),
         KeyStep::Each => None,
     };
     next.filter(|value| !value.is_null())
+}
+
+/// Returns what an object makes Pods of: itself, if it is one.
+fn pod_template(object: &Value) -> Option<&Value> {
+    let in_spec = || object.at(&["spec", "template"]);
+    match object.get("kind").and_then(Value::as_str)? {
+        "Pod" => Some(object),
+        "CronJob" => object.at(&["spec", "jobTemplate", "spec", "template"]),
+        "PodTemplate" => object.get("template"),
+        kind if super::types::has_pods(kind) => in_spec(),
+        _ => in_spec().filter(|template| template.at(&["spec", "containers"]).is_some()),
+    }
 }
 
 struct Parser<'t> {
@@ -190,7 +216,15 @@ impl Parser<'_> {
             return Err(deep());
         }
         self.rest = self.rest.strip_prefix('.').unwrap_or(self.rest);
+        // In quotes it is a field of that name.
+        let is_plain = !self.rest.starts_with('[');
         let mut steps = vec![self.first()?];
+        if let Some(first) = steps.first_mut()
+            && is_plain
+            && matches!(first, KeyStep::Name(name) if name == "podTemplate")
+        {
+            *first = KeyStep::PodTemplate;
+        }
         while !self.rest.is_empty() {
             steps.push(self.next()?);
         }

@@ -107,16 +107,11 @@ fn relationships(
     definition: &Definition,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let kind = |role: usize| match pattern.roles.get(role)?.kinds.as_slice() {
-        [KindRef::Kind { kind: Some(kind), .. }] => Some(kind.clone()),
-        _ => None,
-    };
+    let kinds = |role: usize| named_kinds(&pattern.roles.get(role)?.kinds);
     for (entry, written) in pattern.entries.iter().zip(&definition.entries) {
         let Link::Edge { name, .. } = &entry.link else { continue };
-        let reason = entry
-            .pairs
-            .iter()
-            .find_map(|(one, other)| types::cannot_link(name, &kind(*one)?, &kind(*other)?));
+        let reason =
+            entry.pairs.iter().find_map(|(one, other)| cannot_link(name, &kinds(*one)?, &kinds(*other)?));
         let Some(reason) = reason else { continue };
         let help = match name.as_str() {
             "MOUNTS" => "to ask for a volume that both mount, use `commonRelationships`",
@@ -125,6 +120,18 @@ fn relationships(
         let location = place(document, &written.path, "type");
         diagnostics.push(Diagnostic::new(&code::DEAD_RELATIONSHIP, reason, location).help(help));
     }
+}
+
+/// Returns why no two of the kinds can be linked; nothing where some can.
+fn cannot_link(name: &str, ones: &[&Text], others: &[&Text]) -> Option<String> {
+    let mut first = None;
+    for one in ones {
+        for other in others {
+            let reason = types::cannot_link(name, one, other)?;
+            first = first.or(Some(reason));
+        }
+    }
+    first
 }
 
 fn unused(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
@@ -141,11 +148,24 @@ fn unused(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the kind that a role is for, if it is one.
-pub(crate) fn only_kind(kinds: &[KindRef]) -> Option<&Text> {
-    match kinds {
-        [KindRef::Kind { kind: Some(kind), .. }] => Some(kind),
+/// Returns the kinds that a role is for; none where they are not all named.
+pub(crate) fn named_kinds(kinds: &[KindRef]) -> Option<Vec<&Text>> {
+    let named = |kind| match kind {
+        &KindRef::Kind { kind: Some(ref kind), .. } => Some(kind),
         _ => None,
+    };
+    kinds.iter().map(named).collect()
+}
+
+/// Returns the kinds that a role is for, as a message names them.
+pub(crate) fn shown_kinds(kinds: &[KindRef]) -> String {
+    match named_kinds(kinds).as_deref() {
+        Some([kind]) => format!("the kind `{kind}`"),
+        Some(kinds) => {
+            let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+            format!("the kinds {}", kinds.join(", "))
+        }
+        None => "these kinds".to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@ use super::filter::Filter;
 use super::key::KeyStep;
 use super::message::Template;
 use super::points::Points;
+use super::relate::Options;
 
 /// A pattern.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub struct Pattern {
     pub(crate) allows_same: bool,
     /// The arrays of the leader of which one element is meant throughout.
     pub(crate) leader_anchors: Vec<Vec<KeyStep>>,
+    /// Whether the same objects in other roles are no second finding.
+    pub(crate) is_unordered: bool,
 }
 
 /// How bad a finding is; the two dialects have different words.
@@ -96,8 +99,18 @@ pub enum Topology {
 pub(crate) struct Role {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
+    pub(crate) presence: Presence,
     pub(crate) filter: Filter,
     pub(crate) location: Location,
+}
+
+/// Whether the objects of a role are in the set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Presence {
+    #[default]
+    Present,
+    /// Others name them, and they are not there.
+    Absent,
 }
 
 /// Which kinds.
@@ -117,6 +130,8 @@ pub(crate) struct Entry {
     /// Every two roles between which it must hold for it to exist; one pair where two roles are named.
     pub(crate) pairs: Vec<(usize, usize)>,
     pub(crate) link: Link,
+    /// With how many different objects it must hold for it to exist.
+    pub(crate) at_least: usize,
     pub(crate) rule: Rule,
     pub(crate) weight: Points,
     pub(crate) description: Option<Template>,
@@ -151,9 +166,9 @@ pub(crate) enum Rule {
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
     /// An edge of the type.
-    Edge { name: Text, direction: Direction },
+    Edge { name: Text, options: Options },
     /// A neighbour that both have through edges of the type.
-    Common { name: Text },
+    Common { name: Text, options: Options },
     /// What the pattern spells out.
     Criteria(Box<Criteria>),
 }
@@ -171,6 +186,28 @@ impl Pattern {
     /// Returns the ids of its resources, in the order in which they stand.
     pub fn roles(&self) -> impl Iterator<Item = &Text> {
         self.roles.iter().map(|role| &role.id)
+    }
+
+    /// Returns whether `role` is bound in a finding: the leader, and where there are followers each actor.
+    pub(crate) fn is_bound(&self, role: usize) -> bool {
+        role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
+    }
+
+    /// Returns the id of the resource that leads.
+    #[must_use]
+    pub fn leader(&self) -> &str {
+        self.roles.get(self.leader).map_or("", |role| role.id.as_str())
+    }
+
+    /// Returns the ids of its relationships and where they stand, in the order in which they stand.
+    pub fn relationships(&self) -> impl Iterator<Item = (&Text, &Location)> {
+        self.entries.iter().map(|entry| (&entry.id, &entry.location))
+    }
+
+    /// Returns the points that a finding needs.
+    #[must_use]
+    pub fn minimum(&self) -> &Points {
+        &self.minimum
     }
 
     /// Returns the most points that a finding can have.
@@ -198,11 +235,27 @@ impl Rule {
 }
 
 impl Link {
+    /// Returns what is compared between the two objects, if anything is.
+    pub(crate) fn criteria(&self) -> Option<&Criteria> {
+        match self {
+            Self::Edge { options, .. } | Self::Common { options, .. } => options.criteria.as_deref(),
+            Self::Criteria(criteria) => Some(criteria),
+        }
+    }
+
+    /// Returns what is asked of edges besides their type.
+    pub(crate) fn options(&self) -> Option<&Options> {
+        match self {
+            Self::Edge { options, .. } | Self::Common { options, .. } => Some(options),
+            Self::Criteria(_) => None,
+        }
+    }
+
     /// Returns what the relationship is called in a pattern.
     pub(crate) fn name(&self) -> &str {
         use super::criteria::Basis;
         match self {
-            Self::Edge { name, .. } | Self::Common { name } => name,
+            Self::Edge { name, .. } | Self::Common { name, .. } => name,
             Self::Criteria(criteria) => match criteria.basis {
                 Basis::Custom => "custom",
                 Basis::Owns => "owns",

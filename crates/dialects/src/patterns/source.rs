@@ -3,17 +3,20 @@
 mod conditions;
 mod contract;
 mod criteria;
+mod options;
 mod successor;
 #[cfg(test)]
 mod tests;
 
 use kubewright_engine::Diagnostic;
+use kubewright_graph::Strength;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::criteria::Transform;
 use super::diagnostics as code;
+use super::filter::Quantifier;
 use super::operator::Operator;
-use super::pattern::{Direction, KindRef, Level, List, Topology};
+use super::pattern::{Direction, KindRef, Level, List, Presence, Topology};
 use super::points::Points;
 use crate::fields::{FieldCodes, Fields, Placed, Reader};
 
@@ -46,6 +49,8 @@ pub(crate) struct Definition {
     pub(crate) minimum: Option<Placed<Points>>,
     pub(crate) common_minimum: Option<Points>,
     pub(crate) emits_on_empty: bool,
+    /// Whether the same objects in other roles are no second finding.
+    pub(crate) is_unordered: bool,
     /// Whether it is written in the dialect with a target.
     pub(crate) is_successor: bool,
 }
@@ -56,6 +61,7 @@ pub(crate) struct Resource {
     pub(crate) path: Vec<Step>,
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
+    pub(crate) presence: Presence,
     /// Where the target says which kind it is: the paths of its version and its kind.
     pub(crate) from_target: Option<(Placed<Text>, Placed<Text>)>,
     pub(crate) all: Vec<Condition>,
@@ -70,6 +76,7 @@ pub(crate) struct Condition {
     pub(crate) operator: Operator,
     pub(crate) values: Vec<Placed<Value>>,
     pub(crate) values_from: Option<Placed<Text>>,
+    pub(crate) quantifier: Option<Placed<Quantifier>>,
 }
 
 /// One of the relationships.
@@ -80,6 +87,7 @@ pub(crate) struct Relationship {
     pub(crate) list: List,
     pub(crate) ids: Vec<Placed<Text>>,
     pub(crate) link: Link,
+    pub(crate) at_least: Option<Placed<usize>>,
     pub(crate) rule: Rule,
     pub(crate) weight: Option<Placed<Points>>,
     pub(crate) description: Option<Placed<Text>>,
@@ -88,12 +96,24 @@ pub(crate) struct Relationship {
 /// When a relationship holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
-    Typed { name: Placed<Text>, direction: Direction },
+    Typed { name: Placed<Text>, options: Options },
     Custom(Vec<Criterion>),
     Owns,
     OwnedBy,
     Selects(Placed<Text>, Vec<Criterion>),
     SelectedBy(Placed<Text>, Vec<Criterion>),
+}
+
+/// What is asked of an edge besides its type.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) direction: Direction,
+    pub(crate) strengths: Vec<Strength>,
+    pub(crate) via: Vec<Text>,
+    pub(crate) by_name: bool,
+    pub(crate) is_transitive: bool,
+    /// Between the first object, which is called target, and the second, which is called dependency.
+    pub(crate) criteria: Vec<Criterion>,
 }
 
 /// What follows from a relationship.

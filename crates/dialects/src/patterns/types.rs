@@ -116,6 +116,16 @@ const CLUSTER_SCOPED: [&str; 8] = [
     "PriorityClass",
 ];
 
+/// Returns whether objects of a kind are Pods or have a template for them.
+pub(crate) fn has_pods(kind: &str) -> bool {
+    WORKLOADS.contains(&kind)
+}
+
+/// Returns whether it is known of a kind that it has nothing to do with Pods.
+pub(crate) fn has_no_pods(kind: &str) -> bool {
+    BUILT_IN.contains(&kind) && !has_pods(kind)
+}
+
 /// Returns the type called `name`, in whatever case.
 pub(crate) fn find(name: &str, own: &[Text]) -> Option<Text> {
     if own.iter().any(|known| *known == name) {
@@ -140,7 +150,6 @@ pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> 
         return None;
     }
     let both = |test: &dyn Fn(&str, &str) -> bool| test(one, other) || test(other, one);
-    let has_pods = |kind: &str| WORKLOADS.contains(&kind);
     let can = match name {
         "MANAGES" => both(&|from, to| to == "Pod" && from != "Pod"),
         "MOUNTS" => {

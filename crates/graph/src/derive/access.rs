@@ -10,7 +10,7 @@ use crate::{EdgeType, Strength};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn access(&mut self, object: &Value) {
         match self.kind.as_str() {
             "RoleBinding" | "ClusterRoleBinding" => self.binding(object),
@@ -43,7 +43,7 @@ impl Deriving<'_> {
     fn aggregation(&mut self, object: &Value) {
         for (at, selector) in items(object, &["aggregationRule", "clusterRoleSelectors"]) {
             if let Some(selector) = Selector::of_labels(selector) {
-                let class = self.graph.names.intern("ClusterRole.rbac.authorization.k8s.io");
+                let class = self.draft.intern("ClusterRole.rbac.authorization.k8s.io");
                 let scope = Scope::Namespace(Symbol::EMPTY);
                 let selection = Selection { class, only: Only::All, scope, selector };
                 let via = format!("aggregationRule.clusterRoleSelectors[{at}]");

@@ -1,15 +1,22 @@
 //! What concerns the cluster: webhooks, events, limits of namespaces, applications, workloads' Services.
 
-use kubewright_value::Value;
+use kubewright_value::{Map, Value};
 
-use super::{Deriving, Target, core, items, named_group, or, text};
+use super::{Deriving, Target, core, items, named_group, text};
 use crate::{EdgeType, Strength};
 
 /// Labels that say which application an object is part of; the first one counts.
 const APPLICATION: [&str; 3] =
     ["app.kubernetes.io/instance", "app.kubernetes.io/part-of", "app.kubernetes.io/name"];
 
-impl Deriving<'_> {
+/// The fields of these labels.
+const NAMED_BY: [&str; 3] = [
+    "metadata.labels['app.kubernetes.io/instance']",
+    "metadata.labels['app.kubernetes.io/part-of']",
+    "metadata.labels['app.kubernetes.io/name']",
+];
+
+impl Deriving<'_, '_> {
     /// Workloads that name a Service.
     pub(super) fn workload(&mut self, object: &Value) {
         if self.kind == "StatefulSet" {
@@ -61,19 +68,32 @@ impl Deriving<'_> {
         }
     }
 
-    pub(super) fn application(&mut self, object: &Value) {
-        let Some(labels) = object.at(&["metadata", "labels"]) else { return };
-        let named = APPLICATION.iter().find(|label| !text(labels, &[label]).is_empty());
-        let own = self.namespace.clone();
-        let release = "meta.helm.sh/release-name";
+    /// The application that labels name, or the release that an annotation names.
+    pub(super) fn application(&mut self, metadata: &Value) {
+        let labels = metadata.get("labels").and_then(Value::as_object);
+        let mut named: Option<(usize, &str)> = None;
+        for (label, name) in labels
+            .into_iter()
+            .flat_map(Map::iter)
+            .filter(|(label, _)| label.starts_with("app.kubernetes.io/"))
+        {
+            let place = APPLICATION.iter().position(|known| *known == label);
+            let name = name.as_str().unwrap_or_default();
+            if let Some(place) =
+                place.filter(|place| named.is_none_or(|(best, _)| *place < best) && !name.is_empty())
+            {
+                named = Some((place, name));
+            }
+        }
+        let namespace = self.namespace.clone();
         let (name, via) = match named {
-            Some(label) => (text(labels, &[label]), format!("metadata.labels['{label}']")),
+            Some((place, name)) => (name, NAMED_BY.get(place).copied().unwrap_or_default()),
             None => {
-                let name = text(object, &["metadata", "annotations", release]);
-                (name, format!("metadata.annotations['{release}']"))
+                let name = text(metadata, &["annotations", "meta.helm.sh/release-name"]);
+                (name, "metadata.annotations['meta.helm.sh/release-name']")
             }
         };
-        let application = core("Application", or(&own, ""), name);
-        self.refer(EdgeType::PART_OF, application, &via, Strength::Implicit);
+        let application = core("Application", &namespace, name);
+        self.refer(EdgeType::PART_OF, application, via, Strength::Implicit);
     }
 }

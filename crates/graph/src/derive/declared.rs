@@ -2,7 +2,6 @@
 
 use kubewright_value::{Text, Value};
 
-use super::scheduling::scope_of;
 use super::{Deriving, Target, items, named_group, or, text};
 use crate::EdgeType;
 use crate::graph::{Only, Scope, Selection, has_no_namespace};
@@ -13,7 +12,7 @@ use crate::selector::Selector;
 /// How many places one declared reference may have in one object.
 const MAX_PLACES: usize = 10_000;
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn declared(&mut self, object: &Value) {
         let references = self.graph.references.clone();
         for reference in references.of_kind(&self.group.clone(), &self.kind.clone()) {
@@ -63,10 +62,9 @@ impl Deriving<'_> {
     ) {
         let Some(selector) = Selector::of_either(value) else { return };
         for target in &reference.to {
-            let is_pod = target.kind == "Pod" && target.group.as_ref().is_none_or(|group| group.is_empty());
-            let (class, only) = match is_pod {
+            let (class, only) = match target.is_pod() {
                 true => (Symbol::EMPTY, Only::Pods),
-                false => (self.graph.names.intern(&class_of(target)), Only::All),
+                false => (self.draft.intern(&class_of(target)), Only::All),
             };
             for scope in self.declared_scopes(reference, object) {
                 let selection = Selection { class, only, scope, selector: selector.clone() };
@@ -86,16 +84,17 @@ impl Deriving<'_> {
             let named: Vec<&str> =
                 items(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
             if !named.is_empty() {
-                return named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
+                return named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
             }
             let is_selector =
                 selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
             if is_selector {
-                return Selector::of_labels(selector).map(scope_of).into_iter().collect();
+                let selector = Selector::of_labels(selector);
+                return selector.map(|selector| self.scopes_of(selector)).unwrap_or_default();
             }
         }
         match reference.namespace {
-            Whereabouts::Own | Whereabouts::Usual => vec![Scope::Namespace(self.own_namespace())],
+            Whereabouts::Own | Whereabouts::Usual => vec![Scope::Namespace(self.here)],
             Whereabouts::None => vec![Scope::Namespace(Symbol::EMPTY)],
             Whereabouts::Any => vec![Scope::Everywhere],
         }
@@ -104,7 +103,7 @@ impl Deriving<'_> {
 
 fn is_usually_global(group: &str, kind: &str) -> bool {
     let is_named_so = kind.strip_prefix("Cluster").is_some_and(|rest| !rest.is_empty());
-    is_named_so || has_no_namespace(group, "v1", kind)
+    is_named_so || has_no_namespace(group, kind)
 }
 
 /// Returns whether a reference that says this kind and group, or neither, is about `target`.

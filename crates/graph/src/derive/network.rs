@@ -2,7 +2,6 @@
 
 use kubewright_value::Value;
 
-use super::scheduling::scope_of;
 use super::{Deriving, Target, core, items, named_group, or, text};
 use crate::graph::{FOREIGN, Only, Scope, Selection};
 use crate::names::Symbol;
@@ -11,7 +10,7 @@ use crate::{EdgeType, Strength};
 
 const GATEWAY: &str = "gateway.networking.k8s.io";
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn network(&mut self, object: &Value) {
         match (self.group.clone().as_str(), self.kind.clone().as_str()) {
             ("", "Service") => self.service(object),
@@ -64,7 +63,7 @@ impl Deriving<'_> {
         let namespace = self.namespace.clone();
         let service = self.identity(core("Service", &namespace, service));
         let target = self.identity(core(kind, or(text(target, &["namespace"]), &namespace), name));
-        let (from, to) = (self.graph.node_of(service), self.graph.node_of(target));
+        let (from, to) = (self.draft.node_of(service), self.draft.node_of(target));
         self.wire(from, to, EdgeType::EXPOSES, via, Strength::Required, FOREIGN);
     }
 
@@ -229,9 +228,14 @@ impl Deriving<'_> {
             return;
         }
         let selector = pods.map_or_else(|| Some(Selector::default()), Selector::of_labels);
-        let own = Scope::Namespace(self.own_namespace());
-        let scope = namespaces.map_or(Some(own), |selector| Selector::of_labels(selector).map(scope_of));
-        if let Some((selector, scope)) = selector.zip(scope) {
+        let scopes = match namespaces {
+            None => vec![Scope::Namespace(self.here)],
+            Some(namespaces) => {
+                let selector = Selector::of_labels(namespaces);
+                selector.map(|selector| self.scopes_of(selector)).unwrap_or_default()
+            }
+        };
+        for (scope, selector) in scopes.into_iter().filter_map(|scope| Some((scope, selector.clone()?))) {
             let selection = Selection { class: Symbol::EMPTY, only: Only::All, scope, selector };
             self.select_in(kind, selection, via, Strength::Required);
         }

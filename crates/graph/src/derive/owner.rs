@@ -1,25 +1,26 @@
 //! OWNS, and what stands in for it where manifests do not say who owns them.
 
-use kubewright_value::Value;
+use kubewright_value::{Map, Value};
 
-use super::{Deriving, Target, items, text};
+use super::{Deriving, Target};
 use crate::graph::{CONTROLS, Only, Question, REVERSED, Scope, Selection, has_no_namespace};
-use crate::names::Symbol;
+use crate::names::{NO_PLACE, Symbol};
 use crate::node::{Identity, group_of};
 use crate::selector::Selector;
 use crate::{EdgeType, Id, Strength};
 
-impl Deriving<'_> {
-    pub(super) fn owners(&mut self, object: &Value) {
+impl Deriving<'_, '_> {
+    pub(super) fn owners(&mut self, metadata: &Value) {
+        let owners = metadata.get("ownerReferences").and_then(Value::as_array).unwrap_or_default();
         let is_pod = self.kind == "Pod" && self.group.is_empty();
         let is_controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
-        let says_who = items(object, &["metadata", "ownerReferences"]).any(|(_, owner)| is_controller(owner));
-        for (at, owner) in items(object, &["metadata", "ownerReferences"]) {
+        let says_who = owners.iter().any(is_controller);
+        for (at, owner) in owners.iter().enumerate() {
             let Some(from) = self.owner(owner) else { continue };
             let controls = is_pod && (is_controller(owner) || !says_who);
             let flags = REVERSED | if controls { CONTROLS } else { 0 };
-            let via = format!("metadata.ownerReferences[{at}]");
-            self.wire(from, self.id, EdgeType::OWNS, &via, Strength::Required, flags);
+            let via = [("metadata", NO_PLACE), ("ownerReferences", at)];
+            self.wire(from, self.id, EdgeType::OWNS, via, Strength::Required, flags);
         }
     }
 
@@ -29,7 +30,7 @@ impl Deriving<'_> {
         if object.at(&["spec", "template", "spec"]).is_none() {
             return;
         }
-        let scope = Scope::Namespace(self.own_namespace());
+        let scope = Scope::Namespace(self.here);
         if let Some(selector) = Selector::of_either(selector).filter(|selector| !selector.is_empty()) {
             let scope = scope.clone();
             let selection = Selection { class: Symbol::EMPTY, only: Only::OwnerlessPods, scope, selector };
@@ -38,10 +39,10 @@ impl Deriving<'_> {
         if self.kind != "Deployment" || self.group != "apps" {
             return;
         }
-        self.derived.questions.push(Question::AnyUid);
+        self.draft.questions.push(Question::AnyUid);
         let labels = selector.get("matchLabels").and_then(Value::as_object).and_then(Selector::of_map);
         if let Some(selector) = labels.filter(|labels| !labels.is_empty() && !self.graph.has_uids()) {
-            let class = self.graph.names.intern("ReplicaSet.apps");
+            let class = self.draft.intern("ReplicaSet.apps");
             let selection = Selection { class, only: Only::Ownerless, scope, selector };
             self.select_in(EdgeType::OWNS, selection, "spec.selector", Strength::Implicit);
         }
@@ -49,24 +50,36 @@ impl Deriving<'_> {
 
     /// Returns the node of an owner; none if it is in another namespace, or not named.
     fn owner(&mut self, owner: &Value) -> Option<Id> {
-        let (group, kind) = (group_of(text(owner, &["apiVersion"])), text(owner, &["kind"]));
-        let (name, uid) = (text(owner, &["name"]), text(owner, &["uid"]));
+        let [mut group, mut kind, mut name, mut uid] = [""; 4];
+        for (key, value) in owner.as_object().into_iter().flat_map(Map::iter) {
+            let value = value.as_str().unwrap_or_default();
+            match key.as_str() {
+                "apiVersion" => group = group_of(value),
+                "kind" => kind = value,
+                "name" => name = value,
+                "uid" => uid = value,
+                _ => {}
+            }
+        }
         let namespace = self.namespace.clone();
         let beside = Target { group, kind, namespace: &namespace, name };
         if uid.is_empty() {
             return self.owner_by_name(beside);
         }
-        let uid = self.graph.names.intern(uid);
-        self.derived.questions.push(Question::Uid(uid));
+        let uid = self.draft.intern(uid);
+        self.draft.questions.push(Question::Uid(uid));
         let known = self.graph.with_uid(uid);
         if !known.is_empty() {
             let can_own = |id: &&Id| {
                 let owner = self.graph.node(**id).map(|node| node.namespace.as_str());
                 owner.is_some_and(|owner| owner.is_empty() || owner == namespace)
             };
-            return known.iter().filter(can_own).min_by_key(|id| self.order_of(**id)).copied();
+            return match known {
+                [only] => Some(*only).filter(|id| can_own(&id)),
+                several => several.iter().filter(can_own).min_by_key(|id| self.order_of(**id)).copied(),
+            };
         }
-        self.derived.questions.push(Question::AnyUid);
+        self.draft.questions.push(Question::AnyUid);
         if !self.graph.has_uids() {
             return self.owner_by_name(beside);
         }
@@ -74,7 +87,7 @@ impl Deriving<'_> {
             return None;
         }
         let identity = self.likely_owner(beside);
-        Some(self.graph.node_of(Identity { uid, ..identity }))
+        Some(self.draft.node_of(Identity { uid, ..identity }))
     }
 
     /// Looks for an owner beside this object, then among those without a namespace.
@@ -91,12 +104,12 @@ impl Deriving<'_> {
             (false, true) => above,
             (false, false) => self.likely_owner(beside),
         };
-        Some(self.graph.node_of(found))
+        Some(self.draft.node_of(found))
     }
 
     /// Returns where an owner that is not there would be.
     fn likely_owner(&mut self, beside: Target<'_>) -> Identity {
-        let namespace = if has_no_namespace(beside.group, "v1", beside.kind) { "" } else { beside.namespace };
+        let namespace = if has_no_namespace(beside.group, beside.kind) { "" } else { beside.namespace };
         self.identity(Target { namespace, ..beside })
     }
 

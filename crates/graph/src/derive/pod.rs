@@ -1,88 +1,134 @@
 //! What Pods, and what makes them, use: configuration, accounts, images, classes, nodes.
+//!
+//! There are more of them than of anything else, so every object is gone through once, not searched for each field.
 
-use kubewright_value::Value;
+use kubewright_value::{Map, Value};
 
-use super::Target;
-use super::{Deriving, Template, core, items, or, strength_of, text};
+use super::{Deriving, Target, Template, core, or, strength_of};
+use crate::names::NO_PLACE;
 use crate::{EdgeType, Strength};
 
-/// Where the containers of a Pod are.
-const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
-
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn pod(&mut self, template: &Template<'_>) {
-        let (spec, path) = (template.spec, template.path);
-        self.volumes(template);
-        for list in CONTAINERS {
-            for (at, container) in items(spec, &[list]) {
-                self.container(container, &format!("{path}.{list}[{at}]"));
-            }
-        }
+        let path = template.path;
         let namespace = self.namespace.clone();
-        for (at, secret) in items(spec, &["imagePullSecrets"]) {
-            let secret = core("Secret", &namespace, text(secret, &["name"]));
-            let via = format!("{path}.imagePullSecrets[{at}]");
-            self.refer(EdgeType::USES_CONFIG, secret, &via, Strength::Required);
-            self.refer(EdgeType::PULLS_WITH, secret, &via, Strength::Required);
-        }
-        self.account(spec, path);
-        let class = |group, kind, name| Target { group, kind, namespace: "", name };
-        for (field, group, kind) in [
-            ("priorityClassName", "scheduling.k8s.io", "PriorityClass"),
-            ("runtimeClassName", "node.k8s.io", "RuntimeClass"),
-        ] {
-            let name = text(spec, &[field]);
-            self.refer(
-                EdgeType::OF_CLASS,
-                class(group, kind, name),
-                &format!("{path}.{field}"),
-                Strength::Required,
-            );
-        }
-        let node = core("Node", "", text(spec, &["nodeName"]));
-        self.refer(EdgeType::SCHEDULED_ON, node, &format!("{path}.nodeName"), Strength::Required);
-    }
-
-    fn container(&mut self, container: &Value, path: &str) {
-        let namespace = self.namespace.clone();
-        for (at, source) in items(container, &["envFrom"]) {
-            for (field, kind) in [("configMapRef", "ConfigMap"), ("secretRef", "Secret")] {
-                if let Some(reference) = source.get(field) {
-                    let target = core(kind, &namespace, text(reference, &["name"]));
-                    let via = format!("{path}.envFrom[{at}].{field}");
-                    self.refer(EdgeType::USES_CONFIG, target, &via, strength_of(reference));
+        let [mut account, mut old_account] = [""; 2];
+        let mut volumes: &[Value] = &[];
+        let mut mounted: Vec<&str> = Vec::new();
+        for (field, value) in template.spec.as_object().into_iter().flat_map(Map::iter) {
+            match field.as_str() {
+                "containers" => self.containers(path, "containers", value, &mut mounted),
+                "initContainers" => self.containers(path, "initContainers", value, &mut mounted),
+                "ephemeralContainers" => self.containers(path, "ephemeralContainers", value, &mut mounted),
+                "volumes" => volumes = value.as_array().unwrap_or_default(),
+                "serviceAccountName" => account = value.as_str().unwrap_or_default(),
+                "serviceAccount" => old_account = value.as_str().unwrap_or_default(),
+                "imagePullSecrets" => self.pull_secrets(path, value),
+                "priorityClassName" => {
+                    self.class(path, "priorityClassName", ("scheduling.k8s.io", "PriorityClass"), value);
                 }
-            }
-        }
-        for (at, variable) in items(container, &["env"]) {
-            let Some(source) = variable.get("valueFrom") else { continue };
-            for (field, kind) in [("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")] {
-                if let Some(reference) = source.get(field) {
-                    let target = core(kind, &namespace, text(reference, &["name"]));
-                    let via = format!("{path}.env[{at}].valueFrom.{field}");
-                    self.refer(EdgeType::USES_CONFIG, target, &via, strength_of(reference));
+                "runtimeClassName" => {
+                    self.class(path, "runtimeClassName", ("node.k8s.io", "RuntimeClass"), value);
                 }
+                "nodeName" => {
+                    let node = core("Node", "", value.as_str().unwrap_or_default());
+                    let via = [(path, NO_PLACE), ("nodeName", NO_PLACE)];
+                    self.refer(EdgeType::SCHEDULED_ON, node, via, Strength::Required);
+                }
+                "affinity" => self.affinity(template, value),
+                _ => {}
             }
         }
-        let image = core("Image", "", text(container, &["image"]));
-        self.refer(EdgeType::USES_IMAGE, image, &format!("{path}.image"), Strength::Required);
-    }
-
-    fn account(&mut self, spec: &Value, path: &str) {
-        let namespace = self.namespace.clone();
-        let field = if text(spec, &["serviceAccountName"]).is_empty() {
-            "serviceAccount"
-        } else {
-            "serviceAccountName"
+        self.nodes(template.spec, path);
+        mounted.sort_unstable();
+        mounted.dedup();
+        self.volumes(path, volumes, &mounted);
+        let (field, name) = match account.is_empty() && !old_account.is_empty() {
+            true => ("serviceAccount", old_account),
+            false => ("serviceAccountName", account),
         };
-        let name = text(spec, &[field]);
+        let via = [(path, NO_PLACE), (field, NO_PLACE)];
         let account = core("ServiceAccount", &namespace, or(name, "default"));
         match name.is_empty() {
-            false => self.refer(EdgeType::USES_SA, account, &format!("{path}.{field}"), Strength::Required),
-            true => {
-                let via = format!("{path}.serviceAccountName");
-                self.refer_if_present(EdgeType::USES_SA, account, &via, Strength::Implicit);
+            false => self.refer(EdgeType::USES_SA, account, via, Strength::Required),
+            true => self.refer_if_present(EdgeType::USES_SA, account, via, Strength::Implicit),
+        }
+    }
+
+    /// The containers of one list. Adds the names of the volumes that they mount.
+    fn containers<'o>(
+        &mut self,
+        path: &'static str,
+        list: &'static str,
+        containers: &'o Value,
+        mounted: &mut Vec<&'o str>,
+    ) {
+        for (at, container) in containers.as_array().unwrap_or_default().iter().enumerate() {
+            for (field, value) in container.as_object().into_iter().flat_map(Map::iter) {
+                match field.as_str() {
+                    "envFrom" => self.sources(path, (list, at), value),
+                    "env" => self.variables(path, (list, at), value),
+                    "image" => {
+                        let image = core("Image", "", value.as_str().unwrap_or_default());
+                        let via = [(path, NO_PLACE), (list, at), ("image", NO_PLACE)];
+                        self.refer(EdgeType::USES_IMAGE, image, via, Strength::Required);
+                    }
+                    "volumeMounts" | "volumeDevices" => {
+                        let mounts = value.as_array().unwrap_or_default().iter();
+                        mounted.extend(mounts.filter_map(|mount| mount.get("name")?.as_str()));
+                    }
+                    _ => {}
+                }
             }
         }
+    }
+
+    fn sources(&mut self, path: &'static str, container: (&'static str, usize), sources: &Value) {
+        let namespace = self.namespace.clone();
+        for (at, source) in sources.as_array().unwrap_or_default().iter().enumerate() {
+            for (field, reference) in source.as_object().into_iter().flat_map(Map::iter) {
+                let (field, kind) = match field.as_str() {
+                    "configMapRef" => ("configMapRef", "ConfigMap"),
+                    "secretRef" => ("secretRef", "Secret"),
+                    _ => continue,
+                };
+                let target = core(kind, &namespace, super::text(reference, &["name"]));
+                let via = [(path, NO_PLACE), container, ("envFrom", at), (field, NO_PLACE)];
+                self.refer(EdgeType::USES_CONFIG, target, via, strength_of(reference));
+            }
+        }
+    }
+
+    fn variables(&mut self, path: &'static str, container: (&'static str, usize), variables: &Value) {
+        let namespace = self.namespace.clone();
+        for (at, variable) in variables.as_array().unwrap_or_default().iter().enumerate() {
+            let source = variable.get("valueFrom").and_then(Value::as_object);
+            for (field, reference) in source.into_iter().flat_map(Map::iter) {
+                let (field, kind) = match field.as_str() {
+                    "configMapKeyRef" => ("valueFrom.configMapKeyRef", "ConfigMap"),
+                    "secretKeyRef" => ("valueFrom.secretKeyRef", "Secret"),
+                    _ => continue,
+                };
+                let target = core(kind, &namespace, super::text(reference, &["name"]));
+                let via = [(path, NO_PLACE), container, ("env", at), (field, NO_PLACE)];
+                self.refer(EdgeType::USES_CONFIG, target, via, strength_of(reference));
+            }
+        }
+    }
+
+    fn pull_secrets(&mut self, path: &'static str, secrets: &Value) {
+        let namespace = self.namespace.clone();
+        for (at, secret) in secrets.as_array().unwrap_or_default().iter().enumerate() {
+            let secret = core("Secret", &namespace, super::text(secret, &["name"]));
+            let via = [(path, NO_PLACE), ("imagePullSecrets", at)];
+            self.refer(EdgeType::USES_CONFIG, secret, via, Strength::Required);
+            self.refer(EdgeType::PULLS_WITH, secret, via, Strength::Required);
+        }
+    }
+
+    fn class(&mut self, path: &'static str, field: &'static str, kind: (&str, &str), name: &Value) {
+        let name = name.as_str().unwrap_or_default();
+        let class = Target { group: kind.0, kind: kind.1, namespace: "", name };
+        self.refer(EdgeType::OF_CLASS, class, [(path, NO_PLACE), (field, NO_PLACE)], Strength::Required);
     }
 }

@@ -4,34 +4,34 @@ use kubewright_value::{Map, Value};
 
 use super::{Deriving, Template, items, text};
 use crate::graph::{Only, Scope, Selection};
-use crate::names::Symbol;
+use crate::names::{Field, NO_PLACE, Symbol};
 use crate::selector::{Operator, Selector};
 use crate::{EdgeType, Strength};
 
-impl Deriving<'_> {
-    pub(super) fn scheduling(&mut self, template: &Template<'_>) {
-        let (spec, path) = (template.spec, template.path);
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
+impl Deriving<'_, '_> {
+    pub(super) fn affinity(&mut self, template: &Template<'_>, affinity: &Value) {
+        let path = template.path;
         for (field, kind) in
             [("podAffinity", EdgeType::HAS_AFFINITY_TO), ("podAntiAffinity", EdgeType::HAS_ANTI_AFFINITY_TO)]
         {
-            let Some(affinity) = spec.at(&["affinity", field]) else { continue };
-            let required = "requiredDuringSchedulingIgnoredDuringExecution";
-            for (at, term) in items(affinity, &[required]) {
-                let via = format!("{path}.affinity.{field}.{required}[{at}]");
-                self.term(kind, term, template.labels, &via, Strength::Required);
+            let Some(affinity) = affinity.get(field) else { continue };
+            for (at, term) in items(affinity, &[REQUIRED]) {
+                let via = [(path, NO_PLACE), ("affinity", NO_PLACE), (field, NO_PLACE), (REQUIRED, at)];
+                self.term(kind, term, template.labels, via.into(), Strength::Required);
             }
-            let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-            for (at, term) in items(affinity, &[preferred]) {
-                let via = format!("{path}.affinity.{field}.{preferred}[{at}]");
+            for (at, term) in items(affinity, &[PREFERRED]) {
+                let via = [(path, NO_PLACE), ("affinity", NO_PLACE), (field, NO_PLACE), (PREFERRED, at)];
                 let Some(term) = term.get("podAffinityTerm") else { continue };
-                self.term(kind, term, template.labels, &via, Strength::Preferred);
+                self.term(kind, term, template.labels, via.into(), Strength::Preferred);
             }
         }
-        self.nodes(spec, path);
     }
 
     /// One term of an affinity to Pods.
-    fn term(&mut self, kind: EdgeType, term: &Value, own: Option<&Map>, via: &str, strength: Strength) {
+    fn term(&mut self, kind: EdgeType, term: &Value, own: Option<&Map>, via: Field<'_>, strength: Strength) {
         let Some(mut selector) = term.get("labelSelector").and_then(Selector::of_labels) else { return };
         for (field, operator) in [("matchLabelKeys", Operator::In), ("mismatchLabelKeys", Operator::NotIn)] {
             for (_, key) in items(term, &[field]) {
@@ -52,30 +52,32 @@ impl Deriving<'_> {
     fn scopes(&mut self, term: &Value) -> Vec<Scope> {
         let named: Vec<&str> = items(term, &["namespaces"]).filter_map(|(_, name)| name.as_str()).collect();
         let mut scopes: Vec<Scope> =
-            named.iter().map(|name| Scope::Namespace(self.graph.names.intern(name))).collect();
+            named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
         match term.get("namespaceSelector").filter(|selector| !selector.is_null()) {
-            Some(selector) => scopes.extend(Selector::of_labels(selector).map(scope_of)),
-            None if scopes.is_empty() => scopes.push(Scope::Namespace(self.own_namespace())),
+            Some(selector) => {
+                let selector = Selector::of_labels(selector);
+                scopes.extend(selector.into_iter().flat_map(|selector| self.scopes_of(selector)));
+            }
+            None if scopes.is_empty() => scopes.push(Scope::Namespace(self.here)),
             None => {}
         }
         scopes
     }
 
     /// The Nodes that a Pod may run on, if it says anything about them.
-    fn nodes(&mut self, spec: &Value, path: &str) {
+    pub(super) fn nodes(&mut self, spec: &Value, path: &'static str) {
         let labels = spec.get("nodeSelector").and_then(Value::as_object);
-        let required = "requiredDuringSchedulingIgnoredDuringExecution";
-        let affinity = spec.at(&["affinity", "nodeAffinity", required]);
+        let affinity = spec.at(&["affinity", "nodeAffinity", REQUIRED]);
         let terms = affinity.and_then(|affinity| affinity.get("nodeSelectorTerms")?.as_array());
         let Some(selector) = Selector::of_nodes(labels, terms) else { return };
         let via = match terms {
-            Some(_) => format!("{path}.affinity.nodeAffinity.{required}"),
-            None => format!("{path}.nodeSelector"),
+            Some(_) => [(path, NO_PLACE), ("affinity.nodeAffinity", NO_PLACE), (REQUIRED, NO_PLACE)],
+            None => [(path, NO_PLACE), ("nodeSelector", NO_PLACE), ("", NO_PLACE)],
         };
-        let class = self.graph.names.intern("Node.");
+        let class = self.draft.intern("Node.");
         let scope = Scope::Namespace(Symbol::EMPTY);
         let selection = Selection { class, only: Only::All, scope, selector };
-        self.select_in(EdgeType::HAS_AFFINITY_TO, selection, &via, Strength::Required);
+        self.select_in(EdgeType::HAS_AFFINITY_TO, selection, via, Strength::Required);
     }
 
     /// PodDisruptionBudgets: a missing selector selects nothing, an empty one everything.
@@ -103,7 +105,19 @@ impl Deriving<'_> {
     }
 }
 
-/// Returns the namespaces that a selector selects; an empty one selects all.
-pub(super) fn scope_of(selector: Selector) -> Scope {
-    if selector.is_empty() { Scope::Everywhere } else { Scope::Matching(selector) }
+/// The label that every namespace has.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+impl Deriving<'_, '_> {
+    /// Returns the namespaces that a selector selects: an empty one selects all, one by name those that it names.
+    pub(super) fn scopes_of(&mut self, selector: Selector) -> Vec<Scope> {
+        match selector.all.as_slice() {
+            [] if selector.any.is_empty() => vec![Scope::Everywhere],
+            [only] if only.key == NAMESPACE_NAME && only.operator == Operator::In => {
+                let names = only.values.iter().filter(|name| !name.is_empty());
+                names.map(|name| Scope::Namespace(self.draft.intern(name))).collect()
+            }
+            _ => vec![Scope::Matching(selector)],
+        }
+    }
 }

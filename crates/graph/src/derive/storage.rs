@@ -8,7 +8,7 @@ use crate::{EdgeType, Strength};
 const STORAGE: &str = "storage.k8s.io";
 const SNAPSHOT: &str = "snapshot.storage.k8s.io";
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn storage(&mut self, object: &Value) {
         match self.kind.as_str() {
             "PersistentVolumeClaim" => self.claim(object),

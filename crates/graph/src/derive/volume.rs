@@ -1,10 +1,9 @@
 //! MOUNTS: the claims, ConfigMaps and Secrets behind volumes, and what identifies a volume that is no object.
 
-use std::collections::HashSet;
-
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, Template, core, items, strength_of, text};
+use super::{Deriving, core, items, strength_of, text};
+use crate::names::{Field, NO_PLACE};
 use crate::{EdgeType, Strength};
 
 /// Volumes that are the same wherever these fields are equal.
@@ -45,66 +44,75 @@ const OPENED_WITH: &[(&str, &[&str])] = &[
     ("azureFile", &["secretName"]),
 ];
 
-impl Deriving<'_> {
-    pub(super) fn volumes(&mut self, template: &Template<'_>) {
-        let mounted = mounted(template.spec);
-        for (at, volume) in items(template.spec, &["volumes"]) {
+impl Deriving<'_, '_> {
+    /// The volumes of a Pod; `mounted` are the sorted names of those that a container mounts.
+    pub(super) fn volumes(&mut self, path: &'static str, volumes: &[Value], mounted: &[&str]) {
+        for (at, volume) in volumes.iter().enumerate() {
             let name = text(volume, &["name"]);
-            let is_mounted = mounted.contains(name);
-            let mount = Mount { volume, name, is_mounted, path: format!("{}.volumes[{at}]", template.path) };
-            self.volume(&mount);
+            let is_mounted = mounted.binary_search(&name).is_ok();
+            self.volume(&Mount { volume, name, is_mounted, path, at });
         }
     }
 
     fn volume(&mut self, mount: &Mount<'_>) {
         let namespace = self.namespace.clone();
-        let (volume, path) = (mount.volume, &mount.path);
-        let claim = text(volume, &["persistentVolumeClaim", "claimName"]);
-        let claim = core("PersistentVolumeClaim", &namespace, claim);
-        let via = format!("{path}.persistentVolumeClaim");
-        self.refer(EdgeType::MOUNTS, claim, &via, mount.strength(Strength::Required));
-        if volume.get("ephemeral").is_some() && self.kind == "Pod" {
-            // Kubernetes makes the claim when the Pod starts, so nothing is missing before.
-            let claim = format!("{}-{}", self.name, mount.name);
-            let claim = core("PersistentVolumeClaim", &namespace, &claim);
-            let via = format!("{path}.ephemeral");
-            self.refer_if_present(EdgeType::MOUNTS, claim, &via, mount.strength(Strength::Required));
-        }
-        if let Some(source) = volume.get("configMap") {
-            self.configuration(
-                mount,
-                "ConfigMap",
-                text(source, &["name"]),
-                source,
-                &format!("{path}.configMap"),
-            );
-        }
-        if let Some(source) = volume.get("secret") {
-            self.configuration(
-                mount,
-                "Secret",
-                text(source, &["secretName"]),
-                source,
-                &format!("{path}.secret"),
-            );
-        }
-        for (at, sources) in items(volume, &["projected", "sources"]) {
-            for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
-                if let Some(source) = sources.get(field) {
-                    let via = format!("{path}.projected.sources[{at}].{field}");
-                    self.configuration(mount, kind, text(source, &["name"]), source, &via);
+        for (field, source) in mount.volume.as_object().into_iter().flat_map(Map::iter) {
+            match field.as_str() {
+                "name" => {}
+                "persistentVolumeClaim" => {
+                    let claim = core("PersistentVolumeClaim", &namespace, text(source, &["claimName"]));
+                    let via = mount.field("persistentVolumeClaim");
+                    self.refer(EdgeType::MOUNTS, claim, via, mount.strength(Strength::Required));
+                }
+                "configMap" => {
+                    let name = text(source, &["name"]);
+                    self.configuration(mount, ("ConfigMap", name), source, mount.field("configMap"));
+                }
+                "secret" => {
+                    let name = text(source, &["secretName"]);
+                    self.configuration(mount, ("Secret", name), source, mount.field("secret"));
+                }
+                "projected" => self.projected(mount, source),
+                "ephemeral" if self.kind == "Pod" => {
+                    // Kubernetes makes the claim when the Pod starts, so nothing is missing before.
+                    let claim = format!("{}-{}", self.name, mount.name);
+                    let claim = core("PersistentVolumeClaim", &namespace, &claim);
+                    let via = mount.field("ephemeral");
+                    self.refer_if_present(EdgeType::MOUNTS, claim, via, mount.strength(Strength::Required));
+                }
+                other => {
+                    self.opened_with(mount, other, source);
+                    self.identity_of(mount, other, source);
                 }
             }
-        }
-        for (field, source) in volume.as_object().into_iter().flat_map(Map::iter) {
-            self.opened_with(field, source, path);
-            self.identity_of(mount, field, source);
         }
         self.identity_by_name(mount);
     }
 
+    fn projected(&mut self, mount: &Mount<'_>, projected: &Value) {
+        for (at, sources) in items(projected, &["sources"]) {
+            for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
+                if let Some(source) = sources.get(field) {
+                    let via = [
+                        (mount.path, NO_PLACE),
+                        ("volumes", mount.at),
+                        ("projected.sources", at),
+                        (field, NO_PLACE),
+                    ];
+                    self.configuration(mount, (kind, text(source, &["name"])), source, via.into());
+                }
+            }
+        }
+    }
+
     /// A ConfigMap or Secret in a volume is both mounted and used.
-    fn configuration(&mut self, mount: &Mount<'_>, kind: &str, name: &str, source: &Value, via: &str) {
+    fn configuration(
+        &mut self,
+        mount: &Mount<'_>,
+        (kind, name): (&str, &str),
+        source: &Value,
+        via: Field<'_>,
+    ) {
         let namespace = self.namespace.clone();
         let target = core(kind, &namespace, name);
         self.refer(EdgeType::MOUNTS, target, via, mount.strength(strength_of(source)));
@@ -112,23 +120,23 @@ impl Deriving<'_> {
     }
 
     /// Adds the Secret that a volume is opened with.
-    fn opened_with(&mut self, field: &str, source: &Value, path: &str) {
-        let Some((_, keys)) = OPENED_WITH.iter().find(|(known, _)| *known == field) else { return };
+    fn opened_with(&mut self, mount: &Mount<'_>, field: &str, source: &Value) {
+        let Some((field, keys)) = OPENED_WITH.iter().find(|(known, _)| *known == field) else { return };
         let namespace = self.namespace.clone();
         let secret = core("Secret", &namespace, text(source, keys));
-        let via = format!("{path}.{field}.{}", keys.first().copied().unwrap_or_default());
-        self.refer(EdgeType::USES_CONFIG, secret, &via, Strength::Required);
+        let named = keys.first().copied().unwrap_or_default();
+        let via = [(mount.path, NO_PLACE), ("volumes", mount.at), (*field, NO_PLACE), (named, NO_PLACE)];
+        self.refer(EdgeType::USES_CONFIG, secret, via, Strength::Required);
     }
 
     /// Adds what a volume has in common with others that are the same.
     fn identity_of(&mut self, mount: &Mount<'_>, field: &str, source: &Value) {
-        let Some((_, keys)) = IDENTITIES.iter().find(|(known, _)| *known == field) else { return };
+        let Some((field, keys)) = IDENTITIES.iter().find(|(known, _)| *known == field) else { return };
         let parts: Option<Vec<String>> = keys.iter().map(|key| part(source.get(key)?)).collect();
         if let Some(parts) = parts.filter(|parts| parts.iter().any(|part| !part.is_empty())) {
             let name = format!("{field}:{}", parts.join(":"));
-            let via = format!("{}.{field}", mount.path);
             let strength = mount.strength(Strength::Required);
-            self.refer(EdgeType::MOUNTS, core("Volume", "", &name), &via, strength);
+            self.refer(EdgeType::MOUNTS, core("Volume", "", &name), mount.field(field), strength);
         }
     }
 
@@ -137,9 +145,9 @@ impl Deriving<'_> {
         let is_given = mount.name.starts_with("kube-api-access-") || mount.name.starts_with("default-token-");
         if !mount.name.is_empty() && !is_given && self.graph.references.volumes_match_by_name() {
             let namespace = self.namespace.clone();
-            let name = format!("name:{}", mount.name);
-            let via = format!("{}.name", mount.path);
-            self.refer(EdgeType::MOUNTS, core("Volume", &namespace, &name), &via, Strength::Implicit);
+            let name = ["name:", mount.name].concat();
+            let volume = core("Volume", &namespace, &name);
+            self.refer(EdgeType::MOUNTS, volume, mount.field("name"), Strength::Implicit);
         }
     }
 }
@@ -149,24 +157,19 @@ struct Mount<'o> {
     volume: &'o Value,
     name: &'o str,
     is_mounted: bool,
-    path: String,
+    path: &'static str,
+    at: usize,
 }
 
 impl Mount<'_> {
+    fn field(&self, field: &'static str) -> Field<'static> {
+        Field::from([(self.path, NO_PLACE), ("volumes", self.at), (field, NO_PLACE)])
+    }
+
     /// A volume that no container mounts is not needed.
     fn strength(&self, strength: Strength) -> Strength {
         if self.is_mounted { strength } else { Strength::Optional }
     }
-}
-
-/// Returns the names of the volumes that a container mounts.
-fn mounted(spec: &Value) -> HashSet<&str> {
-    let lists = ["initContainers", "containers", "ephemeralContainers"];
-    let containers = lists.into_iter().flat_map(|list| items(spec, &[list]));
-    let mounts = containers.flat_map(|(_, container)| {
-        items(container, &["volumeMounts"]).chain(items(container, &["volumeDevices"]))
-    });
-    mounts.map(|(_, mount)| text(mount, &["name"])).collect()
 }
 
 /// Returns a part of an identity as text; a list of texts is joined.

@@ -11,11 +11,8 @@ use crate::{EdgeType, Id, Strength};
 /// Labels by which a Markdown names what manages it; the first one counts.
 const MANAGED_BY: [&str; 3] = ["managed-by", "krateo.io/managed-by", "krateo.io/portal"];
 
-impl Deriving<'_> {
+impl Deriving<'_, '_> {
     pub(super) fn widget(&mut self, object: &Value) {
-        if !is_widget_group(&self.group) {
-            return;
-        }
         for (at, item) in items(object, &["spec", "resourcesRefs", "items"]) {
             let (name, plural) = (text(item, &["name"]), text(item, &["resource"]));
             if !name.is_empty() && !plural.is_empty() {
@@ -28,7 +25,7 @@ impl Deriving<'_> {
     }
 
     fn listed(&mut self, item: &Value, name: &str, plural: &str, via: &str) {
-        self.derived.questions.push(Question::Definitions);
+        self.draft.questions.push(Question::Definitions);
         let own = self.namespace.clone();
         let namespace = or(text(item, &["namespace"]), &own);
         let group = item.get("apiVersion").and_then(Value::as_str).map(group_of);
@@ -73,8 +70,8 @@ impl Deriving<'_> {
     }
 
     fn widgets_called(&mut self, name: &str, is_meant: impl Fn(&crate::Node) -> bool) -> Vec<Id> {
-        let name = self.graph.names.intern(name);
-        self.derived.questions.push(Question::Widget(name));
+        let name = self.draft.intern(name);
+        self.draft.questions.push(Question::Widget(name));
         let ids = self.graph.widgets(name).iter().copied();
         ids.filter(|id| self.graph.node(*id).is_some_and(&is_meant)).collect()
     }

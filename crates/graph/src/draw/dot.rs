@@ -1,10 +1,11 @@
 //! A picture in the language of Graphviz.
 
+use super::layout::name;
 use super::scene::{Glyph, scene};
 use super::{Class, Options, Picture, Style, text};
 use std::fmt::Write as _;
 
-/// Draws `picture` as a Graphviz digraph with a cluster for every namespace.
+/// Draws `picture` as a Graphviz digraph with a cluster for every frame.
 #[must_use]
 pub fn dot(picture: &Picture, options: &Options) -> String {
     let scene = scene(picture, *options);
@@ -16,15 +17,18 @@ pub fn dot(picture: &Picture, options: &Options) -> String {
     }
     let mut open: Option<&str> = None;
     for (place, glyph) in scene.glyphs.iter().enumerate() {
-        if open != Some(glyph.namespace) {
+        if open != Some(glyph.frame) {
             if open.is_some_and(|open| !open.is_empty()) {
                 out.push_str("  }\n");
             }
-            if !glyph.namespace.is_empty() {
-                let _ =
-                    writeln!(out, "  subgraph cluster_{place} {{\n    label={};", quoted(glyph.namespace));
+            if !glyph.frame.is_empty() {
+                let _ = writeln!(
+                    out,
+                    "  subgraph cluster_{place} {{\n    label={};",
+                    quoted(&name(picture, glyph.frame))
+                );
             }
-            open = Some(glyph.namespace);
+            open = Some(glyph.frame);
         }
         node(&mut out, place, glyph);
     }

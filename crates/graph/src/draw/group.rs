@@ -33,7 +33,9 @@ impl Rect {
 /// The boxes of one namespace, arranged but not yet placed.
 #[derive(Debug)]
 pub(super) struct Group<'p> {
-    pub namespace: &'p str,
+    pub frame: &'p str,
+    /// What is written over it.
+    pub label: String,
     blocks: Vec<Block>,
     /// Boxes without a line inside this group.
     loose: Vec<usize>,
@@ -74,7 +76,7 @@ impl<'p> Group<'p> {
     /// Arranges `glyphs`, linked by those `links` whose both ends are among them.
     pub(super) fn new(
         scene: &Scene<'p>,
-        namespace: &'p str,
+        frame: &'p str,
         glyphs: std::ops::Range<usize>,
         links: &[usize],
     ) -> Self {
@@ -148,7 +150,15 @@ impl<'p> Group<'p> {
         blocks.sort_by_key(|block| (std::cmp::Reverse(block.glyphs.len()), block.glyphs.first().copied()));
         let captions = links.iter().filter_map(|link| scene.links.get(*link));
         let widest = captions.map(|link| text::width(&link.caption(), 9.5)).fold(0.0, f64::max);
-        Self { namespace, blocks, loose, widths, gap: (widest + 30.0).clamp(60.0, 112.0), tied }
+        Self {
+            frame,
+            label: String::new(),
+            blocks,
+            loose,
+            widths,
+            gap: (widest + 30.0).clamp(60.0, 112.0),
+            tied,
+        }
     }
 
     /// Places everything so that no panel is much higher than `limit`.
@@ -174,8 +184,7 @@ impl<'p> Group<'p> {
         for (at, panel) in panels.iter().enumerate() {
             x = self.panel(scene, panel, at == last, x, &mut placed) + PANEL_GAP;
         }
-        let name = if self.namespace.is_empty() { "cluster" } else { self.namespace };
-        let heading = text::width(&text::clean(name), heading_size(scene.glyphs.len())) + 30.0;
+        let heading = text::width(&text::clean(&self.label), heading_size(scene.glyphs.len())) + 30.0;
         placed.width = (x - PANEL_GAP + PADDING).max(heading.min(360.0));
         placed.height += 16.0;
         placed

@@ -3,7 +3,7 @@
 //! The page allows no script but the one below, by its digest, and no address at all. Data reaches the
 //! script only as text of the document.
 
-use super::layout::layout;
+use super::layout::{layout, name};
 use super::palette::{Palette, STYLE};
 use super::scene::{Glyph, Scene, scene};
 use super::svg::{body, heading};
@@ -50,7 +50,7 @@ pub fn html(picture: &Picture, options: &Options) -> String {
     let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 292.0)) + 8.0;
     let _ = writeln!(out, "<svg class=\"key\" width=\"300\" height=\"{height:.0}\">{foot}</svg></details>");
     types(&mut out, &scene, &palette);
-    list(&mut out, &scene);
+    list(&mut out, picture, &scene);
     let (width, height) = (layout.width, layout.height);
     let _ = write!(
         out,
@@ -93,20 +93,20 @@ fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
 }
 
 /// What is drawn, by namespace and kind; a button goes to its box.
-fn list(out: &mut String, scene: &Scene<'_>) {
+fn list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
     out.push_str("<nav id=\"list\" aria-label=\"What is drawn\">\n");
     for namespace in scene
         .glyphs
         .iter()
         .enumerate()
         .collect::<Vec<_>>()
-        .chunk_by(|one, other| one.1.namespace == other.1.namespace)
+        .chunk_by(|one, other| one.1.frame == other.1.frame)
     {
         let Some((_, first)) = namespace.first() else { continue };
         let count: usize = namespace.iter().map(|(_, glyph)| glyph.count).sum();
-        let name = if first.namespace.is_empty() { "cluster" } else { first.namespace };
+        let name = name(picture, first.frame);
         let open = if scene.glyphs.len() <= 300 { " open" } else { "" };
-        let _ = write!(out, "<details{open}><summary>{} <small>{count}</small></summary>", text::xml(name));
+        let _ = write!(out, "<details{open}><summary>{} <small>{count}</small></summary>", text::xml(&name));
         for kind in namespace.chunk_by(|one, other| one.1.kind == other.1.kind) {
             let Some((_, first)) = kind.first() else { continue };
             let _ = write!(out, "<h2>{}</h2><ul>", text::xml(&first.kind));

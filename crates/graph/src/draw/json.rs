@@ -29,7 +29,15 @@ pub fn json(picture: &Picture) -> String {
                 tone(badge.tone)
             );
         }
-        out.push_str("]}");
+        out.push(']');
+        if !node.frame.is_empty() {
+            let _ = write!(out, ", \"frame\": {}", quote(&node.frame));
+        }
+        if !node.notes.is_empty() {
+            let notes: Vec<String> = node.notes.iter().map(|note| quote(note)).collect();
+            let _ = write!(out, ", \"notes\": [{}]", notes.join(", "));
+        }
+        out.push('}');
     }
     out.push_str("\n],\n\"edges\": [");
     let mut is_first = true;

@@ -1,5 +1,17 @@
 //! Where a kind stands in the picture, its family, and its abbreviation.
 
+/// Returns the column of a kind from the left, as far as what links kinds mostly leads from left to right.
+#[must_use]
+pub fn layer(kind: &str) -> usize {
+    known(kind).layer
+}
+
+/// Returns how a kind is abbreviated; empty where it is not.
+#[must_use]
+pub fn short_name(kind: &str) -> &'static str {
+    known(kind).short
+}
+
 /// What kinds have in common; decides the colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Family {

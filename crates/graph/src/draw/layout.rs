@@ -51,8 +51,8 @@ pub(super) struct Ground {
 }
 
 pub(super) fn layout(picture: &Picture, scene: &Scene<'_>) -> Layout {
-    let groups = groups(scene);
-    let (ground, width, height) = pack(picture, scene, &groups);
+    let groups = groups(picture, scene);
+    let (ground, width, height) = pack(scene, &groups);
     let routes = routes(scene, &ground);
     // Badges stand out above their box.
     let mut taken: Vec<Rect> = ground
@@ -73,13 +73,13 @@ pub(super) fn layout(picture: &Picture, scene: &Scene<'_>) -> Layout {
     Layout { width, height, boxes, frames: ground.frames, routes, captions }
 }
 
-/// Glyphs are sorted by namespace, so a group is a range of them. What is in none comes last.
-fn groups<'p>(scene: &Scene<'p>) -> Vec<Group<'p>> {
+/// Glyphs are sorted by frame, so a group is a range of them. What is in none comes last.
+fn groups<'p>(picture: &Picture, scene: &Scene<'p>) -> Vec<Group<'p>> {
     let mut ranges: Vec<(&str, std::ops::Range<usize>)> = Vec::new();
     for (place, glyph) in scene.glyphs.iter().enumerate() {
         match ranges.last_mut() {
-            Some((namespace, range)) if *namespace == glyph.namespace => range.end = place + 1,
-            _ => ranges.push((glyph.namespace, place..place + 1)),
+            Some((namespace, range)) if *namespace == glyph.frame => range.end = place + 1,
+            _ => ranges.push((glyph.frame, place..place + 1)),
         }
     }
     let home: Slots<usize> = Slots(
@@ -94,16 +94,20 @@ fn groups<'p>(scene: &Scene<'p>) -> Vec<Group<'p>> {
     let mut groups: Vec<Group<'_>> = ranges
         .into_iter()
         .enumerate()
-        .map(|(at, (namespace, range))| Group::new(scene, namespace, range, inside.of(at)))
+        .map(|(at, (frame, range))| {
+            let mut group = Group::new(scene, frame, range, inside.of(at));
+            group.label = name(picture, frame);
+            group
+        })
         .collect();
-    if groups.first().is_some_and(|group| group.namespace.is_empty()) {
+    if groups.first().is_some_and(|group| group.frame.is_empty()) {
         groups.rotate_left(1);
     }
     groups
 }
 
 /// Tries heights and takes the one whose picture comes nearest to the wanted shape and is small.
-fn pack(picture: &Picture, scene: &Scene<'_>, groups: &[Group<'_>]) -> (Ground, f64, f64) {
+fn pack(scene: &Scene<'_>, groups: &[Group<'_>]) -> (Ground, f64, f64) {
     let area: f64 = groups
         .iter()
         .map(|group| group.place(scene, f64::INFINITY))
@@ -121,7 +125,7 @@ fn pack(picture: &Picture, scene: &Scene<'_>, groups: &[Group<'_>]) -> (Ground, 
         }
     }
     let (_, placed, limit) = best.unwrap_or_default();
-    ground(picture, scene, groups, &placed, limit)
+    ground(scene, groups, &placed, limit)
 }
 
 /// Sizes of the strips: width and height.
@@ -147,13 +151,7 @@ fn extent(placed: &[Placed], limit: f64) -> (f64, f64) {
     (width, height)
 }
 
-fn ground(
-    picture: &Picture,
-    scene: &Scene<'_>,
-    groups: &[Group<'_>],
-    placed: &[Placed],
-    limit: f64,
-) -> (Ground, f64, f64) {
+fn ground(scene: &Scene<'_>, groups: &[Group<'_>], placed: &[Placed], limit: f64) -> (Ground, f64, f64) {
     let mut ground = Ground {
         seats: Slots::new(scene.glyphs.len()),
         home: Slots::new(scene.glyphs.len()),
@@ -177,7 +175,7 @@ fn ground(
                 ground.passes.insert(*link, passes.iter().copied().map(moved).collect());
             }
             let rect = Rect { x, y, width: placed.width, height: placed.height };
-            ground.frames.push(Frame { label: name(picture, group.namespace), rect, strip, place });
+            ground.frames.push(Frame { label: group.label.clone(), rect, strip, place });
             y += placed.height + GUTTER;
         }
         bottom = f64::max(bottom, y);
@@ -189,11 +187,11 @@ fn ground(
     (ground, x, bottom)
 }
 
-fn name(picture: &Picture, namespace: &str) -> String {
-    let named = picture.groups.iter().find(|group| group.namespace == namespace);
+pub(super) fn name(picture: &Picture, frame: &str) -> String {
+    let named = picture.groups.iter().find(|group| group.frame == frame);
     match named {
         Some(group) => group.label.to_string(),
-        None if namespace.is_empty() => "cluster".to_owned(),
-        None => namespace.to_owned(),
+        None if frame.is_empty() => "cluster".to_owned(),
+        None => frame.to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! A picture in the language of Mermaid, which READMEs and pull requests show.
 
+use super::layout::name;
 use super::scene::scene;
 use super::{Class, Options, Picture, Style, text};
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ const EDGES: usize = 480;
 const GLYPHS: usize = 240;
 const LENGTH: usize = 48_000;
 
-/// Draws `picture` as a Mermaid flowchart with a subgraph for every namespace.
+/// Draws `picture` as a Mermaid flowchart with a subgraph for every frame.
 ///
 /// More is merged than in the other forms, because Mermaid refuses large charts.
 #[must_use]
@@ -17,6 +18,7 @@ pub fn mermaid(picture: &Picture, options: &Options) -> String {
     let of = |part: usize| Options {
         glyphs: options.glyphs.min(GLYPHS) / part,
         lines: options.lines.min(EDGES) / part,
+        ..*options
     };
     let charts = [1, 2, 4].into_iter().map(|part| chart(picture, of(part)));
     charts.into_iter().find(|chart| chart.len() <= LENGTH).unwrap_or_else(|| chart(picture, of(16)))
@@ -31,14 +33,14 @@ fn chart(picture: &Picture, options: Options) -> String {
     out.push_str("flowchart LR\n");
     let mut open: Option<&str> = None;
     for (place, glyph) in scene.glyphs.iter().enumerate() {
-        if open != Some(glyph.namespace) {
+        if open != Some(glyph.frame) {
             if open.is_some_and(|open| !open.is_empty()) {
                 out.push_str("  end\n");
             }
-            if !glyph.namespace.is_empty() {
-                let _ = writeln!(out, "  subgraph g{place}[\"{}\"]", coded(glyph.namespace));
+            if !glyph.frame.is_empty() {
+                let _ = writeln!(out, "  subgraph g{place}[\"{}\"]", coded(&name(picture, glyph.frame)));
             }
-            open = Some(glyph.namespace);
+            open = Some(glyph.frame);
         }
         let count = if glyph.count > 1 { format!(" ×{}", glyph.count) } else { String::new() };
         let _ = write!(out, "    n{place}[\"{}{count}<br/>{}", coded(&glyph.kind), coded(&glyph.label));

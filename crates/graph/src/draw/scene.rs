@@ -1,15 +1,14 @@
 //! What is really drawn: boxes and lines, few enough to be seen.
 //!
-//! Up to the limit every node is a box. Above it, in this order and only as far as needed:
-//! nodes of one kind under the same neighbours become one box (the replicas of a workload),
-//! then the kinds of the largest namespaces, then whole namespaces, then all that is left.
-//! Objects with badges and the ends of missing and scored lines stay themselves.
+//! Which nodes share a box is decided in `merge.rs`.
 
 use super::kinds::{Known, known};
+use super::merge::{Key, keys};
 use super::slots::Slots;
-use super::{Badge, Class, Node, Options, Picture, Style};
+use super::{Badge, Class, Node, Options, Picture, Style, Tone};
+use kubewright_value::Text;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Names of merged nodes that are kept for the reader.
 const NAMED: usize = 200;
@@ -18,7 +17,7 @@ const PARTS: usize = 12;
 
 #[derive(Debug)]
 pub(super) struct Scene<'p> {
-    /// By namespace, layer, kind, label.
+    /// By frame, layer, kind, label.
     pub glyphs: Vec<Glyph<'p>>,
     pub links: Vec<Link<'p>>,
     /// Lines that did not find room.
@@ -31,6 +30,7 @@ pub(super) struct Glyph<'p> {
     pub kind: Cow<'p, str>,
     pub label: Cow<'p, str>,
     pub namespace: &'p str,
+    pub frame: &'p str,
     pub class: Class,
     pub badges: Vec<Badge>,
     pub known: Known,
@@ -82,188 +82,42 @@ fn rounded(points: f64) -> f64 {
 
 pub(super) fn scene(picture: &Picture, options: Options) -> Scene<'_> {
     let options = options.bounded();
-    let keys = if picture.nodes.len() > options.glyphs {
-        merged(picture, options.glyphs)
-    } else {
-        (0..picture.nodes.len()).map(Key::Alone).collect()
-    };
+    let keys = keys(picture, options);
     let (glyphs, home) = boxes(picture, &keys);
     let (links, left_out) = links(picture, &home, options.lines);
     Scene { glyphs, links, left_out }
 }
 
-/// What nodes of one box have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Key<'p> {
-    Alone(usize),
-    Replicas(usize),
-    Kind(&'p str, &'p str, Class),
-    Namespace(&'p str),
-    Rest,
-}
-
-fn merged(picture: &Picture, limit: usize) -> Vec<Key<'_>> {
-    let kept = kept(picture, limit / 2);
-    let replicas = replicas(picture, &kept);
-    let mut census: BTreeMap<&str, Census<'_>> = BTreeMap::new();
-    for (place, node) in picture.nodes.iter().enumerate() {
-        let entry = census.entry(node.namespace.as_str()).or_default();
-        if kept.at(place) {
-            entry.kept += 1;
-        } else {
-            entry.replicas += usize::from(replicas.at(place) == place);
-            *entry.kinds.entry((node.kind.as_str(), node.class)).or_insert(0) += 1;
-        }
-    }
-    let depths = depths(&census, limit);
-    let key = |(place, node): (usize, &'_ Node)| -> Key<'_> {
-        let namespace: &str = node.namespace.as_str();
-        let Some(node) = picture.nodes.get(place) else { return Key::Rest };
-        if kept.at(place) {
-            return Key::Alone(place);
-        }
-        match depths.get(namespace).copied().unwrap_or_default() {
-            Depth::Replicas => Key::Replicas(replicas.at(place)),
-            Depth::Kinds => Key::Kind(&node.namespace, &node.kind, node.class),
-            Depth::Namespace => Key::Namespace(&node.namespace),
-            Depth::Rest => Key::Rest,
-        }
-    };
-    picture.nodes.iter().enumerate().map(key).collect()
-}
-
-/// How many boxes a namespace needs at each depth.
-#[derive(Debug, Default)]
-struct Census<'p> {
-    kept: usize,
-    replicas: usize,
-    kinds: HashMap<(&'p str, Class), usize>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Depth {
-    #[default]
-    Replicas,
-    Kinds,
-    Namespace,
-    Rest,
-}
-
-/// Merges the largest namespaces first, until all fits.
-fn depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&'p str, Depth> {
-    let mut depths: HashMap<&str, Depth> = HashMap::new();
-    let mut total: usize = census.values().map(|entry| entry.kept + entry.replicas).sum();
-    let mut order: Vec<(&str, &Census<'_>)> = census.iter().map(|(name, entry)| (*name, entry)).collect();
-    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
-    for &(name, entry) in &order {
-        if total <= limit {
-            return depths;
-        }
-        total = total.saturating_sub(entry.replicas.saturating_sub(entry.kinds.len()));
-        depths.insert(name, Depth::Kinds);
-    }
-    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.kinds.len()), *name));
-    for &(name, entry) in &order {
-        if total <= limit {
-            return depths;
-        }
-        total = total.saturating_sub(entry.kinds.len().saturating_sub(1));
-        depths.insert(name, Depth::Namespace);
-    }
-    for &(name, _) in order.iter().rev() {
-        if total < limit {
-            break;
-        }
-        total = total.saturating_sub(1);
-        depths.insert(name, Depth::Rest);
-    }
-    depths
-}
-
-/// Which nodes must stay themselves; none, when they are too many.
-fn kept(picture: &Picture, limit: usize) -> Slots<bool> {
-    let mut kept = Slots(
-        picture.nodes.iter().map(|node| !node.badges.is_empty() || node.class == Class::Focus).collect(),
-    );
-    for line in &picture.lines {
-        if line.style == Style::Missing || line.points.is_some() {
-            kept.set(line.from, true);
-            kept.set(line.to, true);
-        }
-    }
-    if kept.0.iter().filter(|kept| **kept).count() > limit { Slots::new(picture.nodes.len()) } else { kept }
-}
-
-/// Returns for every node the first of those that stand under the same neighbours.
-///
-/// Layers are done from the left, and neighbours count as what they were merged into.
-/// What has no neighbour on the left is compared by those on the right.
-fn replicas(picture: &Picture, kept: &Slots<bool>) -> Slots<usize> {
-    let count = picture.nodes.len();
-    let layers = Slots(picture.nodes.iter().map(|node| known(&node.kind).layer).collect::<Vec<usize>>());
-    let mut names: HashMap<&str, usize> = HashMap::new();
-    let mut left: Slots<Vec<(usize, usize)>> = Slots::new(count);
-    let mut right: Slots<Vec<(usize, usize)>> = Slots::new(count);
-    for line in picture.lines.iter().filter(|line| line.from.max(line.to) < count) {
-        let next = names.len();
-        let name = *names.entry(line.label.as_str()).or_insert(next);
-        for (one, other, way) in [(line.from, line.to, 0), (line.to, line.from, 1)] {
-            let side = if layers.at(other) < layers.at(one) { &mut left } else { &mut right };
-            side.change(one, |all| all.push((other, name * 2 + way)));
-        }
-    }
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_key(|place| layers.at(*place));
-    let mut first = Slots((0..count).collect::<Vec<usize>>());
-    type Signature = (bool, Vec<(usize, usize)>);
-    let mut seen: HashMap<(&str, &str, Class, Signature), usize> = HashMap::new();
-    for place in order {
-        let Some(node) = picture.nodes.get(place).filter(|_| !kept.at(place)) else { continue };
-        let under = !left.of(place).is_empty();
-        let side = if under { left.of(place) } else { right.of(place) };
-        let mut signature: Vec<(usize, usize)> =
-            side.iter().map(|&(other, name)| (first.at(other), name)).collect();
-        signature.sort_unstable();
-        signature.dedup();
-        let key = (node.namespace.as_str(), node.kind.as_str(), node.class, (under, signature));
-        first.set(place, *seen.entry(key).or_insert(place));
-    }
-    first
-}
-
 /// Makes the boxes, and says for every node in which it is.
 fn boxes<'p>(picture: &'p Picture, keys: &[Key<'p>]) -> (Vec<Glyph<'p>>, Slots<usize>) {
     let mut places: HashMap<Key<'_>, usize> = HashMap::new();
-    let mut glyphs: Vec<(Glyph<'p>, &'p str)> = Vec::new();
+    let mut glyphs: Vec<(Glyph<'p>, &'p str, Vec<&'p Badge>)> = Vec::new();
     let mut home: Slots<usize> = Slots::new(picture.nodes.len());
     let mut nodes: Vec<(usize, &Node, &Key<'_>)> =
         picture.nodes.iter().zip(keys).enumerate().map(|(place, (node, key))| (place, node, key)).collect();
     nodes.sort_by(|(_, one, _), (_, other, _)| {
-        let named = |node: &'p Node| (&node.namespace, &node.kind, &node.label, &node.id);
+        let named = |node: &'p Node| (node.frame(), &node.kind, &node.label, &node.namespace, &node.id);
         named(one).cmp(&named(other))
     });
     for (place, node, key) in nodes {
         let at = *places.entry(*key).or_insert_with(|| {
-            glyphs.push((glyph(node, *key), node.id.as_str()));
+            glyphs.push((glyph(node, *key), node.id.as_str(), Vec::new()));
             glyphs.len() - 1
         });
         home.set(place, at);
-        if let Some((glyph, _)) = glyphs.get_mut(at) {
+        if let Some((glyph, _, badges)) = glyphs.get_mut(at) {
             glyph.count += 1;
             if glyph.members.len() < NAMED {
                 glyph.members.push(node);
             }
-            glyph.badges.extend(node.badges.iter().take(4).cloned());
-            if glyph.badges.len() > 8 {
-                settle(&mut glyph.badges);
-            }
+            badges.extend(&node.badges);
         }
     }
     let mut order: Vec<usize> = (0..glyphs.len()).collect();
     order.sort_by_cached_key(|at| {
-        glyphs.get(*at).map(|(glyph, id)| {
+        glyphs.get(*at).map(|(glyph, id, _)| {
             let known = glyph.known;
-            (glyph.namespace, known.layer, glyph.kind.clone(), glyph.label.clone(), *id, *at)
+            (glyph.frame, known.layer, glyph.kind.clone(), glyph.label.clone(), *id, *at)
         })
     });
     let mut moved: Slots<usize> = Slots::new(glyphs.len());
@@ -273,29 +127,59 @@ fn boxes<'p>(picture: &'p Picture, keys: &[Key<'p>]) -> (Vec<Glyph<'p>>, Slots<u
     for place in &mut home.0 {
         *place = moved.at(*place);
     }
-    let mut slots: Vec<Option<Glyph<'p>>> = glyphs.into_iter().map(|(glyph, _)| Some(glyph)).collect();
-    let mut sorted: Vec<Glyph<'p>> =
-        order.iter().filter_map(|at| slots.get_mut(*at).and_then(Option::take)).collect();
-    for glyph in &mut sorted {
-        settle(&mut glyph.badges);
+    let settled = |(mut glyph, _, badges): (Glyph<'p>, &str, Vec<&Badge>)| {
+        glyph.badges = settle(&badges);
         if glyph.count > 1 && matches!(glyph.label, Cow::Borrowed(_)) && glyph.kind != "Namespace" {
             glyph.label = Cow::Owned(shared_name(&glyph.members));
         }
-    }
-    (sorted, home)
+        Some(glyph)
+    };
+    let mut slots: Vec<Option<Glyph<'p>>> = glyphs.into_iter().map(settled).collect();
+    let sorted = order.iter().filter_map(|at| slots.get_mut(*at).and_then(Option::take));
+    (sorted.collect(), home)
 }
 
-/// Worst first, each once, three at most.
-fn settle(badges: &mut Vec<Badge>) {
-    badges.sort_unstable_by(|one, other| other.tone.cmp(&one.tone).then_with(|| one.text.cmp(&other.text)));
-    badges.dedup();
-    badges.truncate(3);
+/// Worst first, three at most: each role once, and of every severity the number, or the words of the only one.
+fn settle(badges: &[&Badge]) -> Vec<Badge> {
+    let mut settled: Vec<Badge> = Vec::new();
+    for (tone, one, many) in [
+        (Tone::Critical, "critical", "critical"),
+        (Tone::Warning, "warning", "warnings"),
+        (Tone::Info, "info", "infos"),
+    ] {
+        let of_tone: Vec<&Text> =
+            badges.iter().filter(|badge| badge.tone == tone).map(|badge| &badge.text).collect();
+        let text = match of_tone.as_slice() {
+            [] => continue,
+            [only] if only.is_empty() => one.into(),
+            [only] => (*only).clone(),
+            all => format!("{} {many}", all.len()).into(),
+        };
+        settled.push(Badge { tone, text });
+    }
+    let mut roles: Vec<&Badge> = badges.iter().filter(|badge| badge.tone == Tone::Role).copied().collect();
+    roles.sort_unstable();
+    roles.dedup();
+    settled.extend(roles.into_iter().cloned());
+    settled.truncate(3);
+    settled
 }
 
 fn glyph<'p>(node: &'p Node, key: Key<'p>) -> Glyph<'p> {
-    let of = |kind: Cow<'p, str>, label: Cow<'p, str>, namespace: &'p str, class: Class| {
+    let of = |kind: Cow<'p, str>, label: Cow<'p, str>, frame: &'p str, class: Class| {
         let known = known(&kind);
-        Glyph { kind, label, namespace, class, badges: Vec::new(), known, count: 0, members: Vec::new() }
+        let namespace = if frame.is_empty() { "" } else { node.namespace.as_str() };
+        Glyph {
+            kind,
+            label,
+            namespace,
+            frame,
+            class,
+            badges: Vec::new(),
+            known,
+            count: 0,
+            members: Vec::new(),
+        }
     };
     match key {
         Key::Namespace("") => of("Objects".into(), Cow::Owned("without namespace".into()), "", Class::Plain),
@@ -307,7 +191,7 @@ fn glyph<'p>(node: &'p Node, key: Key<'p>) -> Glyph<'p> {
         }
         Key::Rest => of("Objects".into(), Cow::Owned("everything else".into()), "", Class::Plain),
         Key::Alone(_) | Key::Replicas(_) | Key::Kind(..) => {
-            of(node.kind.as_str().into(), node.label.as_str().into(), &node.namespace, node.class)
+            of(node.kind.as_str().into(), node.label.as_str().into(), node.frame(), node.class)
         }
     }
 }

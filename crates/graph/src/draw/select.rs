@@ -2,20 +2,39 @@
 
 use super::slots::Slots;
 use super::{Picture, Style};
+use kubewright_value::Text;
 use std::collections::{HashMap, HashSet};
 
 /// Owners of one object that are looked at.
 const OWNERS: usize = 16;
 
+/// Which way lines are followed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Way {
+    /// From where they end to where they begin: who refers to it.
+    In,
+    /// From where they begin to where they end: what it refers to.
+    Out,
+    /// Either.
+    #[default]
+    Both,
+}
+
 impl Picture {
-    /// Returns the part of the picture that is at most `depth` lines away from `places`, in either direction.
+    /// Returns the part of the picture that is at most `depth` lines away from `places`.
+    ///
+    /// What everything hangs on, such as a cluster node, is reached and not left again.
     #[must_use]
-    pub fn around(&self, places: &[usize], depth: usize) -> Self {
+    pub fn around(&self, places: &[usize], depth: usize, way: Way) -> Self {
         let count = self.nodes.len();
         let mut near: Slots<Vec<usize>> = Slots::new(count);
         for line in self.lines.iter().filter(|line| line.from.max(line.to) < count) {
-            near.change(line.from, |all| all.push(line.to));
-            near.change(line.to, |all| all.push(line.from));
+            if way != Way::In {
+                near.change(line.from, |all| all.push(line.to));
+            }
+            if way != Way::Out {
+                near.change(line.to, |all| all.push(line.from));
+            }
         }
         let mut is_in: Slots<bool> = Slots::new(count);
         let mut edge: Vec<usize> = places.iter().copied().filter(|place| *place < count).collect();
@@ -28,6 +47,7 @@ impl Picture {
                     next.push(other);
                 }
             }
+            next.retain(|place| self.nodes.get(*place).is_some_and(|node| !is_hub(&node.kind)));
             if next.is_empty() {
                 break;
             }
@@ -39,17 +59,28 @@ impl Picture {
     /// Leaves out lines that the picture shows already, and returns how many.
     ///
     /// A frame says what is in a namespace, so lines from a Namespace to its objects go. A workload
-    /// that owns what owns a Pod need not be linked to the Pod. Missing and scored lines stay.
+    /// that owns what owns a Pod need not be linked to the Pod, nor to what the Pod is linked to
+    /// in the same way. Missing and scored lines stay.
     pub fn simplify(&mut self) -> usize {
         let before = self.lines.len();
         let mut owners: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut owned: HashSet<(usize, usize)> = HashSet::new();
         for line in self.lines.iter().filter(|line| is_ownership(&line.label) && line.style != Style::Missing)
         {
             if line.from != line.to && owned.insert((line.from, line.to)) {
                 owners.entry(line.to).or_default().push(line.from);
+                children.entry(line.from).or_default().push(line.to);
             }
         }
+        let first = |all: &HashMap<usize, Vec<usize>>, place: usize| -> Vec<usize> {
+            let some = all.get(&place).map_or(&[][..], Vec::as_slice);
+            some.iter().take(OWNERS).copied().collect()
+        };
+        // Of two that own each other, one line must stay.
+        let owns = |one: usize, other: usize| owned.contains(&(one, other)) && !owned.contains(&(other, one));
+        let said: HashSet<(usize, usize, Text)> =
+            self.lines.iter().map(|line| (line.from, line.to, line.label.clone())).collect();
         let nodes = &self.nodes;
         self.lines.retain(|line| {
             if line.style == Style::Missing || line.points.is_some() {
@@ -59,12 +90,16 @@ impl Picture {
             if from.kind == "Namespace" && from.label == to.namespace {
                 return false;
             }
-            let between = owners.get(&line.to).map_or(&[][..], Vec::as_slice).iter().take(OWNERS);
-            let is_far = |middle: &usize| {
-                // Of two that own each other, one line must stay.
-                owned.contains(&(line.from, *middle)) && !owned.contains(&(*middle, line.from))
-            };
-            !(is_ownership(&line.label) && between.into_iter().any(is_far))
+            if is_ownership(&line.label) {
+                return !first(&owners, line.to).iter().any(|middle| owns(line.from, *middle));
+            }
+            let from_child = first(&children, line.from)
+                .into_iter()
+                .any(|child| owns(line.from, child) && said.contains(&(child, line.to, line.label.clone())));
+            let to_child = first(&children, line.to)
+                .into_iter()
+                .any(|child| owns(line.to, child) && said.contains(&(line.from, child, line.label.clone())));
+            !(from_child || to_child)
         });
         before - self.lines.len()
     }
@@ -93,6 +128,21 @@ impl Picture {
     }
 }
 
-fn is_ownership(label: &str) -> bool {
+/// Whether so much hangs on one object of this kind that two neighbours of it are not near.
+fn is_hub(kind: &str) -> bool {
+    kind.ends_with("Class")
+        || matches!(
+            kind,
+            "Namespace"
+                | "Node"
+                | "NetworkPolicy"
+                | "Image"
+                | "ClusterRole"
+                | "CustomResourceDefinition"
+                | "CSIDriver"
+        )
+}
+
+pub(super) fn is_ownership(label: &str) -> bool {
     matches!(label, "OWNS" | "MANAGES")
 }

@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 /// Names of merged objects in a tooltip.
 const NAMED: usize = 15;
+/// Sentences in a tooltip.
+const NOTES: usize = 6;
 
 /// Draws `picture` as one SVG document.
 #[must_use]
@@ -189,6 +191,15 @@ pub(super) fn describe_glyph(out: &mut String, glyph: &Glyph<'_>) {
         out.push_str("\n[");
         text::push_xml(out, &badge.text);
         out.push(']');
+    }
+    let notes = glyph.members.iter().flat_map(|member| &member.notes);
+    for note in notes.clone().take(NOTES) {
+        out.push_str("\n· ");
+        text::push_xml(out, note);
+    }
+    let more = notes.count().saturating_sub(NOTES);
+    if more > 0 {
+        let _ = write!(out, "\nand {more} more");
     }
     if glyph.count > 1 {
         let _ = write!(out, "\n{} objects:", glyph.count);

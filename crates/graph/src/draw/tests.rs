@@ -32,14 +32,15 @@ fn hostile(text: &str) -> Picture {
         kind: text.into(),
         namespace: text.into(),
         badges: vec![badge.clone()],
-        class: Class::Plain,
+        notes: vec![text.into()],
+        ..Node::default()
     };
     let line = |style, points| Line { from: 0, to: 1, label: text.into(), via: text.into(), style, points };
     Picture {
         title: text.into(),
         nodes: vec![node(0), node(1), Node { namespace: "".into(), kind: "Pod".into(), ..node(2) }],
         lines: vec![line(Style::Solid, None), line(Style::Dashed, Some(1.5)), line(Style::Missing, None)],
-        groups: vec![Group { namespace: text.into(), label: text.into() }],
+        groups: vec![Group { frame: text.into(), label: text.into() }],
         legend: vec![text.into()],
     }
 }
@@ -323,7 +324,7 @@ fn the_order_of_the_input_does_not_show() {
         (line.from, line.to) = (to[line.from], to[line.to]);
     }
     mixed.lines.reverse();
-    let small = Options { glyphs: 80, lines: 100 };
+    let small = Options { glyphs: 80, lines: 100, ..Options::default() };
     for options in [Options::default(), small] {
         assert!(svg(&picture, &options) == svg(&mixed, &options), "{options:?}");
     }
@@ -531,7 +532,7 @@ fn a_missing_line_stays_whatever_says_the_same() {
 
 #[track_caller]
 fn check_around(all: &str, place: usize, depth: usize, want: &str) {
-    assert_eq!(lines(&small(all).around(&[place], depth)), want);
+    assert_eq!(lines(&small(all).around(&[place], depth, Way::Both)), want);
 }
 
 #[test]

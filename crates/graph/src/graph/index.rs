@@ -3,56 +3,140 @@
 use std::cmp::Ordering;
 
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
-use kubewright_value::{Text, Value};
+use kubewright_value::{Map, Text, Value};
 
 use super::{Graph, Question};
+use crate::derive::{Shape, Template, shape};
+use crate::ids::{insert, under, withdraw};
 use crate::names::{Names, Symbol, SymbolMap};
-use crate::node::{Identity, group_of};
+use crate::node::{Identity, group_of, usual_version};
 use crate::{Id, Sort};
 
 /// What an object says about itself.
 #[derive(Debug, Clone)]
 pub(super) struct Header {
     pub(super) identity: Identity,
+    pub(super) kind: KindNumber,
     pub(super) api_version: Text,
     pub(super) uid: Text,
+    pub(super) shape: Option<Shape>,
+    pub(super) labels: Labels,
+    /// Whether it names an owner.
+    pub(super) is_owned: bool,
+}
+
+/// The labels by which selectors know an object, sorted by key.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Labels {
+    /// Those of Pods: its own if it is one, otherwise those of the Pods it makes.
+    pub(super) pods: Box<[(Symbol, Symbol)]>,
+    /// Its own, if objects of its kind are selected by them.
+    pub(super) own: Box<[(Symbol, Symbol)]>,
+}
+
+impl Labels {
+    /// Returns the labels by which selectors of a class know the object.
+    pub(super) fn of_class(&self, class: Symbol) -> &[(Symbol, Symbol)] {
+        if class == Symbol::EMPTY { &self.pods } else { &self.own }
+    }
+}
+
+/// Returns the value of a label.
+pub(super) fn label(labels: &[(Symbol, Symbol)], key: Symbol) -> Option<Symbol> {
+    let place = labels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+    labels.get(place).map(|(_, value)| *value)
+}
+
+/// Reads labels; what is no text is no label.
+fn symbols(labels: Option<&Map>, names: &mut Names) -> Box<[(Symbol, Symbol)]> {
+    let mut symbols: Vec<(Symbol, Symbol)> = Vec::with_capacity(labels.map_or(0, Map::len));
+    for (key, value) in labels.into_iter().flat_map(Map::iter) {
+        if let Value::String(value) = value {
+            symbols.push((names.intern_text(key), names.intern_text(value)));
+        }
+    }
+    symbols.sort_unstable();
+    symbols.into_boxed_slice()
 }
 
 impl Header {
-    pub(super) fn of(object: &Value, names: &mut Names) -> Self {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(Text::new).unwrap_or_default();
-        let metadata = |key: &str| text(object.at(&["metadata", key]));
-        let (api_version, kind) = (text(object.get("apiVersion")), text(object.get("kind")));
-        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-        let namespace = match has_no_namespace(group, version, &kind) {
-            true => Text::default(),
-            false => metadata("namespace"),
+    pub(super) fn of(object: &Value, graph: &mut Graph) -> Self {
+        let [mut api_version, mut kind] = [None; 2];
+        let mut metadata = None;
+        for (key, value) in object.as_object().into_iter().flat_map(Map::iter) {
+            match key.as_str() {
+                "apiVersion" => api_version = Some(value),
+                "kind" => kind = Some(value),
+                "metadata" => metadata = value.as_object(),
+                _ => {}
+            }
+        }
+        let [mut name, mut namespace, mut uid, mut generated, mut labels] = [None; 5];
+        let mut is_owned = false;
+        for (key, value) in metadata.into_iter().flat_map(Map::iter) {
+            match key.as_str() {
+                "name" => name = Some(value),
+                "namespace" => namespace = Some(value),
+                "uid" => uid = Some(value),
+                "generateName" => generated = Some(value),
+                "labels" => labels = Some(value),
+                "ownerReferences" => is_owned = value.as_array().is_some_and(|owners| !owners.is_empty()),
+                _ => {}
+            }
+        }
+        let api_version = said(api_version).unwrap_or_default();
+        let group = graph.names.intern(group_of(&api_version));
+        let kind = said(kind).map_or(Symbol::EMPTY, |kind| graph.names.intern_text(&kind));
+        let number = graph.kind_number(group, kind);
+        let has_namespace = graph.kind_facts(number).is_none_or(|facts| !facts.has_no_namespace);
+        let mut symbol =
+            |text: Option<Text>| text.map_or(Symbol::EMPTY, |text| graph.names.intern_text(&text));
+        let namespace = symbol(said(namespace).filter(|_| has_namespace));
+        let name = symbol(said(name).or_else(|| said(generated)));
+        let identity = Identity { group, kind, namespace, name, uid: Symbol::EMPTY };
+        let is_selected = graph.kind_facts(number).is_some_and(|facts| facts.is_selected);
+        let own = labels.and_then(Value::as_object);
+        let shape = shape(object);
+        let pods = match shape {
+            Some(Shape::Pod) => own,
+            Some(shape) => Template::of(object, shape).labels,
+            None => None,
         };
-        let name = Some(metadata("name")).filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| metadata("generateName"));
-        let identity = Identity {
-            group: names.intern(group),
-            kind: names.intern(&kind),
-            namespace: names.intern(&namespace),
-            name: names.intern(&name),
-            uid: Symbol::EMPTY,
+        let labels = Labels {
+            pods: symbols(pods, &mut graph.names),
+            own: symbols(own.filter(|_| is_selected), &mut graph.names),
         };
-        Self { identity, api_version, uid: metadata("uid") }
+        Self {
+            shape,
+            labels,
+            is_owned,
+            identity,
+            kind: number,
+            api_version,
+            uid: said(uid).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns a text that is not empty.
+fn said(value: Option<&Value>) -> Option<Text> {
+    match value {
+        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+        _ => None,
     }
 }
 
 /// Returns whether objects of this kind surely have no namespace.
-pub(crate) fn has_no_namespace(group: &str, version: &str, kind: &str) -> bool {
-    is_cluster_scoped(&GroupVersionKind { group: group.into(), version: version.into(), kind: kind.into() })
+pub(crate) fn has_no_namespace(group: &str, kind: &str) -> bool {
+    is_cluster_scoped(&GroupVersionKind { group: group.into(), version: Text::default(), kind: kind.into() })
 }
 
 impl Graph {
     /// Gives every object its node, in canonical order.
     pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
         let objects = objects.into_iter();
-        let mut chosen: Vec<(Header, Value)> =
-            objects.map(|object| (Header::of(&object, &mut self.names), object)).collect();
-        chosen.sort_by(|a, b| self.canonical(&a.0.identity, &b.0.identity));
+        let given: Vec<(Header, Value)> = objects.map(|object| (Header::of(&object, self), object)).collect();
+        let mut chosen = self.in_canonical_order(given);
         chosen.dedup_by(|later, kept| {
             let is_same = later.0.identity == kept.0.identity;
             if is_same && preference((&later.0, &later.1), (&kept.0, &kept.1)).is_gt() {
@@ -61,14 +145,34 @@ impl Graph {
             is_same
         });
         let chosen = without_twins(chosen);
-        self.slots.reserve(chosen.len());
-        self.identities.reserve(chosen.len());
-        let ids = chosen.into_iter().map(|(header, object)| {
-            let id = self.node_of(header.identity);
-            self.fill(id, header, object);
-            id
-        });
+        self.slots.reserve(chosen.len() + chosen.len() / 4);
+        self.ranks.reserve(chosen.len() + chosen.len() / 4);
+        self.identities.reserve(chosen.len() + chosen.len() / 4);
+        let ids = chosen.into_iter().map(|(header, object)| self.node_with_object(header, object));
         ids.collect()
+    }
+
+    /// Sorts by namespace and kind as numbers first: there are few of them, and many names.
+    fn in_canonical_order(&self, objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
+        let places = |symbol: fn(&Identity) -> Symbol| {
+            let mut all: Vec<Symbol> = objects.iter().map(|(header, _)| symbol(&header.identity)).collect();
+            all.sort_unstable();
+            all.dedup();
+            all.sort_unstable_by(|a, b| self.names.text(*a).cmp(self.names.text(*b)));
+            all.into_iter().zip(0_u64..).collect::<SymbolMap<Symbol, u64>>()
+        };
+        let (namespaces, kinds) = (places(|identity| identity.namespace), places(|identity| identity.kind));
+        let place =
+            |places: &SymbolMap<Symbol, u64>, symbol: Symbol| places.get(&symbol).copied().unwrap_or(0);
+        let key = |header: &Header| {
+            let Identity { namespace, kind, name, .. } = header.identity;
+            let first = (place(&namespaces, namespace) << 32) | place(&kinds, kind);
+            (first, beginning(self.names.text(name)), header.identity)
+        };
+        let mut keys: Vec<_> = objects.iter().map(|(header, _)| key(header)).zip(0_usize..).collect();
+        keys.sort_by(|(a, _), (b, _)| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| self.canonical(&a.2, &b.2)));
+        let mut objects: Vec<Option<(Header, Value)>> = objects.into_iter().map(Some).collect();
+        keys.iter().filter_map(|(_, at)| objects.get_mut(*at)?.take()).collect()
     }
 
     /// Compares in canonical order.
@@ -87,8 +191,7 @@ impl Graph {
     /// Returns another node that holds the same object, read from another group.
     pub(super) fn twin(&self, header: &Header) -> Option<Id> {
         let uid = self.names.find(&header.uid).filter(|uid| *uid != Symbol::EMPTY)?;
-        let same = self.uids.get(&uid)?;
-        same.iter().copied().find(|id| {
+        under(&self.uids, &uid).iter().copied().find(|id| {
             self.slots.get(id.index()).is_some_and(|slot| are_twins(&slot.identity, &header.identity))
         })
     }
@@ -97,27 +200,29 @@ impl Graph {
     pub(super) fn index(&mut self, id: Id) {
         let Some(facts) = self.facts(id) else { return };
         let rank = self.is_settled.then(|| self.rank(id));
-        let ranks = |other: Id, slots: &[super::Slot]| slots.get(other.index()).map_or(0, |slot| slot.rank);
+        let ranks = &self.ranks;
         let kinds = self.kinds.entry(facts.identity.kind).or_default();
-        let place =
-            rank.map_or(kinds.len(), |rank| kinds.partition_point(|other| ranks(*other, &self.slots) < rank));
+        let is_before = |other: &Id, rank| ranks.get(other.index()).is_some_and(|other| *other < rank);
+        let place = rank.map_or(kinds.len(), |rank| kinds.partition_point(|other| is_before(other, rank)));
         kinds.insert(place, id);
         if facts.uid != Symbol::EMPTY {
-            insert(self.uids.entry(facts.uid).or_default(), id);
+            insert(&mut self.uids, facts.uid, id);
             self.with_uid += 1;
         }
         if facts.is_widget {
-            insert(self.widgets.entry(facts.identity.name).or_default(), id);
+            insert(&mut self.widgets, facts.identity.name, id);
         }
         for defined in facts.defines.into_iter().flatten() {
-            insert(self.definitions.entry(defined).or_default(), id);
+            insert(&mut self.definitions, defined, id);
         }
         if facts.identity.namespace != Symbol::EMPTY {
-            *self.population.entry(facts.identity.namespace).or_default() += 1;
-            let namespace = self.namespace_identity(facts.identity.namespace);
-            self.node_of(namespace);
+            let count = self.population.entry(facts.identity.namespace).or_default();
+            *count += 1;
+            if *count == 1 {
+                let namespace = self.namespace_identity(facts.identity.namespace);
+                self.node_of(namespace);
+            }
         }
-        self.show(id);
     }
 
     /// Takes the object of `id` out of everything that finds objects.
@@ -125,9 +230,9 @@ impl Graph {
         let Some(facts) = self.facts(id) else { return };
         let rank = self.rank(id);
         if let Some(kinds) = self.kinds.get_mut(&facts.identity.kind) {
-            let slots = &self.slots;
+            let ranks = &self.ranks;
             let place =
-                kinds.partition_point(|other| slots.get(other.index()).is_some_and(|slot| slot.rank < rank));
+                kinds.partition_point(|other| ranks.get(other.index()).is_some_and(|other| *other < rank));
             if kinds.get(place) == Some(&id) {
                 kinds.remove(place);
             }
@@ -145,7 +250,6 @@ impl Graph {
         for defined in facts.defines.into_iter().flatten() {
             withdraw(&mut self.definitions, &defined, id);
         }
-        self.hide(id);
         let namespace = facts.identity.namespace;
         if let Some(count) = self.population.get_mut(&namespace) {
             *count -= 1;
@@ -189,7 +293,7 @@ impl Graph {
 
     /// Returns the objects with that uid.
     pub(crate) fn with_uid(&self, uid: Symbol) -> &[Id] {
-        self.uids.get(&uid).map_or(&[], Vec::as_slice)
+        under(&self.uids, &uid)
     }
 
     /// Returns whether any object has a uid.
@@ -199,19 +303,47 @@ impl Graph {
 
     /// Returns the widgets of that name.
     pub(crate) fn widgets(&self, name: Symbol) -> &[Id] {
-        self.widgets.get(&name).map_or(&[], Vec::as_slice)
+        under(&self.widgets, &name)
     }
 
     /// Returns the definitions of a kind, which is given as it is or as its plural.
     pub(crate) fn definitions_of(&self, group: &str, kind: &str) -> &[Id] {
         let key = self.names.find(group).zip(self.names.find(kind));
-        key.and_then(|key| self.definitions.get(&key)).map_or(&[], Vec::as_slice)
+        key.map_or(&[], |key| under(&self.definitions, &key))
+    }
+
+    /// Returns the number of a kind, a new one if no object has had it.
+    pub(super) fn kind_number(&mut self, group: Symbol, kind: Symbol) -> KindNumber {
+        if let Some(known) = self.kind_numbers.get(&(group, kind)) {
+            return *known;
+        }
+        let (group_text, kind_text) = (self.names.shared(group), self.names.shared(kind));
+        let classes = self.references.classes(&group_text, &kind_text);
+        let is_namespace = group == Symbol::EMPTY && kind_text == "Namespace";
+        let facts = KindFacts {
+            has_no_namespace: has_no_namespace(&group_text, &kind_text),
+            is_widget: is_widget_group(&group_text),
+            refers: self.references.of_kind(&group_text, &kind_text).next().is_some(),
+            is_selected: is_namespace || !classes.is_empty(),
+            classes: classes.iter().map(|class| self.names.intern(class)).collect(),
+            usual_version: Text::from(usual_version(&group_text, &kind_text)),
+            without_object: Sort::without_object(&group_text, &kind_text),
+        };
+        let number = KindNumber(u32::try_from(self.kind_facts.len()).unwrap_or(u32::MAX));
+        self.kind_facts.push(facts);
+        self.kind_numbers.insert((group, kind), number);
+        number
+    }
+
+    /// Returns what is known about a kind.
+    pub(crate) fn kind_facts(&self, number: KindNumber) -> Option<&KindFacts> {
+        self.kind_facts.get(number.place())
     }
 
     fn facts(&mut self, id: Id) -> Option<Facts> {
         let slot = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object)?;
         let identity = slot.identity;
-        let is_widget = is_widget_group(self.names.text(identity.group));
+        let is_widget = self.kind_facts.get(slot.kind.place()).is_some_and(|facts| facts.is_widget);
         let spec =
             (slot.node.kind == "CustomResourceDefinition").then(|| slot.node.object.as_ref()?.get("spec"));
         let defined = spec.flatten().and_then(|spec| {
@@ -223,9 +355,35 @@ impl Graph {
             let group = self.names.intern(group);
             [(group, self.names.intern(kind)), (group, self.names.intern(plural))]
         });
-        let uid = self.names.intern(&slot.node.uid);
+        let uid = self.names.intern_text(&slot.node.uid);
         Some(Facts { identity, uid, is_widget, defines })
     }
+}
+
+/// The number of a kind in a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KindNumber(u32);
+
+impl KindNumber {
+    /// Returns its place among the kinds of the graph.
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What all objects of a kind have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct KindFacts {
+    pub(crate) has_no_namespace: bool,
+    pub(crate) is_widget: bool,
+    /// Whether references from it are declared.
+    pub(crate) refers: bool,
+    /// Whether selectors know its objects by their own labels, Pods aside.
+    pub(crate) is_selected: bool,
+    /// By which classes selectors know its objects, Pods aside.
+    pub(crate) classes: Vec<Symbol>,
+    pub(crate) usual_version: Text,
+    pub(crate) without_object: Sort,
 }
 
 /// Under which names an object is found.
@@ -279,25 +437,8 @@ fn preference(a: (&Header, &Value), b: (&Header, &Value)) -> Ordering {
         .then_with(|| a.1.cmp(b.1))
 }
 
-/// Puts `id` into a list that ascends in numbers, unless it is there.
-pub(super) fn insert(list: &mut Vec<Id>, id: Id) {
-    match list.last() {
-        Some(last) if *last >= id => {
-            if let Err(place) = list.binary_search(&id) {
-                list.insert(place, id);
-            }
-        }
-        _ => list.push(id),
-    }
-}
-
-/// Takes `id` out of the list under `key`, and the list away if that was all.
-pub(super) fn withdraw<K: Eq + std::hash::Hash>(lists: &mut SymbolMap<K, Vec<Id>>, key: &K, id: Id) {
-    let Some(list) = lists.get_mut(key) else { return };
-    if let Ok(place) = list.binary_search(&id) {
-        list.remove(place);
-    }
-    if list.is_empty() {
-        lists.remove(key);
-    }
+/// Returns the first eight bytes, in the order of texts.
+fn beginning(text: &str) -> u64 {
+    let bytes = text.bytes().chain(std::iter::repeat(0)).take(8);
+    bytes.fold(0, |number, byte| (number << 8) | u64::from(byte))
 }

@@ -3,17 +3,18 @@
 //! Everybody who selects the same way shares one group: 50,000 Pods that keep away from each other are one group with
 //! 50,000 sources and as many members, not the pairs of them. The members of a new group are looked for among the
 //! objects with its rarest label, the groups of a new object among those that are anchored at one of its labels.
+//! Objects are listed by a label only in namespaces where somebody selects by its key.
 
 use std::collections::HashMap;
-
-use kubewright_value::Map;
+use std::sync::Arc;
 
 use super::Graph;
-use super::index::{insert, withdraw};
-use crate::derive::{Wanted, template};
-use crate::names::{Names, Symbol, SymbolMap};
-use crate::selector::{Operator, Selector};
-use crate::{EdgeType, Id, Node, Sort, Strength};
+use super::index::label;
+use crate::derive::{Shape, Wanted};
+use crate::ids::{Ids, insert, under, withdraw};
+use crate::names::{Symbol, SymbolMap};
+use crate::selector::{Operator, Requirement, Rules, Selector};
+use crate::{EdgeType, Id, Sort, Strength};
 
 /// Who is selected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,15 +52,19 @@ pub(crate) enum Scope {
 
 /// A class, a namespace or any, and a label; empty key and value for all objects of the class.
 type Place = (Symbol, Symbol, Symbol, Symbol);
+/// A class, a namespace or any, and the key of a label; empty for all objects of the class.
+type Key = (Symbol, Symbol, Symbol);
 
 /// All selections, and the labels by which they are found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Selections {
     groups: Vec<Group>,
     free: Vec<u32>,
-    known: HashMap<Selection, u32>,
-    // Which objects have a label.
-    labelled: SymbolMap<Place, Vec<Id>>,
+    known: HashMap<Arc<Selection>, u32>,
+    // Which objects have a label whose key is in `keys`; and which are in a namespace.
+    labelled: SymbolMap<Place, Ids>,
+    // By which keys somebody selects, or has.
+    keys: SymbolMap<Key, ()>,
     // Which groups require a label; those that require none at the place of all objects.
     anchored: SymbolMap<Place, Vec<u32>>,
     // The groups whose namespaces depend on labels.
@@ -68,7 +73,10 @@ pub(super) struct Selections {
 
 #[derive(Debug, Clone)]
 pub(super) struct Group {
-    selection: Selection,
+    selection: Arc<Selection>,
+    rules: Arc<Rules>,
+    // Which namespaces, where they depend on labels.
+    scope: Arc<Rules>,
     anchors: Vec<Place>,
     // INVARIANT: once settled, ascending in rank.
     pub(super) members: Vec<Id>,
@@ -94,24 +102,33 @@ pub(super) struct Link {
     pub(super) strength: Strength,
 }
 
+/// How many conditions of one selector are looked at for the label by which its objects are found.
+const MAX_ANCHORS: usize = 8;
+
 /// The label that every namespace has.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+impl Selection {
+    /// Returns the conditions of which a selected object has a label.
+    fn required(&self) -> impl Iterator<Item = &Requirement> {
+        let all = self.selector.all.iter().filter(|one| one.operator == Operator::In);
+        all.filter(|one| !one.key.starts_with('@'))
+    }
+}
+
+impl Scope {
+    /// Returns the namespace, if it is one.
+    fn namespace(&self) -> Symbol {
+        match self {
+            Self::Namespace(namespace) => *namespace,
+            Self::Everywhere | Self::Matching(_) => Symbol::ANY,
+        }
+    }
+}
 
 impl Selections {
     pub(super) fn group(&self, number: u32) -> Option<&Group> {
         self.groups.get(number as usize)
-    }
-
-    /// Brings all lists into order.
-    pub(super) fn settle(&mut self, ranks: &[u64], names: &Names) {
-        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
-        for group in &mut self.groups {
-            group.members.sort_by_key(|id| rank(*id));
-            group.sources.sort_by(|a, b| {
-                let order = a.kind.cmp(&b.kind).then_with(|| rank(a.id).cmp(&rank(b.id)));
-                order.then_with(|| names.text(a.via).cmp(names.text(b.via)))
-            });
-        }
     }
 
     fn group_mut(&mut self, number: u32) -> Option<&mut Group> {
@@ -119,7 +136,7 @@ impl Selections {
     }
 
     fn count_at(&self, place: &Place) -> usize {
-        self.labelled.get(place).map_or(0, Vec::len)
+        under(&self.labelled, place).len()
     }
 }
 
@@ -144,10 +161,48 @@ impl Graph {
         }
     }
 
+    /// Makes the selections of many objects at once those that are wanted.
+    pub(super) fn relink_all(&mut self, wanted: Vec<(Id, Wanted)>) {
+        let mut links: Vec<(Id, Link)> = Vec::with_capacity(wanted.len());
+        for (id, Wanted { selection, kind, strength, via }) in wanted {
+            let group = match self.selections.known.get(&selection) {
+                Some(known) => *known,
+                None => {
+                    self.note_keys(&selection);
+                    self.new_group(selection)
+                }
+            };
+            links.push((id, Link { group, kind, strength, via }));
+        }
+        for id in (0..self.slots.len()).filter_map(|at| u32::try_from(at).ok()).map(Id) {
+            self.show(id);
+        }
+        for number in (0..self.selections.groups.len()).filter_map(|at| u32::try_from(at).ok()) {
+            self.fill_group(number);
+        }
+        for (id, link) in links {
+            if let Some(slot) = self.slots.get_mut(id.index()) {
+                slot.links.push(link);
+            }
+            if let Some(group) = self.selections.group_mut(link.group) {
+                group.sources.push(Source { id, via: link.via, kind: link.kind, strength: link.strength });
+            }
+        }
+        self.slots.iter_mut().for_each(|slot| slot.links.sort_unstable());
+        let (ranks, names) = (&self.ranks, &self.names);
+        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
+        for group in &mut self.selections.groups {
+            group.sources.sort_by(|a, b| {
+                let order = a.kind.cmp(&b.kind).then_with(|| rank(a.id).cmp(&rank(b.id)));
+                order.then_with(|| names.text(a.via).cmp(names.text(b.via)))
+            });
+        }
+    }
+
     /// Makes the object of `id` findable by its labels.
     pub(super) fn show(&mut self, id: Id) {
         for place in self.places(id) {
-            insert(self.selections.labelled.entry(place).or_default(), id);
+            insert(&mut self.selections.labelled, place, id);
         }
     }
 
@@ -174,7 +229,7 @@ impl Graph {
         classes.dedup();
         for class in classes {
             let place = (class, namespace, Symbol::EMPTY, Symbol::EMPTY);
-            for member in self.selections.labelled.get(&place).cloned().unwrap_or_default() {
+            for member in under(&self.selections.labelled, &place).to_vec() {
                 self.reselect_one(member);
             }
         }
@@ -186,7 +241,7 @@ impl Graph {
         for place in &places {
             for number in self.selections.anchored.get(place).into_iter().flatten() {
                 let group = self.selections.group(*number);
-                if group.is_some_and(|group| self.is_selected(&group.selection, id)) {
+                if group.is_some_and(|group| self.is_selected(group, id)) {
                     found.push(*number);
                 }
             }
@@ -195,10 +250,10 @@ impl Graph {
         found.dedup();
         let Some(slot) = self.slots.get_mut(id.index()) else { return };
         let before = std::mem::replace(&mut slot.selected_by, found.clone());
-        let rank = slot.rank;
+        let rank = self.rank(id);
         for number in before.iter().filter(|number| found.binary_search(number).is_err()) {
-            let slots = &self.slots;
-            let rank_of = |id: &Id| slots.get(id.index()).map_or(0, |slot| slot.rank);
+            let ranks = &self.ranks;
+            let rank_of = |id: &Id| ranks.get(id.index()).copied().unwrap_or(0);
             if let Some(group) = self.selections.group_mut(*number) {
                 let place = group.members.partition_point(|other| rank_of(other) < rank);
                 if group.members.get(place) == Some(&id) {
@@ -207,8 +262,8 @@ impl Graph {
             }
         }
         for number in found.iter().filter(|number| before.binary_search(number).is_err()) {
-            let slots = &self.slots;
-            let rank_of = |id: &Id| slots.get(id.index()).map_or(0, |slot| slot.rank);
+            let ranks = &self.ranks;
+            let rank_of = |id: &Id| ranks.get(id.index()).copied().unwrap_or(0);
             if let Some(group) = self.selections.group_mut(*number) {
                 let place = group.members.partition_point(|other| rank_of(other) < rank);
                 group.members.insert(place, id);
@@ -221,27 +276,32 @@ impl Graph {
         if let Some(known) = self.selections.known.get(&selection) {
             return *known;
         }
-        let anchors = self.anchors(&selection);
-        let members = self.members(&selection, &anchors);
-        let group =
-            Group { selection: selection.clone(), anchors: anchors.clone(), members, sources: Vec::new() };
+        for key in self.note_keys(&selection) {
+            self.show_by(key);
+        }
+        let number = self.new_group(selection);
+        self.fill_group(number);
+        number
+    }
+
+    /// Returns a new group without members.
+    fn new_group(&mut self, selection: Selection) -> u32 {
         let number = match self.selections.free.pop() {
             Some(number) => number,
             None => u32::try_from(self.selections.groups.len()).unwrap_or(u32::MAX),
         };
-        for id in &group.members {
-            if let Some(slot) = self.slots.get_mut(id.index()) {
-                let place = slot.selected_by.partition_point(|other| *other < number);
-                slot.selected_by.insert(place, number);
-            }
-        }
-        for anchor in anchors {
-            self.selections.anchored.entry(anchor).or_default().push(number);
-        }
         if matches!(selection.scope, Scope::Matching(_)) {
             self.selections.matching.push(number);
         }
-        self.selections.known.insert(selection, number);
+        let rules = Arc::new(Rules::of(&selection.selector, &mut self.names));
+        let scope = match &selection.scope {
+            Scope::Matching(selector) => Arc::new(Rules::of(selector, &mut self.names)),
+            _ => Arc::default(),
+        };
+        let selection = Arc::new(selection);
+        self.selections.known.insert(Arc::clone(&selection), number);
+        let (anchors, members, sources) = (Vec::new(), Vec::new(), Vec::new());
+        let group = Group { selection, rules, scope, anchors, members, sources };
         match self.selections.group_mut(number) {
             Some(free) => *free = group,
             None => self.selections.groups.push(group),
@@ -249,43 +309,103 @@ impl Graph {
         number
     }
 
-    /// Returns whom a new selection selects, in canonical order.
-    fn members(&self, selection: &Selection, anchors: &[Place]) -> Vec<Id> {
-        // Namespaces that are chosen by label are few, what is in all of them is much.
-        let namespaces: Option<Vec<Symbol>> = match &selection.scope {
-            Scope::Matching(selector) => {
-                let all = self.population.keys().copied();
-                Some(all.filter(|namespace| self.is_namespace_selected(selector, *namespace)).collect())
-            }
-            _ => None,
+    /// Finds whom a new group selects, and where new members are noticed.
+    fn fill_group(&mut self, number: u32) {
+        let Some(selection) = self.selections.group(number).map(|group| Arc::clone(&group.selection)) else {
+            return;
         };
-        let mut members: Vec<Id> = Vec::new();
-        for (class, namespace, key, value) in anchors.iter().copied() {
-            let own = [namespace];
-            for namespace in namespaces.as_deref().unwrap_or(&own) {
-                let labelled =
-                    self.selections.labelled.get(&(class, *namespace, key, value)).into_iter().flatten();
-                members.extend(labelled.filter(|id| self.is_selected(selection, **id)));
+        let anchors = self.anchors(&selection);
+        let members = self.selections.group(number).map(|group| self.members(group, &anchors));
+        let members = members.unwrap_or_default();
+        for id in &members {
+            if let Some(slot) = self.slots.get_mut(id.index()) {
+                let place = slot.selected_by.partition_point(|other| *other < number);
+                slot.selected_by.insert(place, number);
             }
         }
-        members.sort_by_key(|id| self.rank(*id));
+        for anchor in &anchors {
+            self.selections.anchored.entry(*anchor).or_default().push(number);
+        }
+        if let Some(group) = self.selections.group_mut(number) {
+            group.anchors = anchors;
+            group.members = members;
+        }
+    }
+
+    /// Notes that somebody selects by the labels of `selection`. Returns the keys that are new.
+    fn note_keys(&mut self, selection: &Selection) -> Vec<Key> {
+        let (class, namespace) = (selection.class, selection.scope.namespace());
+        let labels = selection.required().map(|requirement| &requirement.key);
+        let mut keys: Vec<Key> = Vec::new();
+        for label in labels.take(MAX_ANCHORS) {
+            keys.push((class, namespace, self.names.intern_text(label)));
+        }
+        if namespace == Symbol::ANY {
+            keys.push((class, namespace, Symbol::EMPTY));
+        }
+        keys.retain(|key| self.selections.keys.insert(*key, ()).is_none());
+        keys
+    }
+
+    /// Lists the objects that have a label by which nobody has selected yet.
+    fn show_by(&mut self, (class, namespace, key): Key) {
+        let namespaces = match namespace {
+            Symbol::ANY => self.population.keys().copied().chain([Symbol::EMPTY]).collect(),
+            one => vec![one],
+        };
+        for inhabited in namespaces {
+            let place = (class, inhabited, Symbol::EMPTY, Symbol::EMPTY);
+            for id in under(&self.selections.labelled, &place).to_vec() {
+                let value = match key {
+                    Symbol::EMPTY => Some(Symbol::EMPTY),
+                    _ => self.slots.get(id.index()).and_then(|slot| label(slot.labels.of_class(class), key)),
+                };
+                if let Some(value) = value {
+                    insert(&mut self.selections.labelled, (class, namespace, key, value), id);
+                }
+            }
+        }
+    }
+
+    /// Returns whom a new selection selects, in canonical order.
+    fn members(&self, group: &Group, anchors: &[Place]) -> Vec<Id> {
+        let selection = &group.selection;
+        let listed = |place: Place| under(&self.selections.labelled, &place).iter().copied();
+        let candidates: Vec<Id> = match &selection.scope {
+            Scope::Matching(_) => {
+                // Either all that have the label, or all in the namespaces: what is less.
+                let all = self.population.keys().copied();
+                let namespaces: Vec<Symbol> =
+                    all.filter(|namespace| self.is_namespace_selected(&group.scope, *namespace)).collect();
+                let all = |namespace: &Symbol| (selection.class, *namespace, Symbol::EMPTY, Symbol::EMPTY);
+                let inhabitants = namespaces.iter().map(|one| self.selections.count_at(&all(one))).sum();
+                let labelled: usize = anchors.iter().map(|place| self.selections.count_at(place)).sum();
+                match labelled < inhabitants {
+                    true => anchors.iter().flat_map(|place| listed(*place)).collect(),
+                    false => namespaces.iter().flat_map(|one| listed(all(one))).collect(),
+                }
+            }
+            _ => anchors.iter().flat_map(|place| listed(*place)).collect(),
+        };
+        let mut members = candidates;
+        members.retain(|id| self.is_selected(group, *id));
+        if !members.is_sorted_by_key(|id| self.rank(*id)) {
+            members.sort_by_key(|id| self.rank(*id));
+        }
         members
     }
 
     /// Returns the labels of which a selected object has one: those that the fewest objects have.
     fn anchors(&mut self, selection: &Selection) -> Vec<Place> {
-        let namespace = match selection.scope {
-            Scope::Namespace(namespace) => namespace,
-            _ => Symbol::ANY,
-        };
+        let namespace = selection.scope.namespace();
         let everything = vec![(selection.class, namespace, Symbol::EMPTY, Symbol::EMPTY)];
-        let required = selection.selector.all.iter().filter(|one| one.operator == Operator::In);
         let mut best: Option<(usize, Vec<Place>)> = None;
-        for requirement in required.filter(|one| !one.key.starts_with('@')) {
-            let key = self.names.intern(&requirement.key);
+        for requirement in selection.required().take(MAX_ANCHORS) {
+            let key = self.names.intern_text(&requirement.key);
             let values = requirement.values.iter();
-            let places: Vec<Place> =
-                values.map(|value| (selection.class, namespace, key, self.names.intern(value))).collect();
+            let places: Vec<Place> = values
+                .map(|value| (selection.class, namespace, key, self.names.intern_text(value)))
+                .collect();
             let count = places.iter().map(|place| self.selections.count_at(place)).sum();
             if best.as_ref().is_none_or(|(least, _)| count < *least) {
                 best = Some((count, places));
@@ -294,66 +414,69 @@ impl Graph {
         best.map_or(everything, |(_, places)| places)
     }
 
-    fn is_selected(&self, selection: &Selection, id: Id) -> bool {
+    fn is_selected(&self, group: &Group, id: Id) -> bool {
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
             return false;
         };
+        let namespace = slot.identity.namespace;
+        let selection = &group.selection;
         let is_in_scope = match &selection.scope {
-            Scope::Namespace(namespace) => slot.identity.namespace == *namespace,
+            Scope::Namespace(only) => namespace == *only,
             Scope::Everywhere => true,
-            Scope::Matching(selector) => self.is_namespace_selected(selector, slot.identity.namespace),
+            Scope::Matching(_) => self.is_namespace_selected(&group.scope, namespace),
         };
-        let node = &slot.node;
+        let is_pod = slot.shape == Some(Shape::Pod);
         let is_meant = match selection.only {
             Only::All => true,
-            Only::Pods => is_pod(node),
-            Only::Ownerless => !has_owner(node),
-            Only::OwnerlessPods => is_pod(node) && !has_owner(node),
+            Only::Pods => is_pod,
+            Only::Ownerless => !slot.is_owned,
+            Only::OwnerlessPods => is_pod && !slot.is_owned,
         };
-        let labels = labels(node, selection.class);
-        is_in_scope && is_meant && selection.selector.matches(&node.name, |key| labels?.get(key)?.as_str())
+        let labels = slot.labels.of_class(selection.class);
+        let fits = || group.rules.match_labels(&self.names, slot.identity.name, |key| label(labels, key));
+        is_in_scope && is_meant && fits()
     }
 
-    fn is_namespace_selected(&self, selector: &Selector, namespace: Symbol) -> bool {
-        let name = self.names.text(namespace);
-        let node = self.find("", "Namespace", "", name).and_then(|id| self.node(id));
-        let labels = node.and_then(|node| node.object.as_ref()?.at(&["metadata", "labels"])?.as_object());
+    fn is_namespace_selected(&self, rules: &Rules, namespace: Symbol) -> bool {
+        let id = self.find("", "Namespace", "", self.names.text(namespace));
+        let slot = id.and_then(|id| self.slots.get(id.index()));
+        let labels = slot.map_or(&[][..], |slot| &slot.labels.own);
+        let named = self.names.find(NAMESPACE_NAME);
         namespace != Symbol::EMPTY
-            && selector.matches(name, |key| match key {
-                NAMESPACE_NAME => Some(name),
-                _ => labels?.get(key)?.as_str(),
+            && rules.match_labels(&self.names, namespace, |key| match Some(key) == named {
+                true => Some(namespace),
+                false => label(labels, key),
             })
     }
 
-    /// Returns everything under which the object of `id` is found.
-    fn places(&mut self, id: Id) -> Vec<Place> {
-        let Some(slot) = self.slots.get(id.index()) else { return Vec::new() };
-        let namespace = slot.identity.namespace;
-        let names = &mut self.names;
+    /// Returns everything under which the object of `id` is listed.
+    fn places(&self, id: Id) -> Vec<Place> {
         let mut places = Vec::new();
-        let mut show = |names: &mut Names, class: Symbol, labels: Option<&Map>| {
-            places.push((class, namespace, Symbol::EMPTY, Symbol::EMPTY));
-            places.push((class, Symbol::ANY, Symbol::EMPTY, Symbol::EMPTY));
-            for (key, value) in labels.into_iter().flat_map(Map::iter) {
-                let Some(value) = value.as_str() else { continue };
-                let (key, value) = (names.intern(key), names.intern(value));
-                places.push((class, namespace, key, value));
-                places.push((class, Symbol::ANY, key, value));
-            }
+        let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
+            return places;
         };
-        if slot.node.object.as_ref().is_some_and(|object| template(object).is_some()) {
-            show(names, Symbol::EMPTY, labels(&slot.node, Symbol::EMPTY));
-        }
-        for class in self.references.classes(&slot.node) {
-            let class = names.intern(&class);
-            show(names, class, labels(&slot.node, class));
+        let classes = self.kind_facts.get(slot.kind.place()).map_or(&[][..], |facts| &facts.classes);
+        let pods = slot.shape.map(|_| Symbol::EMPTY);
+        let (namespace, keys) = (slot.identity.namespace, &self.selections.keys);
+        for class in pods.into_iter().chain(classes.iter().copied()) {
+            places.push((class, namespace, Symbol::EMPTY, Symbol::EMPTY));
+            if keys.contains_key(&(class, Symbol::ANY, Symbol::EMPTY)) {
+                places.push((class, Symbol::ANY, Symbol::EMPTY, Symbol::EMPTY));
+            }
+            for (key, value) in slot.labels.of_class(class).iter().copied() {
+                for place in [namespace, Symbol::ANY] {
+                    if keys.contains_key(&(class, place, key)) {
+                        places.push((class, place, key, value));
+                    }
+                }
+            }
         }
         places
     }
 
     fn add_source(&mut self, id: Id, link: &Link) {
         let source = Source { id, via: link.via, kind: link.kind, strength: link.strength };
-        let place = if self.is_settled { self.place_of_source(&source, link.group) } else { usize::MAX };
+        let place = self.place_of_source(&source, link.group);
         if let Some(group) = self.selections.group_mut(link.group) {
             group.sources.insert(place.min(group.sources.len()), source);
         }
@@ -384,7 +507,7 @@ impl Graph {
         let Some(group) = self.selections.group_mut(number) else { return };
         let members = std::mem::take(&mut group.members);
         let anchors = std::mem::take(&mut group.anchors);
-        let selection = group.selection.clone();
+        let selection = Arc::clone(&group.selection);
         for id in members {
             if let Some(slot) = self.slots.get_mut(id.index()) {
                 slot.selected_by.retain(|other| *other != number);
@@ -402,24 +525,4 @@ impl Graph {
         self.selections.known.remove(&selection);
         self.selections.free.push(number);
     }
-}
-
-/// Returns the labels by which selectors of a class know the object: those of the Pods it makes, or its own.
-fn labels(node: &Node, class: Symbol) -> Option<&Map> {
-    let object = node.object.as_ref()?;
-    if class == Symbol::EMPTY {
-        template(object)?.labels
-    } else {
-        object.at(&["metadata", "labels"])?.as_object()
-    }
-}
-
-fn is_pod(node: &Node) -> bool {
-    node.kind == "Pod" && node.group().is_empty()
-}
-
-fn has_owner(node: &Node) -> bool {
-    let owners =
-        node.object.as_ref().and_then(|object| object.at(&["metadata", "ownerReferences"])?.as_array());
-    owners.is_some_and(|owners| !owners.is_empty())
 }

@@ -5,14 +5,15 @@
 
 use std::cmp::Ordering;
 
-use kubewright_value::{Text, Value};
+use kubewright_value::Value;
 
-use super::index::Header;
+use super::index::{Header, KindNumber, Labels};
 use super::selections::Link;
 use super::{Graph, Question};
-use crate::derive::Derived;
+use crate::derive::{Derived, Shape, Wanted};
+use crate::ids::{insert, withdraw};
 use crate::names::Symbol;
-use crate::node::{Identity, usual_version};
+use crate::node::Identity;
 use crate::{EdgeType, Id, Node, Sort, Strength};
 
 /// One node and what is stored with it.
@@ -20,15 +21,46 @@ use crate::{EdgeType, Id, Node, Sort, Strength};
 pub(super) struct Slot {
     pub(super) node: Node,
     pub(super) identity: Identity,
-    pub(super) rank: u64,
+    pub(super) kind: KindNumber,
+    /// Where its object says what Pods are like.
+    pub(super) shape: Option<Shape>,
+    pub(super) labels: Labels,
+    /// Whether its object names an owner.
+    pub(super) is_owned: bool,
     pub(super) is_used: bool,
     // INVARIANT: once settled, sorted by type, rank of the other end, field.
     pub(super) out: Vec<Half>,
-    pub(super) into: Vec<Half>,
+    pub(super) incoming: Vec<Half>,
     pub(super) links: Vec<Link>,
     // The selections that select it, ascending.
     pub(super) selected_by: Vec<u32>,
     pub(super) questions: Vec<Question>,
+}
+
+impl Slot {
+    fn of(node: Node, identity: Identity, kind: KindNumber) -> Self {
+        Self {
+            node,
+            identity,
+            kind,
+            shape: None,
+            labels: Labels::default(),
+            is_owned: false,
+            is_used: true,
+            out: Vec::new(),
+            incoming: Vec::new(),
+            links: Vec::new(),
+            selected_by: Vec::new(),
+            questions: Vec::new(),
+        }
+    }
+}
+
+/// What all objects of a graph that is built at once contribute.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    wires: Vec<Wire>,
+    links: Vec<(Id, Wanted)>,
 }
 
 /// A stored edge, seen from one of its ends.
@@ -79,7 +111,7 @@ impl Wire {
         }
     }
 
-    fn of_into(to: Id, half: &Half) -> Self {
+    fn of_incoming(to: Id, half: &Half) -> Self {
         Self { from: half.other, to, ..Self::of_out(to, half) }
     }
 }
@@ -93,24 +125,44 @@ impl Graph {
         if let Some(known) = self.identities.get(&identity) {
             return *known;
         }
-        let slot = Slot {
-            node: self.bare_node(&identity),
-            identity,
-            rank: 0,
-            is_used: true,
-            out: Vec::new(),
-            into: Vec::new(),
-            links: Vec::new(),
-            selected_by: Vec::new(),
-            questions: Vec::new(),
+        let kind = self.kind_number(identity.group, identity.kind);
+        let node = self.bare_node(&identity, kind);
+        self.add_node(Slot::of(node, identity, kind))
+    }
+
+    /// Returns what is needed to derive from the object of `id`.
+    pub(crate) fn deriving(&self, id: Id) -> Option<(&Value, Option<Shape>, Identity, KindNumber)> {
+        let slot = self.slots.get(id.index())?;
+        Some((slot.node.object.as_ref()?, slot.shape, slot.identity, slot.kind))
+    }
+
+    /// Returns a new node for `object`, of whose identity there is none.
+    pub(super) fn node_with_object(&mut self, header: Header, object: Value) -> Id {
+        let Header { identity, kind, api_version, uid, shape, labels, is_owned } = header;
+        let node = Node {
+            api_version,
+            kind: self.names.shared(identity.kind),
+            namespace: self.names.shared(identity.namespace),
+            name: self.names.shared(identity.name),
+            uid,
+            object: Some(object),
+            sort: Sort::Object,
         };
+        self.add_node(Slot { shape, labels, is_owned, ..Slot::of(node, identity, kind) })
+    }
+
+    fn add_node(&mut self, slot: Slot) -> Id {
+        let identity = slot.identity;
         let id = match self.free.pop() {
             Some(id) => {
-                self.slots.get_mut(id.index()).into_iter().for_each(|free| *free = slot.clone());
+                if let Some(free) = self.slots.get_mut(id.index()) {
+                    *free = slot;
+                }
                 id
             }
             None => {
                 self.slots.push(slot);
+                self.ranks.push(0);
                 // Four billion objects do not fit into memory.
                 Id(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
             }
@@ -129,6 +181,9 @@ impl Graph {
         if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.node.api_version = header.api_version;
             slot.node.uid = header.uid;
+            slot.shape = header.shape;
+            slot.labels = header.labels;
+            slot.is_owned = header.is_owned;
             slot.node.object = Some(object);
             slot.node.sort = Sort::Object;
         }
@@ -136,15 +191,22 @@ impl Graph {
 
     /// Makes `id` a node without an object.
     pub(super) fn empty(&mut self, id: Id) {
-        let Some(identity) = self.slots.get(id.index()).map(|slot| slot.identity) else { return };
-        let node = self.bare_node(&identity);
-        self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.node = node.clone());
+        let Some((identity, kind)) = self.slots.get(id.index()).map(|slot| (slot.identity, slot.kind)) else {
+            return;
+        };
+        let node = self.bare_node(&identity, kind);
+        if let Some(slot) = self.slots.get_mut(id.index()) {
+            slot.node = node;
+            slot.shape = None;
+            slot.labels = Labels::default();
+            slot.is_owned = false;
+        }
     }
 
     /// Drops the node if it has no object and nobody names it.
     pub(super) fn collect(&mut self, id: Id) {
         let Some(slot) = self.slots.get(id.index()) else { return };
-        let is_needed = slot.node.sort == Sort::Object || !slot.out.is_empty() || !slot.into.is_empty();
+        let is_needed = slot.node.sort == Sort::Object || !slot.out.is_empty() || !slot.incoming.is_empty();
         if is_needed || !slot.is_used {
             return;
         }
@@ -153,7 +215,7 @@ impl Graph {
         if is_populated && identity.group == Symbol::EMPTY {
             return;
         }
-        let rank = slot.rank;
+        let rank = self.rank(id);
         let place = self.order.partition_point(|other| self.rank(*other) < rank);
         if self.order.get(place) == Some(&id) {
             self.order.remove(place);
@@ -165,7 +227,7 @@ impl Graph {
 
     /// Makes what the object of `id` contributes equal to `derived`.
     pub(super) fn apply(&mut self, id: Id, derived: Derived) {
-        let Derived { mut wires, links, mut questions } = derived;
+        let Derived { mut wires, links, questions } = derived;
         wires.sort_unstable();
         let mut before = self.contributed(id);
         before.sort_unstable();
@@ -182,21 +244,75 @@ impl Graph {
             self.collect(wire.from);
             self.collect(wire.to);
         }
-        questions.sort_unstable_by_key(question_order);
-        questions.dedup();
-        self.ask(id, questions);
+        self.ask(id, sorted(questions));
+    }
+
+    /// Notes what objects contribute, for [`Graph::settle`]: each of `ends` is an object and where its part of each list ends.
+    pub(super) fn defer(&mut self, derived: Derived, ends: &[(Id, [usize; 3])], batch: &mut Batch) {
+        let Derived { wires, links, questions } = derived;
+        let mut links = links.into_iter();
+        let mut start = [0; 3];
+        for (id, end) in ends {
+            let ([of_wires, of_links, of_questions], [wires_end, links_end, questions_end]) = (start, *end);
+            let own = wires.get(of_wires..wires_end).unwrap_or_default();
+            if own.iter().any(|wire| wire.flags & FOREIGN != 0) {
+                let foreign = own.iter().filter(|wire| wire.flags & FOREIGN != 0).copied().collect();
+                self.foreign.insert(*id, foreign);
+            }
+            batch.links.extend(links.by_ref().take(links_end - of_links).map(|link| (*id, link)));
+            let own = questions.get(of_questions..questions_end).unwrap_or_default();
+            if !own.is_empty() {
+                self.ask(*id, sorted(own.to_vec()));
+            }
+            start = *end;
+        }
+        match batch.wires.is_empty() {
+            true => batch.wires = wires,
+            false => batch.wires.extend(wires),
+        }
     }
 
     /// Brings everything into order that was put in without.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle(&mut self, batch: Batch) {
         let mut order = std::mem::take(&mut self.order);
         let key = |id: &Id| self.slots.get(id.index()).map(|slot| slot.identity);
+        // The objects come first and are in order, so this is mostly a merge.
         order.sort_by(|a, b| key(a).zip(key(b)).map_or(Ordering::Equal, |(a, b)| self.canonical(&a, &b)));
         self.order = order;
         self.number();
-        let ranks: Vec<u64> = self.slots.iter().map(|slot| slot.rank).collect();
+        self.connect_all(&batch.wires);
+        drop(batch.wires);
+        let ranks = &self.ranks;
         let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
-        let names = &self.names;
+        self.kinds.values_mut().for_each(|kinds| {
+            if !kinds.is_sorted_by_key(|id| rank(*id)) {
+                kinds.sort_by_key(|id| rank(*id));
+            }
+        });
+        self.relink_all(batch.links);
+        self.is_settled = true;
+    }
+
+    /// Stores `wires` at both ends, in order.
+    fn connect_all(&mut self, wires: &[Wire]) {
+        let mut counts = vec![(0_usize, 0_usize); self.slots.len()];
+        for wire in wires {
+            counts.get_mut(wire.from.index()).into_iter().for_each(|count| count.0 += 1);
+            counts.get_mut(wire.to.index()).into_iter().for_each(|count| count.1 += 1);
+        }
+        for (slot, (out, incoming)) in self.slots.iter_mut().zip(counts) {
+            slot.out.reserve_exact(out);
+            slot.incoming.reserve_exact(incoming);
+        }
+        for wire in wires {
+            self.slots.get_mut(wire.from.index()).into_iter().for_each(|slot| slot.out.push(wire.at_start()));
+            self.slots
+                .get_mut(wire.to.index())
+                .into_iter()
+                .for_each(|slot| slot.incoming.push(wire.at_end()));
+        }
+        let (ranks, names) = (&self.ranks, &self.names);
+        let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
         let compare = |a: &Half, b: &Half| {
             a.kind.cmp(&b.kind).then_with(|| rank(a.other).cmp(&rank(b.other))).then_with(|| {
                 let text = || names.text(a.via).cmp(names.text(b.via));
@@ -205,23 +321,20 @@ impl Graph {
         };
         for slot in &mut self.slots {
             slot.out.sort_by(compare);
-            slot.into.sort_by(compare);
+            slot.incoming.sort_by(compare);
         }
-        self.kinds.values_mut().for_each(|kinds| kinds.sort_by_key(|id| rank(*id)));
-        self.selections.settle(&ranks, names);
-        self.is_settled = true;
     }
 
-    fn bare_node(&self, identity: &Identity) -> Node {
-        let (group, kind) = (self.names.text(identity.group), self.names.text(identity.kind));
+    fn bare_node(&self, identity: &Identity, kind: KindNumber) -> Node {
+        let facts = self.kind_facts(kind);
         Node {
-            api_version: Text::from(usual_version(group, kind)),
+            api_version: facts.map(|facts| facts.usual_version.clone()).unwrap_or_default(),
             kind: self.names.shared(identity.kind),
             namespace: self.names.shared(identity.namespace),
             name: self.names.shared(identity.name),
             uid: self.names.shared(identity.uid),
             object: None,
-            sort: Sort::without_object(group, kind),
+            sort: facts.map_or(Sort::Absent, |facts| facts.without_object),
         }
     }
 
@@ -237,7 +350,7 @@ impl Graph {
         let rank = below + (above - below) / 2;
         self.order.insert(place, id);
         if rank > below {
-            self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.rank = rank);
+            self.ranks.get_mut(id.index()).into_iter().for_each(|own| *own = rank);
         } else {
             self.number();
         }
@@ -248,7 +361,7 @@ impl Graph {
         let mut rank = 0_u64;
         for id in &self.order {
             rank = rank.saturating_add(GAP);
-            self.slots.get_mut(id.index()).into_iter().for_each(|slot| slot.rank = rank);
+            self.ranks.get_mut(id.index()).into_iter().for_each(|own| *own = rank);
         }
     }
 
@@ -256,10 +369,10 @@ impl Graph {
     fn contributed(&self, id: Id) -> Vec<Wire> {
         let Some(slot) = self.slots.get(id.index()) else { return Vec::new() };
         let own = slot.out.iter().filter(|half| half.flags & (REVERSED | FOREIGN) == 0);
-        let reversed = slot.into.iter().filter(|half| half.flags & REVERSED != 0);
+        let reversed = slot.incoming.iter().filter(|half| half.flags & REVERSED != 0);
         let foreign = self.foreign.get(&id).into_iter().flatten().copied();
         let own = own.map(|half| Wire::of_out(id, half));
-        own.chain(reversed.map(|half| Wire::of_into(id, half))).chain(foreign).collect()
+        own.chain(reversed.map(|half| Wire::of_incoming(id, half))).chain(foreign).collect()
     }
 
     fn connect(&mut self, wire: &Wire) {
@@ -273,19 +386,16 @@ impl Graph {
     }
 
     fn put_half(&mut self, id: Id, half: Half, is_out: bool) {
-        let place = match self.is_settled {
-            true => self.place_of(id, &half, is_out),
-            false => usize::MAX,
-        };
+        let place = self.place_of(id, &half, is_out);
         let Some(slot) = self.slots.get_mut(id.index()) else { return };
-        let list = if is_out { &mut slot.out } else { &mut slot.into };
+        let list = if is_out { &mut slot.out } else { &mut slot.incoming };
         list.insert(place.min(list.len()), half);
     }
 
     fn take_half(&mut self, id: Id, half: &Half, is_out: bool) {
         let start = self.place_of(id, half, is_out);
         let Some(slot) = self.slots.get_mut(id.index()) else { return };
-        let list = if is_out { &mut slot.out } else { &mut slot.into };
+        let list = if is_out { &mut slot.out } else { &mut slot.incoming };
         // Only those between the same two nodes and from the same field are looked through.
         let found = list.iter().skip(start).position(|other| other == half);
         if let Some(found) = found {
@@ -296,7 +406,7 @@ impl Graph {
     /// Returns where `half` stands, or would, in a list of `id`.
     fn place_of(&self, id: Id, half: &Half, is_out: bool) -> usize {
         let Some(slot) = self.slots.get(id.index()) else { return 0 };
-        let list = if is_out { &slot.out } else { &slot.into };
+        let list = if is_out { &slot.out } else { &slot.incoming };
         let rank = self.rank(half.other);
         list.partition_point(|other| {
             let order = other.kind.cmp(&half.kind).then_with(|| self.rank(other.other).cmp(&rank));
@@ -312,12 +422,18 @@ impl Graph {
         }
         let before = std::mem::replace(&mut slot.questions, questions.clone());
         for question in before {
-            super::index::withdraw(&mut self.watchers, &question, id);
+            withdraw(&mut self.watchers, &question, id);
         }
         for question in questions {
-            super::index::insert(self.watchers.entry(question).or_default(), id);
+            insert(&mut self.watchers, question, id);
         }
     }
+}
+
+fn sorted(mut questions: Vec<Question>) -> Vec<Question> {
+    questions.sort_unstable_by_key(question_order);
+    questions.dedup();
+    questions
 }
 
 /// Any order will do, if it is always the same within one graph.

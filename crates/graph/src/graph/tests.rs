@@ -55,7 +55,7 @@ pub(super) fn all(graph: &Graph) -> Vec<String> {
     lines.extend(graph.edges().map(|edge| written(graph, &edge)));
     for id in graph.ids() {
         for kind in graph.edge_types() {
-            let into = graph.into(id, kind).map(|edge| format!("into {}", written(graph, &edge)));
+            let into = graph.incoming(id, kind).map(|edge| format!("into {}", written(graph, &edge)));
             lines.extend(into);
             let near: Vec<String> = graph.neighbours(id, kind).map(|id| label(graph, id)).collect();
             if !near.is_empty() {
@@ -84,7 +84,7 @@ pub(super) fn check(text: &str, kind: &str, want: &[&str]) {
     assert_eq!(found, want);
     for edge in &edges {
         assert!(graph.out(edge.from, kind).any(|other| other.to == edge.to), "out {edge:?}");
-        assert!(graph.into(edge.to, kind).any(|other| other.from == edge.from), "into {edge:?}");
+        assert!(graph.incoming(edge.to, kind).any(|other| other.from == edge.from), "into {edge:?}");
         assert!(graph.neighbours(edge.from, kind).any(|id| id == edge.to), "near {edge:?}");
         assert!(graph.neighbours(edge.to, kind).any(|id| id == edge.from), "near {edge:?}");
         for (a, b) in [(edge.from, edge.to), (edge.to, edge.from)] {

@@ -29,7 +29,7 @@ impl Graph {
 
     /// Returns the edges of type `kind` that end at `id`, by their starts in canonical order.
     #[must_use]
-    pub fn into(&self, id: Id, kind: EdgeType) -> Edges<'_> {
+    pub fn incoming(&self, id: Id, kind: EdgeType) -> Edges<'_> {
         Edges(match kind {
             EdgeType::IS_NAMESPACE_OF => {
                 Inner::Listed(self.namespace_of(id).into_iter().collect::<Vec<_>>().into_iter())
@@ -41,11 +41,17 @@ impl Graph {
         })
     }
 
+    /// The former name of [`Graph::incoming`].
+    #[must_use]
+    pub fn into(&self, id: Id, kind: EdgeType) -> Edges<'_> {
+        self.incoming(id, kind)
+    }
+
     /// Returns the nodes that an edge of type `kind` joins with `id`, whatever its direction: in canonical order, none twice.
     #[must_use]
     pub fn neighbours(&self, id: Id, kind: EdgeType) -> std::vec::IntoIter<Id> {
         let mut ids: Vec<Id> = self.out(id, kind).map(|edge| edge.to).collect();
-        ids.extend(self.into(id, kind).map(|edge| edge.from));
+        ids.extend(self.incoming(id, kind).map(|edge| edge.from));
         if !ids.is_sorted_by_key(|id| self.rank(*id)) {
             ids.sort_by_cached_key(|id| self.rank(*id));
         }
@@ -167,7 +173,7 @@ impl Graph {
 
     fn halves(&self, id: Id, kind: EdgeType, is_out: bool) -> &[Half] {
         let Some(slot) = self.slots.get(id.index()) else { return &[] };
-        let list = if is_out { &slot.out } else { &slot.into };
+        let list = if is_out { &slot.out } else { &slot.incoming };
         let start = list.partition_point(|half| half.kind < kind);
         let end = list.partition_point(|half| half.kind <= kind);
         list.get(start..end).unwrap_or_default()

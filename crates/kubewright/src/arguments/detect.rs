@@ -1,29 +1,151 @@
 //! What can be said to `detect`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use kubewright_dialects::patterns::Level;
+use kubewright_engine::nearest;
+
+use crate::commands::FindingOutput;
 
 /// Finds patterns and smells in a set of objects.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Examples:
-  kubewright detect -r cluster-dump/
-  kubectl get all,ingress,configmap -A -o yaml | kubewright detect -r -
+Severities, from the least: INFO, LOW, MEDIUM, WARNING, HIGH, CRITICAL. An object says itself what it is to be spared:
+the annotation `kubewright.dev/ignore-patterns` lists names of patterns, and `kubewright.dev/ignore-reason` says why.
 
-Exit codes: 0 nothing found, 1 something found, 2 bad input")]
+Examples:
+  kubewright detect -r examples/pattern/shop.yaml
+  kubewright detect examples/pattern/two-writers.yaml -r examples/pattern/shop.yaml -o json
+  kubectl get all,ingress,configmap,secret,pvc,sa,networkpolicy -A -o yaml | kubewright detect -r -
+  kubewright detect --list
+
+Exit codes: 0 nothing found, 1 something found (see --fail-on), 2 bad input")]
 pub(crate) struct Detect {
     /// Patterns: files, folders or patterns of names; `-` is standard input [default: those that ship]
     #[arg(value_name = "PATTERNS")]
     pub(crate) patterns: Vec<String>,
 
     /// Objects: files, folders or patterns; a List stands for its items; `-` is standard input
-    #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
+    #[arg(
+        short,
+        long,
+        alias = "resource",
+        required_unless_present = "list",
+        num_args = 1..,
+        value_name = "RESOURCES"
+    )]
     pub(crate) resources: Vec<String>,
 
-    /// Only this pattern; may be repeated
+    /// References of your own kinds, beside those among PATTERNS: a file or folder; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) references: Vec<String>,
+
+    /// table, json, yaml, sarif, junit, github, markdown, policyreport, k8spattern or smell, into FILE when one is
+    /// named; may be repeated
+    #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
+    pub(crate) outputs: Vec<FindingOutput>,
+
+    /// Only this pattern, with `*` and `?` as wildcards; may be repeated
     #[arg(long = "pattern", value_name = "NAME")]
     pub(crate) only: Vec<String>,
+
+    /// Not this pattern, with `*` and `?` as wildcards; may be repeated
+    #[arg(long = "exclude-pattern", value_name = "NAME")]
+    pub(crate) excluded: Vec<String>,
+
+    /// Only patterns of this category; may be repeated
+    #[arg(long = "category", value_name = "NAME")]
+    pub(crate) categories: Vec<String>,
+
+    /// Only patterns that are at least so severe
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) severity: Option<Level>,
 
     /// Only leaders in this namespace; all objects are looked at. May be repeated
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]
     pub(crate) namespaces: Vec<String>,
+
+    /// Exit with 1 only for findings that are at least so severe; `never` for none [default: everything but INFO]
+    #[arg(long, value_name = "LEVEL", value_parser = threshold, default_value = "low", hide_default_value = true)]
+    pub(crate) fail_on: Threshold,
+
+    /// Also show the findings that objects ask to be spared
+    #[arg(long)]
+    pub(crate) show_suppressed: bool,
+
+    /// List the patterns instead
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Take a warning about a pattern for an error
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Read patterns as others do: `registry` passes over a threshold that no object can reach
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) compat: Option<Compat>,
+
+    /// How many findings one leader may have
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_per_leader: usize,
+
+    /// How many findings one pattern may have
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) max_per_pattern: usize,
+
+    /// How many witnesses of each role are told
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) witnesses: usize,
+
+    /// The namespace of resources that `-o k8spattern` and `-o smell` write
+    #[arg(long, value_name = "NAMESPACE", default_value = "pattern-analysis-ns")]
+    pub(crate) target_namespace: String,
+
+    /// Put these resources into the namespace of what they are about
+    #[arg(long)]
+    pub(crate) save_in_namespace: bool,
+
+    /// Print only what makes the command exit with 1
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Whose habits to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// A threshold that no object can reach counts for nothing, as in the first program that ran patterns.
+    Registry,
+}
+
+/// From which severity on a finding is a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Threshold(Option<Level>);
+
+impl Threshold {
+    /// Returns whether a finding of `level` is a failure.
+    pub(crate) fn is_reached(self, level: Level) -> bool {
+        self.0.is_some_and(|least| level >= least)
+    }
+}
+
+/// Every severity, from the least.
+pub(crate) const LEVELS: [Level; 6] =
+    [Level::Info, Level::Low, Level::Medium, Level::Warning, Level::High, Level::Critical];
+
+fn level(text: &str) -> Result<Level, String> {
+    if let Some(level) = LEVELS.into_iter().find(|level| level.name().eq_ignore_ascii_case(text)) {
+        return Ok(level);
+    }
+    let names = LEVELS.map(|level| level.name().to_lowercase());
+    Err(match nearest(text, names.iter().map(String::as_str)) {
+        Some(near) => format!("there is no such severity; did you mean `{near}`?"),
+        None => format!("there is no such severity; use one of {}", names.join(", ")),
+    })
+}
+
+fn threshold(text: &str) -> Result<Threshold, String> {
+    if text.eq_ignore_ascii_case("never") {
+        Ok(Threshold(None))
+    } else {
+        level(text).map(|least| Threshold(Some(least)))
+    }
 }

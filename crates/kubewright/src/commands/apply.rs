@@ -1,16 +1,15 @@
 //! `apply`: runs rules on manifests and shows what they say and change.
 
-use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use kubewright_engine::Diagnostic;
 
 use crate::arguments::Apply;
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
-use crate::output::{ColorChoice, Diff, Ending, Folder, Manner, Needs, Output, Show, standard_output};
+use crate::load;
+use crate::output::{
+    ColorChoice, Diff, Ending, Folder, Manner, Needs, Output, Show, keep_apart, keep_inputs, standard_output,
+};
 use crate::progress::Bar;
 use crate::review::{Counts, Question};
 use crate::session::{Session, complain, no_objects};
@@ -73,51 +72,12 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
     if outputs.is_empty() {
         outputs.push(Output::table());
     }
-    if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
-        return Err(Failure::usage("two outputs would go to standard output")
-            .help("name a file for one, as in `-o json=report.json`"));
-    }
-    // A device may be written twice.
-    let is_device = |path: &Path| fs::metadata(path).is_ok_and(|data| !data.is_file());
-    let named = outputs.iter().filter_map(|output| output.file.as_deref());
-    let mut files: Vec<PathBuf> = named.filter(|path| !is_device(path)).map(real).collect();
-    files.sort();
-    if let Some((file, _)) = files.iter().zip(files.iter().skip(1)).find(|(file, next)| file == next) {
-        return Err(Failure::usage(format!("two outputs would go to `{}`", file.display())));
-    }
+    keep_apart(&outputs)?;
     if arguments.diff && outputs.iter().any(|output| output.file.is_none() && !output.is_table()) {
         return Err(Failure::usage("--diff goes to standard output, which another output takes")
             .help("name a file for the other, as in `-o json=report.json`"));
     }
     Ok(outputs)
-}
-
-/// Returns `path` without links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    if let Ok(real) = fs::canonicalize(path) {
-        return real;
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    path.file_name().map_or_else(|| path.to_owned(), |name| folder.join(name))
-}
-
-/// Refuses an output that would write over a manifest before it is read.
-fn keep_inputs(outputs: &[Output], inputs: &[Input]) -> Result<(), Failure> {
-    let has_files = outputs.iter().any(|output| output.file.is_some());
-    let inputs: HashSet<PathBuf> = inputs
-        .iter()
-        .filter_map(|input| match input {
-            Input::File(path) if has_files => fs::canonicalize(path).ok(),
-            _ => None,
-        })
-        .collect();
-    let lost = outputs.iter().filter_map(|output| output.file.as_deref());
-    match lost.into_iter().find(|file| inputs.contains(&real(file))) {
-        Some(file) => Err(Failure::usage(format!("`{}` is a manifest and would be lost", file.display()))
-            .help("name another file for the output")),
-        None => Ok(()),
-    }
 }
 
 fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec<Box<dyn Show>>, Failure> {

@@ -1,7 +1,8 @@
-//! `explain`: the page of a diagnostic code.
+//! `explain`: the page of a diagnostic code, or of a pattern that ships.
 
 use std::io::Write as _;
 
+use kubewright_dialects::patterns::shipped::{self, Shipped};
 use kubewright_engine::nearest;
 
 use crate::arguments::Explain;
@@ -12,26 +13,48 @@ use crate::output::standard_output;
 /// Runs the command.
 ///
 /// # Errors
-/// When there is no such code.
+/// When there is no such code and no such pattern.
 pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
-    let all = codes::all();
     let mut out = standard_output();
-    let Some(name) = &arguments.code else {
-        for code in &all {
-            writeln!(out, "{}  {:7}  {}", code.id, code.severity.name(), code.title)?;
+    match &arguments.name {
+        Some(name) => write!(out, "{}", page(name)?)?,
+        None => {
+            for code in codes::all() {
+                writeln!(out, "{}  {:7}  {}", code.id, code.severity.name(), code.title)?;
+            }
+            writeln!(out, "\npatterns that ship:")?;
+            let width = shipped::shipped().iter().map(|pattern| pattern.name.len()).max().unwrap_or(0);
+            for pattern in shipped::shipped() {
+                writeln!(out, "{:width$}  {}", pattern.name, in_a_line(pattern))?;
+            }
+            writeln!(out, "\n`kubewright explain NAME` shows what one means and how to mend it")?;
         }
-        writeln!(out, "\n`kubewright explain CODE` shows what one means and how to mend it")?;
-        out.flush()?;
-        return Ok(Exit::Clean);
-    };
-    let Some(code) = all.iter().find(|code| code.id.eq_ignore_ascii_case(name)) else {
-        let failure = Failure::usage(format!("there is no diagnostic `{name}`"));
-        return Err(failure.help(match nearest(name, all.iter().map(|code| code.id)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`kubewright explain` lists all".to_owned(),
-        }));
-    };
-    write!(out, "{}", code.page)?;
+    }
     out.flush()?;
     Ok(Exit::Clean)
+}
+
+/// Returns the page of the code or pattern called `name`.
+fn page(name: &str) -> Result<&'static str, Failure> {
+    let all = codes::all();
+    if let Some(code) = all.iter().find(|code| code.id.eq_ignore_ascii_case(name)) {
+        return Ok(code.page);
+    }
+    let patterns = shipped::shipped();
+    if let Some(pattern) = patterns.iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name)) {
+        return Ok(pattern.page);
+    }
+    let names = all.iter().map(|code| code.id).chain(patterns.iter().map(|pattern| pattern.name));
+    let failure = Failure::usage(format!("there is no diagnostic and no pattern `{name}`"));
+    Err(failure.help(match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`kubewright explain` lists all".to_owned(),
+    }))
+}
+
+/// Returns the first sentence of a pattern's page.
+fn in_a_line(pattern: &Shipped) -> &'static str {
+    let text =
+        pattern.page.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
+    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
 }

@@ -9,7 +9,7 @@ use crate::arguments::{Lint, LintFormat};
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, ColorChoice, Tally, snippet, standard_output};
-use crate::rules;
+use crate::rules::{self, Rules};
 use crate::words::plural;
 
 /// Runs the command.
@@ -20,15 +20,16 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
     let mut chosen = arguments.rules.clone();
     chosen.options.checks_idempotence = arguments.check_idempotent;
     let mut loaded = rules::load(&chosen, arguments.namespace.as_deref());
-    if loaded.others > 0 {
+    if loaded.traits + loaded.patterns + loaded.references > 0 {
         loaded.diagnostics.retain(|diagnostic| diagnostic.code.id != NOTHING_FOUND.id);
     }
-    let (unreadable, diagnostics): (Vec<_>, Vec<_>) = loaded.diagnostics.into_iter().partition(is_unreadable);
+    let all = std::mem::take(&mut loaded.diagnostics);
+    let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
     let tally = Tally::of(&diagnostics);
     match arguments.output {
         LintFormat::Table => {
             let files = plural(loaded.files, "file");
-            let rules = plural(loaded.rules.len() + loaded.others, "rule");
+            let rules = counted(&loaded);
             let closing = match tally {
                 Tally { errors: 0, warnings: 0 } if loaded.files == 0 => String::new(),
                 Tally { errors: 0, warnings: 0 } => format!("{rules} in {files}: nothing wrong"),
@@ -49,6 +50,21 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
     } else {
         Exit::Clean
     })
+}
+
+/// Returns what was checked: `3 rules, 1 pattern`; what there is none of is left out.
+fn counted(loaded: &Rules) -> String {
+    let (patterns, references) = (loaded.patterns, loaded.references);
+    let rules = loaded.rules.len() + loaded.traits;
+    let others = [(patterns, "pattern"), (references, "References document")];
+    let mut parts: Vec<String> = Vec::new();
+    if rules > 0 || patterns + references == 0 {
+        parts.push(plural(rules, "rule"));
+    }
+    for (count, word) in others.into_iter().filter(|(count, _)| *count > 0) {
+        parts.push(plural(count, word));
+    }
+    parts.join(", ")
 }
 
 /// Returns whether this is about a file that could not be looked at at all.

@@ -6,6 +6,7 @@ mod file;
 mod judge;
 mod kyverno;
 mod library;
+mod patterns;
 mod run;
 mod show;
 mod traits;
@@ -30,6 +31,7 @@ use coverage::Coverage;
 use file::{AnyCase, TestFile};
 pub(super) use kyverno::{Cases, Manner, is_meant, with_cases};
 pub(super) use library::Library;
+use patterns::PatternBench;
 use run::Bench;
 use show::FileResult;
 use traits::TraitBench;
@@ -118,12 +120,15 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     let folder = folder(input);
     let mut bench = Bench::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
     let mut traits = TraitBench::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
+    let mut patterns = PatternBench::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
     let results = file.cases.iter().map(|case| match case {
         AnyCase::Rules(case) => bench.run(case),
         AnyCase::Traits(case) => traits.run(case),
+        AnyCase::Pattern(case) => patterns.run(case),
     });
     let results = results.collect();
     ran.coverage.merge(traits.finish(&mut ran.problems));
+    ran.coverage.merge(patterns.finish(&mut ran.problems));
     if arguments.coverage {
         ran.coverage.add(bench.rules(), &bench.exercised);
     }

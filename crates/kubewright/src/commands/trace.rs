@@ -1,5 +1,6 @@
 //! `trace`: why each rule did what it did.
 
+mod patterns;
 mod traits;
 
 use std::collections::HashSet;
@@ -27,6 +28,13 @@ const LONGEST: usize = 100;
 pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
     if traits::are_meant(&arguments.rules.rules) {
         return render::run(&traits::rendering(arguments)?, color);
+    }
+    if patterns::are_meant(&arguments.rules.rules) {
+        return patterns::run(arguments, color);
+    }
+    if !arguments.named.is_empty() {
+        return Err(Failure::usage("`--object` is about patterns, and there are none")
+            .help("for rules, give the object alone with `-r`"));
     }
     let mut session = Session::open(&arguments.rules, &arguments.objects)?;
     let question = session.question(Needs { all_outcomes: true, trace: true, ..Needs::default() });

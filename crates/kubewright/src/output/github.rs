@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Severity, Status};
+use kubewright_value::Position;
 
 use super::{Ending, Show, Target, visible};
 use crate::review::{ObjectReport, OutcomeRow};
@@ -24,15 +25,9 @@ impl Github {
             Status::Warn => "warning",
             Status::Pass | Status::Skip => return Ok(()),
         };
-        writeln!(
-            self.out,
-            "::{level} file={},line={},col={},title={}::{}",
-            property(&report.location.file),
-            row.position.line,
-            row.position.column,
-            property(&row.rule.to_string()),
-            data(&format!("{}: {}", report.subject, row.text()))
-        )
+        let text = format!("{}: {}", report.subject, row.text());
+        let place = (report.location.file.as_str(), row.position);
+        annotation(&mut self.out, level, place, &row.rule.to_string(), &text)
     }
 }
 
@@ -42,16 +37,30 @@ impl Show for Github {
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
-        write(&mut self.out, ending.diagnostics)
+        written(&mut self.out, ending.diagnostics)
     }
 }
 
 /// Writes diagnostics alone.
 pub(crate) fn diagnostics(mut out: Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
-    write(&mut out, diagnostics)
+    written(&mut out, diagnostics)
 }
 
-fn write(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
+/// Writes one command: its level, a file with a place in it, a title and a text.
+pub(crate) fn annotation(
+    out: &mut Target,
+    level: &str,
+    (file, position): (&str, Position),
+    title: &str,
+    text: &str,
+) -> io::Result<()> {
+    let Position { line, column } = position;
+    let (file, title, text) = (property(file), property(title), data(text));
+    writeln!(out, "::{level} file={file},line={line},col={column},title={title}::{text}")
+}
+
+/// Writes diagnostics after what else there is.
+pub(crate) fn written(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
     for diagnostic in diagnostics {
         let level = match diagnostic.severity() {
             Severity::Error => "error",
@@ -62,15 +71,8 @@ fn write(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
             help => format!("{}\nhelp: {help}", diagnostic.message),
         };
         let location = &diagnostic.location;
-        writeln!(
-            out,
-            "::{level} file={},line={},col={},title={}::{}",
-            property(&location.source.name),
-            location.position.line,
-            location.position.column,
-            diagnostic.code.id,
-            data(&text)
-        )?;
+        let place = (location.source.name.as_str(), location.position);
+        annotation(out, level, place, diagnostic.code.id, &text)?;
     }
     out.flush()
 }

@@ -6,8 +6,13 @@ use std::io::{self, Write as _};
 use kubewright_engine::{Diagnostic, Status};
 use kubewright_value::Text;
 
+use super::paint::is_harmful;
 use super::{Ending, Show, Target};
 use crate::review::{Counts, ObjectReport, OutcomeRow};
+
+/// How every document starts.
+pub(crate) const HEAD: &str =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n";
 
 /// Shows reports as JUnit XML.
 pub(crate) struct Junit {
@@ -25,9 +30,7 @@ impl Junit {
 
     fn start(&mut self) -> io::Result<()> {
         if !std::mem::replace(&mut self.is_started, true) {
-            self.out.write_all(
-                b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n",
-            )?;
+            self.out.write_all(HEAD.as_bytes())?;
         }
         Ok(())
     }
@@ -46,30 +49,6 @@ impl Junit {
         )?;
         self.out.write_all(self.cases.as_bytes())?;
         self.cases.clear();
-        writeln!(self.out, "  </testsuite>")
-    }
-
-    /// Writes a suite of what could not be read, so that a dashboard does not miss it.
-    fn diagnostics(&mut self, diagnostics: &[Diagnostic]) -> io::Result<()> {
-        let errors: Vec<_> = diagnostics.iter().filter(|each| each.is_error()).collect();
-        if errors.is_empty() {
-            return Ok(());
-        }
-        let count = errors.len();
-        writeln!(
-            self.out,
-            "  <testsuite name=\"diagnostics\" tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\">"
-        )?;
-        for error in errors {
-            writeln!(
-                self.out,
-                "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
-                xml(&error.location.to_string()),
-                error.code.id,
-                xml(&error.message),
-                xml(&error.help)
-            )?;
-        }
         writeln!(self.out, "  </testsuite>")
     }
 
@@ -94,6 +73,30 @@ impl Junit {
             None => format!("{head}/>\n"),
         });
     }
+}
+
+/// Writes a suite of what could not be read, so that a dashboard does not miss it.
+pub(crate) fn diagnostics_suite(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    let errors: Vec<_> = diagnostics.iter().filter(|each| each.is_error()).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let count = errors.len();
+    writeln!(
+        out,
+        "  <testsuite name=\"diagnostics\" tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\">"
+    )?;
+    for error in errors {
+        writeln!(
+            out,
+            "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
+            xml(&error.location.to_string()),
+            error.code.id,
+            xml(&error.message),
+            xml(&error.help)
+        )?;
+    }
+    writeln!(out, "  </testsuite>")
 }
 
 fn element(name: &str, row: &OutcomeRow, report: &ObjectReport) -> String {
@@ -126,13 +129,14 @@ impl Show for Junit {
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
         self.start()?;
         self.close_suite()?;
-        self.diagnostics(ending.diagnostics)?;
+        diagnostics_suite(&mut self.out, ending.diagnostics)?;
         writeln!(self.out, "</testsuites>")?;
         self.out.flush()
     }
 }
 
-/// Returns `text` for XML. Characters that XML cannot hold become the replacement character.
+/// Returns `text` for XML. Characters that XML cannot hold, or that steer whoever shows them, become the replacement
+/// character.
 pub(crate) fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -144,7 +148,8 @@ pub(crate) fn xml(text: &str) -> String {
             '\n' | '\t' | '\r' => {
                 let _ = write!(safe, "&#{};", u32::from(c));
             }
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c if is_harmful(c) => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }
@@ -157,6 +162,6 @@ mod tests {
 
     #[test]
     fn nothing_breaks_out_of_an_attribute() {
-        assert_eq!(xml("a\"b<c>&\u{1b}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}&#10;");
+        assert_eq!(xml("a\"b<c>&\u{1b}\u{202e}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}\u{fffd}&#10;");
     }
 }

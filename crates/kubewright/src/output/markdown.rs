@@ -4,13 +4,14 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Status};
 
+use super::paint::is_harmful;
 use super::table::totals;
 use super::{Ending, Show, Target};
 use crate::review::{ObjectReport, OutcomeRow};
 use crate::words::plural;
 
 /// How many rows of each sort are shown, so that the comment stays below the limits of its hosts.
-const SHOWN: usize = 150;
+pub(crate) const SHOWN: usize = 150;
 
 /// Shows reports as Markdown.
 pub(crate) struct Markdown {
@@ -88,7 +89,7 @@ fn line(mark: &str, row: &OutcomeRow, report: &ObjectReport) -> String {
 }
 
 /// Returns `text` for a cell: nothing in it is markup, links or mentions.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -101,7 +102,7 @@ fn cell(text: &str) -> String {
                 safe.push('\\');
                 safe.push(c);
             }
-            c if c.is_control() => safe.push(' '),
+            c if is_harmful(c) => safe.push(' '),
             c => safe.push(c),
         }
     }
@@ -109,8 +110,8 @@ fn cell(text: &str) -> String {
 }
 
 /// Returns `text` as code within a cell.
-fn code(text: &str) -> String {
-    let safe: String = text.chars().map(|c| if c == '`' || c.is_control() { '\'' } else { c }).collect();
+pub(crate) fn code(text: &str) -> String {
+    let safe: String = text.chars().map(|c| if c == '`' || is_harmful(c) { '\'' } else { c }).collect();
     format!("`{}`", safe.replace('|', "\\|"))
 }
 
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_message_cannot_leave_its_cell() {
-        assert_eq!(cell("a|b\n<x> @me `c`"), "a\\|b<br>&lt;x&gt; &#64;me \\`c\\`");
+        assert_eq!(cell("a|b\n<x> @me\u{202e}`c`"), "a\\|b<br>&lt;x&gt; &#64;me \\`c\\`");
         assert_eq!(code("a`|b"), "`a'\\|b`");
     }
 }

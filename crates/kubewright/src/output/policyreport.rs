@@ -14,44 +14,77 @@ use crate::review::{Counts, ObjectReport, OutcomeRow};
 /// Shows reports as objects that a cluster's dashboards read.
 pub(crate) struct PolicyReport {
     out: Target,
-    // The empty name stands for objects without a namespace.
-    by_namespace: BTreeMap<Text, (Counts, String)>,
+    reports: Reports,
 }
 
 impl PolicyReport {
     /// Returns reports that are written to `out`.
     pub(crate) fn new(out: Target) -> Self {
-        Self { out, by_namespace: BTreeMap::new() }
+        Self { out, reports: Reports::default() }
     }
 }
 
 impl Show for PolicyReport {
     fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
-        let (counts, results) = self.by_namespace.entry(report.namespace.clone()).or_default();
-        *counts += report.counts;
+        self.reports.count(&report.namespace, report.counts);
         let is_told = |row: &&OutcomeRow| row.status != Status::Skip || row.is_judged;
         for row in report.outcomes.iter().filter(is_told) {
-            // As text at once, because that is a fraction of the value's size.
-            results.push_str(&yaml::text(&Value::array(vec![result(row, report)])));
+            self.reports.add(&report.namespace, result(row, report));
         }
         Ok(())
     }
 
     fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
-        for (place, (namespace, (counts, results))) in
-            std::mem::take(&mut self.by_namespace).into_iter().enumerate()
-        {
+        std::mem::take(&mut self.reports).write(&mut self.out)
+    }
+}
+
+/// One report for each namespace; the empty name stands for objects without any.
+#[derive(Default)]
+pub(crate) struct Reports(BTreeMap<Text, (Counts, String)>);
+
+impl Reports {
+    /// Adds `counts` to the summary of a namespace.
+    pub(crate) fn count(&mut self, namespace: &Text, counts: Counts) {
+        self.0.entry(namespace.clone()).or_default().0 += counts;
+    }
+
+    /// Adds a row to the report of a namespace.
+    pub(crate) fn add(&mut self, namespace: &Text, result: Value) {
+        // As text at once, because that is a fraction of the value's size.
+        let text = yaml::text(&Value::array(vec![result]));
+        self.0.entry(namespace.clone()).or_default().1.push_str(&text);
+    }
+
+    /// Writes all reports.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn write(self, out: &mut Target) -> io::Result<()> {
+        for (place, (namespace, (counts, results))) in self.0.into_iter().enumerate() {
             if place > 0 {
-                writeln!(self.out, "---")?;
+                writeln!(out, "---")?;
             }
-            self.out.write_all(yaml::text(&head(&namespace, counts)).as_bytes())?;
+            out.write_all(yaml::text(&head(&namespace, counts)).as_bytes())?;
             match results.as_str() {
-                "" => writeln!(self.out, "results: []")?,
-                results => write!(self.out, "results:\n{results}")?,
+                "" => writeln!(out, "results: []")?,
+                results => write!(out, "results:\n{results}")?,
             }
         }
-        self.out.flush()
+        out.flush()
     }
+}
+
+/// Returns what a row says about whose object it is.
+pub(crate) fn resource(api_version: &Text, kind: &Text, namespace: &Text, name: &Text) -> Map {
+    let mut resource = Map::new();
+    for (key, text) in [("apiVersion", api_version), ("kind", kind), ("namespace", namespace), ("name", name)]
+    {
+        if !text.is_empty() {
+            resource.insert(key.into(), text.clone().into());
+        }
+    }
+    resource
 }
 
 /// Returns a report without its results.
@@ -80,17 +113,7 @@ fn head(namespace: &Text, counts: Counts) -> Value {
 }
 
 fn result(row: &OutcomeRow, report: &ObjectReport) -> Value {
-    let mut resource = Map::new();
-    for (key, text) in [
-        ("apiVersion", &report.api_version),
-        ("kind", &report.kind),
-        ("namespace", &report.namespace),
-        ("name", &report.name),
-    ] {
-        if !text.is_empty() {
-            resource.insert(key.into(), text.clone().into());
-        }
-    }
+    let resource = resource(&report.api_version, &report.kind, &report.namespace, &report.name);
     let policy = if row.rule.policy.is_empty() { &row.rule.rule } else { &row.rule.policy };
     let mut properties = Map::from([("dialect", Value::from(row.rule.dialect))]);
     for (name, value) in &row.about.properties {

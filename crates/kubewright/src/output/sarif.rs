@@ -22,12 +22,14 @@ impl Sarif {
         Self { out, is_first: true }
     }
 
-    fn result(&mut self, result: &Value) -> io::Result<()> {
+    /// Writes one result.
+    pub(crate) fn result(&mut self, result: &Value) -> io::Result<()> {
         let start = if std::mem::take(&mut self.is_first) { head() } else { ",\n".to_owned() };
         write!(self.out, "{start}{}", json::to_string(result))
     }
 
-    fn end(&mut self, rules: &[Rule], diagnostics: &[Diagnostic]) -> io::Result<()> {
+    /// Writes diagnostics, and what each rule is about.
+    pub(crate) fn end(&mut self, rules: Vec<Value>, diagnostics: &[Diagnostic]) -> io::Result<()> {
         for diagnostic in diagnostics {
             self.result(&of_diagnostic(diagnostic))?;
         }
@@ -49,13 +51,13 @@ impl Show for Sarif {
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
-        self.end(ending.rules, ending.diagnostics)
+        self.end(ending.rules.iter().map(rule_descriptor).collect(), ending.diagnostics)
     }
 }
 
 /// Writes diagnostics alone.
 pub(crate) fn diagnostics(out: Target, diagnostics: &[Diagnostic]) -> io::Result<()> {
-    Sarif::new(out).end(&[], diagnostics)
+    Sarif::new(out).end(Vec::new(), diagnostics)
 }
 
 fn head() -> String {
@@ -120,11 +122,13 @@ fn of_diagnostic(diagnostic: &Diagnostic) -> Value {
     .into()
 }
 
-fn message(text: &str) -> Value {
+/// Returns a text as SARIF has it.
+pub(crate) fn message(text: &str) -> Value {
     Map::from([("text", Value::from(text))]).into()
 }
 
-fn physical(file: &str, position: Position) -> Value {
+/// Returns a place in a file as SARIF has it.
+pub(crate) fn physical(file: &str, position: Position) -> Value {
     let region = Map::from([
         ("startLine", Value::from(u64::from(position.line))),
         ("startColumn", u64::from(position.column).into()),
@@ -155,11 +159,11 @@ fn uri(file: &str) -> String {
     uri
 }
 
-fn tool(rules: &[Rule], diagnostics: &[Diagnostic]) -> Value {
+fn tool(rules: Vec<Value>, diagnostics: &[Diagnostic]) -> Value {
     let mut codes: Vec<&Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
     codes.sort_by_key(|code| code.id);
     codes.dedup_by_key(|code| code.id);
-    let mut descriptors: Vec<Value> = rules.iter().map(rule_descriptor).collect();
+    let mut descriptors = rules;
     descriptors.extend(codes.into_iter().map(code_descriptor));
     let driver = Map::from([
         ("name", Value::from("kubewright")),
@@ -198,14 +202,18 @@ fn code_descriptor(code: &Code) -> Value {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let help = Map::from([("text", Value::from(code.page)), ("markdown", code.page.into())]);
     Map::from([
         ("id", Value::from(code.id)),
         ("shortDescription", message(code.title)),
-        ("help", help.into()),
+        ("help", page(code.page)),
         ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
     ])
     .into()
+}
+
+/// Returns a page as SARIF has it.
+pub(crate) fn page(text: &str) -> Value {
+    Map::from([("text", Value::from(text)), ("markdown", text.into())]).into()
 }
 
 #[cfg(test)]

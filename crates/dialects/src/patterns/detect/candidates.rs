@@ -4,8 +4,9 @@ use kubewright_graph::{Graph, Id, Node, Sort};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::key::Frame;
-use super::super::pattern::{KindRef, Role};
+use super::super::pattern::{KindRef, Presence, Role};
 use super::Settings;
+use super::absent::described;
 
 /// The objects of the right kind that pass the filter.
 #[derive(Debug, Default)]
@@ -16,8 +17,8 @@ pub(super) struct Candidates {
     bits: Vec<u64>,
     /// Whether there is an object of the kind, filtered out or not.
     pub(super) has_kind: bool,
-    /// Two groups that have the kind, where the pattern names none.
-    pub(super) groups: Vec<Text>,
+    /// Kinds without a group in the pattern, each with two groups that have it.
+    pub(super) groups: Vec<(Text, Text, Text)>,
 }
 
 impl Candidates {
@@ -29,13 +30,17 @@ impl Candidates {
         incomparable: &mut bool,
     ) -> Result<Self, Exhausted> {
         let mut found = Self { bits: vec![0; graph.capacity().div_ceil(64)], ..Self::default() };
+        if role.presence == Presence::Absent {
+            found.add_absent(role, graph, settings, budget, incomparable)?;
+            return Ok(found);
+        }
         for kind in &role.kinds {
             match kind {
                 KindRef::Kind { kind: Some(kind), group, version } => {
                     let ids = graph.of_kind(kind).iter().copied();
                     let fits = |node: &Node| is_of(node, group.as_deref(), version.as_deref());
                     if group.is_none() {
-                        found.groups = groups(graph, kind);
+                        found.groups.extend(groups(graph, kind));
                     }
                     found.add(role, graph, ids, fits, budget, incomparable)?;
                 }
@@ -76,13 +81,47 @@ impl Candidates {
             let Some(object) = &node.object else { continue };
             self.has_kind = true;
             if passes(role, object, budget, incomparable)? {
-                self.ids.push(id);
-                if let Some(word) = self.bits.get_mut(id.index() / 64) {
-                    *word |= 1 << (id.index() % 64);
-                }
+                self.push(id);
             }
         }
         Ok(())
+    }
+
+    /// Adds what others name and is not there.
+    fn add_absent(
+        &mut self,
+        role: &Role,
+        graph: &Graph,
+        settings: &Settings,
+        budget: &mut Budget,
+        incomparable: &mut bool,
+    ) -> Result<(), Exhausted> {
+        let fits = |node: &Node| {
+            role.kinds.iter().any(|kind| match kind {
+                KindRef::Kind { kind, group, version } => {
+                    let is_kind = kind.as_ref().is_none_or(|kind| node.kind == *kind);
+                    is_kind && is_of(node, group.as_deref(), version.as_deref())
+                }
+                KindRef::Category(category) => kinds_of(category, graph, settings)
+                    .iter()
+                    .any(|(group, kind)| node.kind == *kind && node.group() == group),
+            })
+        };
+        for id in graph.ids() {
+            let absent = graph.node(id).filter(|node| node.sort == Sort::Absent);
+            let Some(node) = absent.filter(|node| fits(node)) else { continue };
+            if role.filter.is_empty() || passes(role, &described(node), budget, incomparable)? {
+                self.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, id: Id) {
+        self.ids.push(id);
+        if let Some(word) = self.bits.get_mut(id.index() / 64) {
+            *word |= 1 << (id.index() % 64);
+        }
     }
 
     pub(super) fn contains(&self, id: Id) -> bool {
@@ -113,15 +152,13 @@ fn passes(
     Ok(false)
 }
 
-/// Returns the first two groups of the objects of a kind.
-fn groups(graph: &Graph, kind: &str) -> Vec<Text> {
+/// Returns a kind with the first two groups of its objects, where there are two.
+fn groups(graph: &Graph, kind: &Text) -> Option<(Text, Text, Text)> {
     let mut nodes = graph.of_kind(kind).iter().filter_map(|id| graph.node(*id));
-    let Some(first) = nodes.next() else { return Vec::new() };
-    let other = nodes.find(|node| node.group() != first.group());
-    let mut groups: Vec<Text> =
-        [Some(first), other].into_iter().flatten().map(|node| node.group().into()).collect();
-    groups.sort();
-    groups
+    let first = nodes.next()?.group();
+    let other = nodes.map(Node::group).find(|group| *group != first)?;
+    let (one, other) = if first < other { (first, other) } else { (other, first) };
+    Some((kind.clone(), one.into(), other.into()))
 }
 
 fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {
@@ -130,7 +167,7 @@ fn is_of(node: &Node, group: Option<&str>, version: Option<&str>) -> bool {
 }
 
 /// Returns group and kind of everything in `category`: what the caller knows, and what definitions of resources say.
-fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
+pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
     let group = |api_version: &str| {
         api_version.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into())
     };

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use kubewright_graph::Id;
-use kubewright_value::{Budget, Exhausted};
+use kubewright_value::{Budget, Exhausted, Text};
 
 use super::super::finding::{Phase, Trace, TraceStep};
 use super::super::key::Frame;
-use super::super::pattern::{Link, List, Rule};
+use super::super::pattern::{List, Rule};
 use super::super::points::Points;
 use super::links::Held;
+use super::plan::Plan;
 use super::report::Score;
 use super::{Binding, Search};
 
@@ -21,6 +22,8 @@ struct Goal<'g> {
     known: HashSet<Vec<Id>>,
     /// Whether there were more than wanted.
     is_more: bool,
+    /// Whether there were some of which the same objects were found before, in other roles.
+    is_repeated: bool,
     /// An entry that must hold as well.
     also: Option<usize>,
     /// Told of every whole binding, where all are wanted and not only those that differ in actors.
@@ -50,11 +53,11 @@ impl Search<'_> {
 
     /// Returns the elements of the leader that may be meant throughout.
     fn frames(&self, leader: Id, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
-        let compares = self.pattern.entries.iter().any(|entry| matches!(entry.link, Link::Criteria(_)));
+        let compares = self.pattern.entries.iter().any(|entry| entry.link.criteria().is_some());
         if self.pattern.leader_anchors.is_empty() || !compares {
             return Ok(vec![Frame::default()]);
         }
-        let object = self.graph.node(leader).and_then(|node| node.object.as_ref());
+        let object = self.object(leader);
         let (Some(object), Some(role)) = (object, self.pattern.roles.get(self.pattern.leader)) else {
             return Ok(Vec::new());
         };
@@ -72,7 +75,14 @@ impl Search<'_> {
         if let Some(slot) = alone.get_mut(self.pattern.leader) {
             *slot = Some(leader);
         }
-        let mut trace = Trace { leader, phase: Phase::Veto, reason: String::new(), steps: Vec::new() };
+        let mut trace = Trace {
+            leader,
+            phase: Phase::Veto,
+            reason: String::new(),
+            steps: Vec::new(),
+            roles: Vec::new(),
+            points: None,
+        };
         if let Some(reason) = self.vetoed(&alone, &mut trace, budget)? {
             trace.reason = reason;
             return Ok(trace);
@@ -82,6 +92,7 @@ impl Search<'_> {
             found: Vec::new(),
             known: HashSet::new(),
             is_more: false,
+            is_repeated: false,
             also: None,
             visit: None,
         };
@@ -94,6 +105,11 @@ impl Search<'_> {
         }
         self.bind(0, &mut alone, &mut goal, budget)?;
         self.found.truncated |= goal.is_more;
+        if goal.found.is_empty() && goal.is_repeated {
+            trace.phase = Phase::Matched;
+            trace.reason = "found before with the roles exchanged".to_owned();
+            return Ok(trace);
+        }
         if goal.found.is_empty() {
             trace.reason = self.unbound(&alone, &mut trace, budget)?;
             return Ok(trace);
@@ -112,7 +128,7 @@ impl Search<'_> {
         for at in 0..self.plan.vetoes.len() {
             let Some(entry) = self.plan.vetoes.get(at).copied() else { continue };
             let held = self.holds(entry, alone, budget)?;
-            self.step(trace, entry, held, &Points::zero());
+            self.step(trace, entry, held, &Points::zero(), budget)?;
             if let Some(held) = held {
                 return Ok(Some(format!(
                     "`{}` forbids the relationship with {}",
@@ -126,7 +142,7 @@ impl Search<'_> {
             let mut any = false;
             for entry in &members {
                 let held = self.holds(*entry, alone, budget)?;
-                self.step(trace, *entry, held, &Points::zero());
+                self.step(trace, *entry, held, &Points::zero(), budget)?;
                 any |= held.is_some();
                 if any {
                     break;
@@ -155,7 +171,7 @@ impl Search<'_> {
                 continue;
             }
             let held = self.holds(entry, alone, budget)?;
-            self.step(trace, entry, held, &Points::zero());
+            self.step(trace, entry, held, &Points::zero(), budget)?;
             if held.is_none() {
                 return Ok(format!("`{}` is required and not there", self.id(entry)));
             }
@@ -242,6 +258,10 @@ impl Search<'_> {
         if goal.known.contains(&actors) {
             return Ok(true);
         }
+        if self.pattern.is_unordered && self.reported.contains(&sorted(&actors)) {
+            goal.is_repeated = true;
+            return Ok(true);
+        }
         if goal.found.len() >= goal.room {
             goal.is_more = true;
             return Ok(true);
@@ -251,13 +271,20 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// Returns whether no forbidden relationship is there that can be judged at step `at`.
+    /// Returns whether no forbidden relationship is there that can be judged at step `at`, and each with several
+    /// objects is.
     fn is_clear(&mut self, at: usize, binding: &Binding, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let vetoes = self.plan.steps.get(at).map(|step| step.vetoes.clone()).unwrap_or_default();
-        for entry in vetoes {
-            if self.holds(entry, binding, budget)?.is_some() {
+        let judged = |plan: &Plan, next: usize| {
+            let step = plan.steps.get(at)?;
+            let vetoes = step.vetoes.iter().map(|entry| (*entry, false));
+            vetoes.chain(step.counts.iter().map(|entry| (*entry, true))).nth(next)
+        };
+        let mut next = 0;
+        while let Some((entry, is_wanted)) = judged(&self.plan, next) {
+            if self.holds(entry, binding, budget)?.is_some() != is_wanted {
                 return Ok(false);
             }
+            next += 1;
         }
         Ok(true)
     }
@@ -293,23 +320,28 @@ impl Search<'_> {
             self.actors(binding).iter().map(|id| self.graph.rank(*id)).collect::<Vec<u64>>()
         });
         let (mut matched, mut best) = (0, None::<Points>);
+        let before = trace.steps.len();
         for binding in bindings {
             let score = self.score(&binding, budget)?;
-            if matched == 0 {
-                for (entry, held, points) in &score.entries {
-                    self.step(trace, *entry, *held, points);
-                }
-            }
             if let Some(reason) = self.too_few(&score) {
-                if best.as_ref().is_none_or(|best| *best < score.total()) {
+                if matched == 0 && best.as_ref().is_none_or(|best| *best < score.total()) {
                     best = Some(score.total());
                     trace.reason = reason;
+                    self.tell(trace, before, &binding, &score, budget)?;
                 }
+                continue;
+            }
+            let objects = self.pattern.is_unordered.then(|| sorted(&self.actors(&binding)));
+            if objects.as_ref().is_some_and(|objects| self.reported.contains(objects)) {
                 continue;
             }
             if matched == room {
                 self.found.truncated = true;
                 break;
+            }
+            self.reported.extend(objects);
+            if matched == 0 {
+                self.tell(trace, before, &binding, &score, budget)?;
             }
             matched += 1;
             let finding = self.finding(&binding, &score, budget)?;
@@ -358,6 +390,7 @@ impl Search<'_> {
             found: Vec::new(),
             known: HashSet::new(),
             is_more: false,
+            is_repeated: false,
             also: Some(entry),
             visit: None,
         };
@@ -391,6 +424,7 @@ impl Search<'_> {
             found: Vec::new(),
             known: HashSet::new(),
             is_more: false,
+            is_repeated: false,
             also: None,
             visit: Some(visit),
         };
@@ -442,18 +476,67 @@ impl Search<'_> {
         only
     }
 
-    fn step(&self, trace: &mut Trace, entry: usize, held: Option<Held>, points: &Points) {
+    /// Takes note of a binding and its points, in place of what was noted behind the first `before` steps.
+    fn tell(
+        &mut self,
+        trace: &mut Trace,
+        before: usize,
+        binding: &Binding,
+        score: &Score,
+        budget: &mut Budget,
+    ) -> Result<(), Exhausted> {
         if !self.settings.traces {
-            return;
+            return Ok(());
         }
-        let Some(found) = self.pattern.entries.get(entry) else { return };
+        trace.steps.truncate(before);
+        trace.points = Some(score.total());
+        let role_id = |role: usize| self.pattern.roles.get(role).map(|role| role.id.clone());
+        let bound = |role: usize| Some((role_id(role)?, binding.get(role).copied().flatten()?));
+        trace.roles = self.actor_roles().filter_map(bound).collect();
+        for entry in 0..self.pattern.entries.len() {
+            let is_mandatory =
+                self.pattern.entries.get(entry).is_some_and(|entry| entry.rule == Rule::Mandatory);
+            if is_mandatory {
+                let held = self.holds(entry, binding, budget)?;
+                self.step(trace, entry, held, &Points::zero(), budget)?;
+            }
+        }
+        for (entry, held, points) in &score.entries {
+            self.step(trace, *entry, *held, points, budget)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        trace: &mut Trace,
+        entry: usize,
+        held: Option<Held>,
+        points: &Points,
+        budget: &mut Budget,
+    ) -> Result<(), Exhausted> {
+        if !self.settings.traces {
+            return Ok(());
+        }
+        let Some(found) = self.pattern.entries.get(entry) else { return Ok(()) };
+        let via = match held {
+            Some(held) => self.via(found, held, budget)?,
+            None => Text::default(),
+        };
         trace.steps.push(TraceStep {
             entry: found.id.clone(),
+            relationship: found.link.name().into(),
             rule: super::report::rule_name(found.rule),
             held: held.is_some(),
+            wanted: found.rule.is_wanted(),
             points: points.clone(),
+            from: held.map(|held| held.from),
             with: held.map(|held| held.to),
+            through: held.and_then(|held| held.through),
+            via,
+            location: found.location.clone(),
         });
+        Ok(())
     }
 
     fn id(&self, entry: usize) -> &str {
@@ -467,6 +550,13 @@ impl Search<'_> {
             namespace => format!("{} `{namespace}/{}`", node.kind, node.name),
         }
     }
+}
+
+/// Returns objects whatever their roles.
+fn sorted(actors: &[Id]) -> Vec<Id> {
+    let mut ids = actors.to_vec();
+    ids.sort_unstable();
+    ids
 }
 
 /// How many times as many bindings are looked at where some may have too few points.

@@ -3,20 +3,21 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_graph::{EdgeType, Graph, Id};
+use kubewright_graph::{Edge, EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted};
 
 use super::super::pattern::{Direction, Entry, Link};
-use super::dependencies::ValueIndex;
-use super::{Binding, Search};
+use super::super::relate::Options;
+use super::agreement::ValueIndex;
+use super::{Binding, Search, edges};
 
 /// Lists of candidates by what they have, made when an entry first needs them.
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
     /// By role and neighbour: the candidates of the role that have the neighbour.
     common: HashMap<usize, HashMap<Id, Rc<Vec<Id>>>>,
-    /// For criteria: the candidates of the dependency by a value that the target must have too.
-    pub(super) values: Option<Rc<ValueIndex>>,
+    /// For criteria, by role: the candidates by a value that the other object must have too.
+    pub(super) values: HashMap<usize, Option<Rc<ValueIndex>>>,
 }
 
 /// Candidates in canonical order, in one or several sorted lists.
@@ -32,6 +33,8 @@ pub(super) struct Held {
     pub(super) from: Id,
     pub(super) to: Id,
     pub(super) through: Option<Id>,
+    /// Whether the edge had to lead away from `from`; nothing where both ways would do.
+    pub(super) way: Option<bool>,
 }
 
 impl Search<'_> {
@@ -46,7 +49,9 @@ impl Search<'_> {
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(None) };
         let mut last = None;
         for (one, other) in &found.pairs {
-            let bound = |role: &usize| binding.get(*role).copied().flatten();
+            // Where several are wanted, which of them is bound does not matter.
+            let counts = |role: &usize| found.at_least == 1 || self.pattern.is_bound(*role);
+            let bound = |role: &usize| binding.get(*role).copied().flatten().filter(|_| counts(role));
             let held = match (bound(one), bound(other)) {
                 (Some(a), Some(b)) => self.linked(entry, (*one, a), (*other, b), budget)?,
                 (Some(a), None) => self.some(entry, (*one, a), *other, budget)?,
@@ -72,26 +77,34 @@ impl Search<'_> {
         if a == b && !self.pattern.allows_same {
             return Ok(None);
         }
-        match &found.link {
-            Link::Edge { name, direction } => {
+        let held = match &found.link {
+            Link::Edge { name, options } => {
                 let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
-                Ok(self.edge(found, *direction, kind, (one, a), b))
+                let way = outward(found, options.direction, one);
+                edges::through(self.graph, kind, options, way, (a, b), budget)?.map(|through| Held {
+                    from: a,
+                    to: b,
+                    through,
+                    way,
+                })
             }
-            Link::Common { name } => {
+            Link::Common { name, options } => {
                 let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
-                let (mine, theirs) = (shared(self.graph, a, kind), shared(self.graph, b, kind));
+                let (mine, theirs) =
+                    (shared(self.graph, a, kind, options), shared(self.graph, b, kind, options));
                 budget.step((mine.len() + theirs.len()) as u64)?;
                 let theirs: std::collections::HashSet<Id> = theirs.into_iter().collect();
                 let through = mine.into_iter().find(|id| *id != a && *id != b && theirs.contains(id));
-                Ok(through.map(|through| Held { from: a, to: b, through: Some(through) }))
+                through.map(|through| Held { from: a, to: b, through: Some(through), way: None })
             }
-            Link::Criteria(criteria) => {
-                let is_target = one == self.pattern.leader;
-                let (target, dependency) = if is_target { (a, b) } else { (b, a) };
-                let role = if is_target { other } else { one };
-                let holds = self.meets(criteria, target, (role, dependency), budget)?;
-                Ok(holds.then_some(Held { from: target, to: dependency, through: None }))
+            Link::Criteria(_) => Some(Held { from: a, to: b, through: None, way: None }),
+        };
+        match (held, found.link.criteria()) {
+            (Some(held), Some(criteria)) => {
+                let holds = self.meets(entry, criteria, (one, a), (other, b), budget)?;
+                Ok(holds.then_some(held))
             }
+            _ => Ok(held),
         }
     }
 
@@ -108,19 +121,30 @@ impl Search<'_> {
         if is_empty {
             return Ok(None);
         }
-        if let Link::Edge { name, direction } = &found.link {
+        if let Link::Edge { name, options } = &found.link
+            && options.is_plain()
+            && found.at_least == 1
+        {
             let Some(kind) = self.graph.edge_type(name) else { return Ok(None) };
             let Some(candidates) = self.candidates.get(to) else { return Ok(None) };
-            let (out, into) = ends(self.graph, found, *direction, kind, (from, a));
+            let (out, into) = ends(self.graph, found, options, kind, (from, a));
             let is_fine = |id: Id| candidates.contains(id) && (id != a || self.pattern.allows_same);
             // Each direction comes in canonical order, so the first of each is enough.
             let firsts = [first(out, is_fine, budget)?, first(into, is_fine, budget)?];
             let first = firsts.into_iter().flatten().min_by_key(|id| self.graph.rank(*id));
-            return Ok(first.map(|to| Held { from: a, to, through: None }));
+            let way = outward(found, options.direction, from);
+            return Ok(first.map(|to| Held { from: a, to, through: None, way }));
         }
         let adjacent = self.adjacent(entry, (from, a), to, budget)?;
-        let first = adjacent.iter(self.graph).find(|id| *id != a || self.pattern.allows_same);
-        let Some(first) = first else { return Ok(None) };
+        let mut others = adjacent.iter(self.graph).filter(|id| *id != a || self.pattern.allows_same);
+        let Some(first) = others.next() else { return Ok(None) };
+        if found.at_least > 1 {
+            budget.step(found.at_least as u64)?;
+            if others.nth(found.at_least - 2).is_none() {
+                return Ok(None);
+            }
+        }
+        drop(others);
         self.linked(entry, (from, a), (to, first), budget)
     }
 
@@ -150,18 +174,49 @@ impl Search<'_> {
         budget: &mut Budget,
     ) -> Result<Adjacent, Exhausted> {
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(Adjacent::default()) };
+        let adjacent = self.adjacent_by_link(entry, found, (from, a), to, budget)?;
+        let Some(criteria) = found.link.options().and_then(|options| options.criteria.as_deref()) else {
+            return Ok(adjacent);
+        };
+        let mut ids = Vec::new();
+        for id in adjacent.iter(self.graph) {
+            if self.meets(entry, criteria, (from, a), (to, id), budget)? {
+                ids.push(id);
+            }
+        }
+        Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
+    }
+
+    /// Returns the candidates of `to` that the link of `entry` leads to, whatever else is compared.
+    fn adjacent_by_link(
+        &mut self,
+        entry: usize,
+        found: &Entry,
+        (from, a): (usize, Id),
+        to: usize,
+        budget: &mut Budget,
+    ) -> Result<Adjacent, Exhausted> {
         match &found.link {
-            Link::Edge { name, direction } => {
+            Link::Edge { name, options } => {
                 let (Some(kind), Some(candidates)) = (self.graph.edge_type(name), self.candidates.get(to))
                 else {
                     return Ok(Adjacent::default());
                 };
                 let mut ids = Vec::new();
-                let (out, into) = ends(self.graph, found, *direction, kind, (from, a));
-                for id in out.chain(into) {
-                    budget.step(1)?;
-                    if candidates.contains(id) {
-                        ids.push(id);
+                if options.is_transitive {
+                    let way = outward(found, options.direction, from);
+                    let mut reached = Vec::new();
+                    for owned in [true, false].into_iter().filter(|owned| way != Some(!owned)) {
+                        reached.extend(edges::reached(self.graph, a, owned, budget)?);
+                    }
+                    ids.extend(reached.into_iter().filter(|id| candidates.contains(*id)));
+                } else {
+                    let (out, into) = ends(self.graph, found, options, kind, (from, a));
+                    for id in out.chain(into) {
+                        budget.step(1)?;
+                        if candidates.contains(id) {
+                            ids.push(id);
+                        }
                     }
                 }
                 if !ids.is_sorted_by_key(|id| self.graph.rank(*id)) {
@@ -170,18 +225,18 @@ impl Search<'_> {
                 ids.dedup();
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
             }
-            Link::Common { name } => {
+            Link::Common { name, options } => {
                 let Some(kind) = self.graph.edge_type(name) else { return Ok(Adjacent::default()) };
-                self.fill_common(entry, to, kind, budget)?;
+                self.fill_common(entry, to, (kind, options), budget)?;
                 let lists = self.buckets.get(entry).and_then(|buckets| buckets.common.get(&to));
-                let neighbours = shared(self.graph, a, kind);
+                let neighbours = shared(self.graph, a, kind, options);
                 budget.step(neighbours.len() as u64)?;
                 let list = |id: Id| Some((Some(id), Rc::clone(lists?.get(&id)?)));
                 let lists = neighbours.into_iter().filter(|id| *id != a).filter_map(list).collect();
                 Ok(Adjacent { lists })
             }
             Link::Criteria(criteria) => {
-                let ids = self.dependencies(entry, criteria, a, to, budget)?;
+                let ids = self.agreeing(entry, criteria, (from, a), to, budget)?;
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
             }
         }
@@ -191,7 +246,7 @@ impl Search<'_> {
         &mut self,
         entry: usize,
         role: usize,
-        kind: EdgeType,
+        (kind, options): (EdgeType, &Options),
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         let Some(buckets) = self.buckets.get_mut(entry) else { return Ok(()) };
@@ -200,7 +255,7 @@ impl Search<'_> {
         }
         let mut lists: HashMap<Id, Vec<Id>> = HashMap::new();
         for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
-            let neighbours = shared(self.graph, *id, kind);
+            let neighbours = shared(self.graph, *id, kind, options);
             budget.step(neighbours.len() as u64 + 1)?;
             for neighbour in neighbours.into_iter().filter(|neighbour| neighbour != id) {
                 lists.entry(neighbour).or_default().push(*id);
@@ -208,27 +263,6 @@ impl Search<'_> {
         }
         buckets.common.insert(role, lists.into_iter().map(|(id, list)| (id, Rc::new(list))).collect());
         Ok(())
-    }
-
-    fn edge(
-        &self,
-        entry: &Entry,
-        direction: Direction,
-        kind: EdgeType,
-        (one, a): (usize, Id),
-        b: Id,
-    ) -> Option<Held> {
-        let leads = |from: Id, to: Id| {
-            self.graph
-                .between(from, to, kind)
-                .filter(|edge| edge.from == from || kind == EdgeType::SAME_NETWORK)
-        };
-        let edge = match outward(entry, direction, one) {
-            None => self.graph.between(a, b, kind),
-            Some(true) => leads(a, b),
-            Some(false) => leads(b, a),
-        }?;
-        Some(Held { from: a, to: b, through: edge.through })
     }
 }
 
@@ -282,13 +316,14 @@ fn outward(entry: &Entry, direction: Direction, role: usize) -> Option<bool> {
 fn ends<'g>(
     graph: &'g Graph,
     entry: &Entry,
-    direction: Direction,
+    options: &'g Options,
     kind: EdgeType,
     (role, id): (usize, Id),
 ) -> (impl Iterator<Item = Id> + use<'g>, impl Iterator<Item = Id> + use<'g>) {
-    let way = outward(entry, direction, role);
-    let out = (way != Some(false)).then(|| graph.out(id, kind).map(|edge| edge.to));
-    let into = (way != Some(true)).then(|| graph.into(id, kind).map(|edge| edge.from));
+    let way = outward(entry, options.direction, role);
+    let counts = move |edge: &Edge<'_>| options.counts(edge, graph);
+    let out = (way != Some(false)).then(|| graph.out(id, kind).filter(counts).map(|edge| edge.to));
+    let into = (way != Some(true)).then(|| graph.into(id, kind).filter(counts).map(|edge| edge.from));
     (out.into_iter().flatten(), into.into_iter().flatten())
 }
 
@@ -307,12 +342,22 @@ fn first(
 }
 
 /// Returns what an object may have in common with others through edges of a type.
-fn shared(graph: &Graph, id: Id, kind: EdgeType) -> Vec<Id> {
+fn shared(graph: &Graph, id: Id, kind: EdgeType, options: &Options) -> Vec<Id> {
+    let counts = |edge: &Edge<'_>| options.counts(edge, graph);
     match kind {
         // One policy that selects both; that a policy lets one call the other makes them no members of it.
-        EdgeType::SAME_NETWORK => graph.into(id, EdgeType::ISOLATES).map(|edge| edge.from).collect(),
-        EdgeType::HAS_AFFINITY_TO => graph.out(id, kind).map(|edge| edge.to).collect(),
-        EdgeType::IS_NAMESPACE_OF => graph.into(id, kind).map(|edge| edge.from).collect(),
-        _ => graph.neighbours(id, kind).collect(),
+        EdgeType::SAME_NETWORK => {
+            graph.into(id, EdgeType::ISOLATES).filter(counts).map(|edge| edge.from).collect()
+        }
+        EdgeType::HAS_AFFINITY_TO => graph.out(id, kind).filter(counts).map(|edge| edge.to).collect(),
+        EdgeType::IS_NAMESPACE_OF => graph.into(id, kind).filter(counts).map(|edge| edge.from).collect(),
+        _ if !options.tests_edges() => graph.neighbours(id, kind).collect(),
+        _ => {
+            let mut ids: Vec<Id> = graph.out(id, kind).filter(counts).map(|edge| edge.to).collect();
+            ids.extend(graph.into(id, kind).filter(counts).map(|edge| edge.from));
+            ids.sort_by_key(|id| graph.rank(*id));
+            ids.dedup();
+            ids
+        }
     }
 }

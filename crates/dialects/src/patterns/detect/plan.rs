@@ -23,14 +23,13 @@ pub(super) struct PlanStep {
     pub(super) joins: Vec<(usize, usize)>,
     /// Forbidden relationships that can be judged once this role is bound.
     pub(super) vetoes: Vec<usize>,
+    /// Required relationships with several objects that can be judged once this role is bound.
+    pub(super) counts: Vec<usize>,
 }
 
 impl Plan {
     pub(super) fn of(pattern: &Pattern) -> Self {
-        let is_actor = |role: usize| match pattern.topology {
-            Topology::Single => role == pattern.leader,
-            Topology::LeaderFollower => pattern.actors.contains(&role),
-        };
+        let is_actor = |role: usize| pattern.is_bound(role);
         let order = order(pattern, &is_actor);
         let mut vetoes = Vec::new();
         let mut late = Vec::new();
@@ -56,7 +55,13 @@ impl Plan {
                     }
                 }
             }
-            steps.push(PlanStep { role: *role, joins, vetoes: Vec::new() });
+            let counts = pattern.entries.iter().enumerate().filter(|(_, entry)| {
+                let names = |pair: &(usize, usize)| pair.0 == *role || pair.1 == *role;
+                let is_mandatory = entry.rule == Rule::Mandatory && entry.at_least > 1;
+                is_mandatory && is_actor(*role) && entry.pairs.iter().any(names)
+            });
+            let counts = counts.map(|(at, _)| at).collect();
+            steps.push(PlanStep { role: *role, joins, vetoes: Vec::new(), counts });
         }
         for veto in late {
             let Some(entry) = pattern.entries.get(veto) else { continue };

@@ -1,18 +1,19 @@
 //! From a binding to a finding: points, evidence, witnesses and the message.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use kubewright_engine::Diagnostic;
-use kubewright_graph::Id;
+use kubewright_graph::{EdgeType, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::diagnostics as code;
 use super::super::finding::{Evidence, Finding};
 use super::super::message::Values;
-use super::super::pattern::{Link, List, Pattern, Rule};
+use super::super::pattern::{Entry, Link, List, Pattern, Rule};
 use super::super::points::Points;
 use super::links::Held;
-use super::{Binding, Search};
+use super::{Binding, Search, edges};
 
 /// How many ways to fill the other roles are looked at to name and count witnesses.
 const MOST_WITNESSES: usize = 10_000;
@@ -52,7 +53,7 @@ impl Score {
 }
 
 /// Returns what an entry does, in a word.
-pub(super) fn rule_name(rule: Rule) -> &'static str {
+pub(in super::super) fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::Mandatory => "mandatory",
         Rule::OneOf(_) => "one-of",
@@ -97,7 +98,7 @@ impl Values for Shown<'_> {
     }
 }
 
-impl<'s> Search<'s> {
+impl Search<'_> {
     /// Returns the finding that `binding` with its points is.
     pub(super) fn finding(
         &mut self,
@@ -117,8 +118,9 @@ impl<'s> Search<'s> {
             }
         }
         let (graph, pattern) = (self.graph, self.pattern);
-        let object = |id: Option<Id>| id.and_then(|id| graph.node(id)).and_then(|node| node.object.as_ref());
-        let objects: Vec<Option<&'s Value>> = bound.iter().map(|id| object(*id)).collect();
+        let absent = Rc::clone(&self.absent);
+        let object = |id: Id| graph.node(id)?.object.as_ref().or_else(|| absent.get(&id));
+        let objects: Vec<Option<&Value>> = bound.iter().map(|id| id.and_then(object)).collect();
         let shown = Shown { pattern, objects, counts, score: total.to_string() };
         let (message, empty) = pattern.message.render(&shown, budget)?;
         for place in empty {
@@ -256,7 +258,10 @@ impl<'s> Search<'s> {
                 to: held.map(|held| held.to),
                 through: held.and_then(|held| held.through),
                 between,
-                via: held.map(|held| self.via(&entry.link, held)).unwrap_or_default(),
+                via: match held {
+                    Some(held) => self.via(entry, held, budget)?,
+                    None => Text::default(),
+                },
                 held: held.is_some(),
                 wanted: entry.rule.is_wanted(),
                 points: scored.map_or_else(Points::zero, |(_, _, points)| points.clone()),
@@ -267,19 +272,28 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the field that says that two objects are related.
-    fn via(&self, link: &Link, held: Held) -> Text {
-        let field = |a: Id, b: Id, name: &str| {
-            let kind = self.graph.edge_type(name)?;
-            self.graph.between(a, b, kind).map(|edge| Text::from(edge.via))
-        };
-        let found = match link {
-            Link::Edge { name, .. } => field(held.from, held.to, name),
-            Link::Common { name } => held.through.and_then(|through| field(held.from, through, name)),
+    pub(super) fn via(&self, entry: &Entry, held: Held, budget: &mut Budget) -> Result<Text, Exhausted> {
+        let (a, b) = match &entry.link {
+            Link::Edge { options, .. } if options.is_transitive => {
+                let through = held.through.unwrap_or(held.from);
+                let ends = [held.to, held.from].into_iter().filter(|end| *end != through);
+                let fields = ends.filter_map(|end| self.graph.between(through, end, EdgeType::OWNS));
+                return Ok(fields.map(|edge| Text::from(edge.via)).next().unwrap_or_default());
+            }
+            Link::Edge { .. } => (held.from, Some(held.to)),
+            Link::Common { .. } => (held.from, held.through),
             Link::Criteria(criteria) => {
-                criteria.all.first().and_then(|criterion| criterion.dependency_path())
+                let first = criteria.all.first();
+                return Ok(first.and_then(|criterion| criterion.dependency_path()).unwrap_or_default());
             }
         };
-        found.unwrap_or_default()
+        let (Some(options), Some(b)) = (entry.link.options(), b) else { return Ok(Text::default()) };
+        let Some(kind) = self.graph.edge_type(entry.link.name()) else { return Ok(Text::default()) };
+        // What two objects on one network have in common is a policy that selects them.
+        let is_network = entry.list == List::Common && kind == EdgeType::SAME_NETWORK;
+        let kind = if is_network { EdgeType::ISOLATES } else { kind };
+        let edge = edges::between(self.graph, kind, options, held.way, (a, b), budget)?;
+        Ok(edge.map(|edge| Text::from(edge.via)).unwrap_or_default())
     }
 
     fn empty_place(&mut self, place: &str) {

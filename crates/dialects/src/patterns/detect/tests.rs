@@ -1,5 +1,6 @@
 //! A pattern, objects, and what is found.
 
+mod extensions;
 mod matrix;
 mod successor;
 mod tuples;

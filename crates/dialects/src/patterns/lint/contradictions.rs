@@ -5,7 +5,7 @@ use kubewright_engine::Diagnostic;
 use super::super::diagnostics as code;
 use super::super::filter::{Condition, Filter, Operands};
 use super::super::operator::Operator;
-use super::super::pattern::{Pattern, Rule};
+use super::super::pattern::{Direction, Entry, Pattern, Rule};
 
 pub(super) fn find(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
     for role in &pattern.roles {
@@ -25,6 +25,7 @@ pub(super) fn find(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
                 && entry.rule == Rule::Mandatory
                 && entry.list == veto.list
                 && entry.link.name() == veto.link.name()
+                && forbids(veto, entry)
                 && same_roles
         });
         if let Some((_, wanted)) = wanted {
@@ -35,6 +36,13 @@ pub(super) fn find(pattern: &Pattern, diagnostics: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// Returns whether wherever `wanted` holds, `veto` does too; the roles and types are the same.
+fn forbids(veto: &Entry, wanted: &Entry) -> bool {
+    let (Some(forbidden), Some(asked)) = (veto.link.options(), wanted.link.options()) else { return false };
+    let is_any = forbidden.is_plain() && forbidden.direction == Direction::Any;
+    (is_any || forbidden.is_same(asked)) && veto.at_least <= wanted.at_least
 }
 
 fn has(pairs: &[(usize, usize)], (one, other): (usize, usize)) -> bool {
@@ -60,7 +68,7 @@ fn in_filter(filter: &Filter) -> Option<String> {
 
 fn exclude(first: &Condition, second: &Condition) -> bool {
     use Operator::{Equals, Exists, NotEquals, NotExists};
-    if first.key.steps != second.key.steps {
+    if first.key.steps != second.key.steps || first.each.is_some() || second.each.is_some() {
         return false;
     }
     let several = first.key.text.contains('*') || first.key.text.contains('@');
@@ -88,6 +96,8 @@ fn is_scalar(path: &str) -> bool {
 fn is_same(first: &Condition, second: &Condition) -> bool {
     let written = |condition: &Condition| matches!(condition.operands, Operands::Written(_));
     first.key.steps == second.key.steps
+        && first.each.is_none()
+        && second.each.is_none()
         && first.operator == second.operator
         && written(first)
         && written(second)

@@ -4,12 +4,15 @@
 //! those of metadata, of Pods and of what has Pods.
 
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_value::Document;
+use kubewright_value::{Document, Text};
 
 use super::super::diagnostics as code;
 use super::super::key::{Key, KeyStep};
-use super::super::source::Definition;
-use super::only_kind;
+use super::super::pattern::Presence;
+use super::super::source::{self, Definition, Origin, Resource};
+use super::super::types;
+use super::named_kinds;
+use crate::fields::Placed;
 
 /// What an object may have.
 #[derive(Clone, Copy)]
@@ -28,17 +31,56 @@ use Shape::{Any, Fields, List, See};
 
 pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     for resource in &definition.resources {
-        let Some(shape) = only_kind(&resource.kinds).and_then(|kind| shape_of(kind)) else { continue };
         for condition in resource.all.iter().chain(&resource.any).chain(&resource.none) {
-            let Ok(key) = Key::parse(&condition.key.value) else { continue };
-            let Some((wrong, near)) = wrong_step(shape, &key) else { continue };
-            let kind = only_kind(&resource.kinds).map(ToString::to_string).unwrap_or_default();
-            let message = format!("no `{kind}` has `{wrong}` in `{}`", key.text);
-            let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
-            let location = document.locate(&condition.key.path);
-            diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
+            path(resource, &condition.key, document, diagnostics);
         }
     }
+    for entry in &definition.entries {
+        let [one, other] = entry.ids.as_slice() else { continue };
+        let resource = |id: &Placed<Text>| definition.resources.iter().find(|found| found.id == id.value);
+        let source::Link::Typed { options, .. } = &entry.link else { continue };
+        for criterion in &options.criteria {
+            for (id, side) in [(one, &criterion.target), (other, &criterion.dependency)] {
+                if let (Some(resource), Origin::Path(key)) = (resource(id), &side.origin) {
+                    path(resource, key, document, diagnostics);
+                }
+            }
+        }
+    }
+}
+
+/// Reports a path that no kind of the resource has.
+fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+    let Ok(key) = Key::parse(&text.value) else { return };
+    let location = document.locate(&text.path);
+    if resource.presence == Presence::Absent {
+        if let Some((wrong, _)) = wrong_step(&ABSENT, &key) {
+            let message = format!("of an absent object nothing is known at `{wrong}` in `{}`", key.text);
+            let help = "only its name, namespace, kind and version are known";
+            diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
+        }
+        return;
+    }
+    let Some(kinds) = named_kinds(&resource.kinds) else { return };
+    // Wrong only if no kind of the list has it.
+    let wrong: Option<Vec<_>> = kinds.iter().map(|kind| wrong_in(kind, &key)).collect();
+    let Some((wrong, near)) = wrong.and_then(|wrong| wrong.into_iter().next()) else { return };
+    let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+    let message = format!("no {} has `{wrong}` in `{}`", kinds.join(" or "), key.text);
+    let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+    diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
+}
+
+/// Returns the first name of `key` that no object of the kind has, and one that it has.
+fn wrong_in(kind: &str, key: &Key) -> Option<(String, Option<&'static str>)> {
+    let Some((KeyStep::PodTemplate, rest)) = key.steps.split_first() else {
+        return wrong_step(shape_of(kind)?, key);
+    };
+    if types::has_no_pods(kind) {
+        return Some(("podTemplate".to_owned(), None));
+    }
+    let shape = if kind == "Pod" { &POD } else { &TEMPLATE };
+    wrong_step(shape, &Key { text: key.text.clone(), steps: rest.to_vec() })
 }
 
 /// Returns the first name of `key` that `shape` does not have, and one that it has.
@@ -85,6 +127,8 @@ static METADATA: Shape = Fields(
     &open!["name" "generateName" "namespace" "labels" "annotations" "uid" "resourceVersion"
     "generation" "creationTimestamp" "deletionTimestamp" "deletionGracePeriodSeconds" "ownerReferences" "finalizers" "managedFields" "selfLink"],
 );
+static ABSENT: Shape =
+    Fields(&[("apiVersion", Any), ("kind", Any), ("metadata", Fields(&open!["name" "namespace"]))]);
 static CONTAINER: Shape = Fields(
     &open!["name" "image" "command" "args" "workingDir" "ports" "envFrom" "env" "resources"
     "resizePolicy" "restartPolicy" "restartPolicyRules" "volumeMounts" "volumeDevices" "livenessProbe" "readinessProbe" "startupProbe" "lifecycle"

@@ -135,3 +135,51 @@ fn paths_that_no_pod_has() {
         check(&exists(key), &[]);
     }
 }
+
+#[test]
+fn paths_that_no_kind_of_a_list_has() {
+    let exists = |kinds: &str, key: &str| {
+        format!(
+            "topology: SINGLE\nresources: [{{resource: {kinds}, id: a, leader: true, filters: {{matchAll: [{{key: '{key}', operator: EXISTS}}]}}}}]\n"
+        )
+    };
+    check(&exists("[Pod, Deployment]", "spec.containers[*].image"), &[]);
+    check(&exists("[Pod, Deployment]", "spec.template"), &[]);
+    check(&exists("[Pod, Deployment]", "spec.nothing"), &["KW-P035"]);
+    check(&exists("[Pod, Widget]", "spec.nothing"), &[]);
+    check(&exists("[Pod, Deployment, CronJob]", "podTemplate.spec.containers[@].livenessProbe"), &[]);
+    check(
+        &exists("[Pod, Deployment, CronJob]", "podTemplate.spec.containers[@].redinessProbe"),
+        &["KW-P035"],
+    );
+    check(&exists("[Pod, Deployment]", "podTemplate.status.phase"), &[]);
+    check(&exists("[Deployment, Job]", "podTemplate.status.phase"), &["KW-P035"]);
+    check(&exists("Service", "podTemplate.spec.containers"), &["KW-P035"]);
+    check(&exists("Widget", "podTemplate.spec.containers"), &[]);
+}
+
+#[test]
+fn of_an_absent_object_only_its_name_is_known() {
+    let spec = |key: &str| {
+        format!(
+            "topology: SINGLE\nresources: [{{resource: Pod, id: a, leader: true}}, {{resource: Secret, presence: ABSENT, id: b, filters: {{matchAll: [{{key: {key}, operator: EXISTS}}]}}}}]\nrelationships: [{{id: e, type: USES_CONFIG, required: true, shared: true, resourceIds: [a, b]}}]\n"
+        )
+    };
+    check(&spec("metadata.name"), &[]);
+    check(&spec("metadata.labels.x"), &["KW-P035"]);
+    check(&spec("spec"), &["KW-P035"]);
+}
+
+#[test]
+fn options_that_differ_are_no_contradiction() {
+    let spec = |wanted: &str, veto: &str| {
+        format!(
+            "topology: SINGLE\nresources: [{{resource: Pod, id: a, leader: true}}, {{resource: ConfigMap, id: b}}]\nrelationships:\n- {{id: x, type: USES_CONFIG, required: true, shared: true, resourceIds: [a, b]{wanted}}}\n- {{id: z, type: USES_CONFIG, required: true, shared: false, resourceIds: [a, b]{veto}}}\n"
+        )
+    };
+    check(&spec(", via: 'x*'", ", via: 'y*'"), &[]);
+    check(&spec(", via: 'x*'", ""), &["KW-P037"]);
+    check(&spec("", ", atLeast: 2"), &[]);
+    check(&spec(", atLeast: 2", ", atLeast: 2"), &["KW-P037"]);
+    check(&spec("", ", strength: OPTIONAL"), &[]);
+}

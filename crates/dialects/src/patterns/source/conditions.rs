@@ -4,6 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::Value;
 
 use super::super::diagnostics as code;
+use super::super::filter::Quantifier;
 use super::super::operator::NAMES;
 use super::{Condition, Resource, word};
 use crate::fields::{Fields, Placed, Reader, child};
@@ -35,12 +36,13 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
         (Style::Contract, true, false) | (Style::Successor, _, false) => "path",
         _ => "key",
     };
-    reader.only(item, &[name, "operator", "values", "valuesFrom"]);
+    reader.only(item, &[name, "operator", "values", "valuesFrom", "quantifier"]);
     let key = reader.filled(item, name);
     let operator = reader.filled(item, "operator");
     let operator = operator.and_then(|found| word(reader, &found, "operator", NAMES));
     let values = values(reader, item);
     let values_from = reader.string(item, "valuesFrom");
+    let quantifier = quantifier(reader, item);
     let (key, operator) = (key?, operator?);
     let location = match reader.any(item, "values") {
         Some(found) => reader.place(&found.path),
@@ -60,7 +62,14 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
             Diagnostic::new(&code::UNREAD_VALUES, message, location).help("write a condition for each value"),
         );
     }
-    Some(Condition { key, operator, values, values_from })
+    Some(Condition { key, operator, values, values_from, quantifier })
+}
+
+/// Reads of how many elements of an array the condition speaks.
+fn quantifier<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Placed<Quantifier>> {
+    let found = reader.string(item, "quantifier")?;
+    let words = [("ANY", Quantifier::Any), ("ALL", Quantifier::All), ("EACH_LACKS", Quantifier::EachLacks)];
+    word(reader, &found, "quantifier", &words).map(|value| Placed { value, path: found.path })
 }
 
 fn values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> {

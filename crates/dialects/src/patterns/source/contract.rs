@@ -6,9 +6,9 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::Text;
 
 use super::super::diagnostics as code;
-use super::super::pattern::{Direction, KindRef, Level, List, Topology};
+use super::super::pattern::{KindRef, Level, List, Presence, Topology};
 use super::conditions::{self, Style};
-use super::{Definition, Link, Relationship, Resource, Rule, name, parts, points, word};
+use super::{Definition, Link, Relationship, Resource, Rule, name, options, parts, points, word};
 use crate::fields::{Fields, Placed, Reader, child};
 
 const SEVERITIES: [(&str, Level); 3] =
@@ -43,6 +43,7 @@ pub(super) fn read<'d>(
         "commonRelationships",
         "minRelationshipPoints",
         "minCommonRelationshipPoints",
+        "dedupe",
     ];
     reader.only(spec, &known);
     let message = reader.filled(spec, "message");
@@ -70,6 +71,7 @@ pub(super) fn read<'d>(
         }
     };
     check_actors(reader, spec, topology, &resources, &actors);
+    let is_unordered = is_unordered(reader, spec, topology);
     let about = about?;
     Some(Definition {
         version,
@@ -82,9 +84,24 @@ pub(super) fn read<'d>(
         minimum,
         common_minimum,
         emits_on_empty: false,
+        is_unordered,
         is_successor: false,
         ..about
     })
+}
+
+/// Reads whether the same objects in other roles are no second finding.
+fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topology) -> bool {
+    let Some(found) = reader.string(spec, "dedupe") else { return false };
+    let words = [("UNORDERED", true), ("ORDERED", false)];
+    let is_unordered = word(reader, &found, "dedupe", &words).unwrap_or(false);
+    if is_unordered && topology == Topology::Single {
+        let message = "`dedupe` is about actors that change places, and there is one actor";
+        let location = reader.place(&found.path);
+        let help = "remove it, or use the topology `LEADER_FOLLOWER`";
+        reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help(help));
+    }
+    is_unordered
 }
 
 /// Reads what a pattern says about itself; what it is for stays empty.
@@ -148,6 +165,7 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Definitio
         minimum: None,
         common_minimum: None,
         emits_on_empty: false,
+        is_unordered: false,
         is_successor: false,
     })
 }
@@ -188,6 +206,12 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
+        if leads && resource.presence == Presence::Absent {
+            let message = format!("`{}` is not there and cannot lead", resource.id);
+            let location = reader.place(&child(&item.path, "presence"));
+            let help = "let the one lead that names it";
+            reader.report(Diagnostic::new(&code::BAD_PRESENCE, message, location).help(help));
+        }
         if leads {
             leaders.push(resources.len());
         }
@@ -197,15 +221,19 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
 }
 
 fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
-    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion"]);
-    let kind = reader.filled(item, "resource");
+    reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence"]);
+    let api_version = reader.string(item, "apiVersion").map(|found| found.value);
+    let kinds = kinds(reader, item, api_version.as_deref());
     let id = reader.filled(item, "id");
     if let Some(id) = &id {
         check_id(reader, id);
     }
     let leads = reader.boolean(item, "leader").unwrap_or(false);
-    let api_version = reader.string(item, "apiVersion").map(|found| found.value);
+    let words = [("PRESENT", Presence::Present), ("ABSENT", Presence::Absent)];
+    let presence = reader.string(item, "presence");
+    let presence = presence.and_then(|found| word(reader, &found, "presence", &words)).unwrap_or_default();
     let mut resource = Resource {
+        presence,
         path: item.path.clone(),
         id: Text::default(),
         kinds: Vec::new(),
@@ -215,9 +243,33 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
         none: Vec::new(),
     };
     conditions::read(reader, item, Style::Contract, &mut resource);
-    resource.kinds = vec![kind_ref(&kind?.value, api_version.as_deref())];
+    resource.kinds = kinds?;
     resource.id = id?.value;
     Some((resource, leads))
+}
+
+/// Reads a kind, or a list of kinds.
+fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, api_version: Option<&str>) -> Option<Vec<KindRef>> {
+    let found = reader.any(item, "resource");
+    if found.is_none_or(|found| found.value.as_array().is_none()) {
+        return reader.filled(item, "resource").map(|kind| vec![kind_ref(&kind.value, api_version)]);
+    }
+    let kinds = reader.strings(item, "resource")?;
+    if kinds.is_empty() || kinds.iter().any(|kind| kind.value.trim().is_empty()) {
+        reader.missing(item, "resource");
+        return None;
+    }
+    let mut read: Vec<KindRef> = Vec::with_capacity(kinds.len());
+    for kind in &kinds {
+        let one = kind_ref(&kind.value, api_version);
+        if read.contains(&one) {
+            let message = format!("the kind `{}` is listed twice", kind.value);
+            let location = reader.place(&kind.path);
+            reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
+        }
+        read.push(one);
+    }
+    Some(read)
 }
 
 /// Reads `Kind`, `Kind.group` or `group/version/Kind`.
@@ -254,15 +306,16 @@ fn relationship<'d>(
     list: List,
     fallback: String,
 ) -> Option<Relationship> {
-    let known = ["id", "type", "description", "weight", "required", "shared", "resourceIds", "direction"];
+    let known = ["id", "type", "description", "weight", "required", "shared", "resourceIds"];
+    let known: Vec<&str> = known.into_iter().chain(options::KNOWN).collect();
     reader.only(item, &known);
     let id = reader.string(item, "id").map_or_else(|| fallback.into(), |found| found.value);
     let name = reader.filled(item, "type");
     let description = reader.string(item, "description");
     let weight = points(reader, item, "weight");
-    let words = [("ANY", Direction::Any), ("FORWARD", Direction::Forward), ("BACKWARD", Direction::Backward)];
-    let direction = reader.string(item, "direction");
-    let direction = direction.and_then(|found| word(reader, &found, "direction", &words)).unwrap_or_default();
+    let type_name = name.as_ref().map_or("", |name| name.value.as_str());
+    let options = options::read(reader, item, type_name, list);
+    let at_least = options::at_least(reader, item);
     let mut flag = |key: &str| {
         if reader.any(item, key).is_none() {
             reader.missing(item, key);
@@ -289,7 +342,8 @@ fn relationship<'d>(
         id,
         list,
         ids,
-        link: Link::Typed { name: name?, direction },
+        link: Link::Typed { name: name?, options },
+        at_least,
         rule: Rule::Matrix { required: required?, shared: shared? },
         weight,
         description,

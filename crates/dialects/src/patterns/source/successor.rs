@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::Text;
 
 use super::super::diagnostics as code;
-use super::super::pattern::{KindRef, Level, List, Topology};
+use super::super::pattern::{KindRef, Level, List, Presence, Topology};
 use super::conditions::{self, Style};
 use super::contract::{check_id, ids};
 use super::{Definition, Link, Relationship, Resource, Rule, criteria, name, parts, word};
@@ -82,6 +82,7 @@ pub(super) fn read<'d>(
         minimum: None,
         common_minimum: None,
         emits_on_empty,
+        is_unordered: false,
         is_successor: true,
     })
 }
@@ -112,6 +113,7 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, fixed: Option<&str>)
         path: item.path.clone(),
         id: Text::default(),
         kinds: Vec::new(),
+        presence: Presence::Present,
         from_target,
         all: Vec::new(),
         any: Vec::new(),
@@ -201,6 +203,7 @@ fn relationship<'d>(
         list: List::Relationships,
         ids: vec![target, with?],
         link: link?,
+        at_least: None,
         rule,
         weight: None,
         description,

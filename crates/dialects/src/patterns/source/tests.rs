@@ -95,6 +95,77 @@ fn leaders_and_actors() {
 }
 
 #[test]
+fn lists_of_kinds() {
+    check("resource: Pod", "resource: [Pod, apps/v1/Deployment]", &[]);
+    check("resource: Pod", "resource: [Pod, Pod]", &[("KW-P011", 16)]);
+    check("resource: Pod", "resource: []", &[("KW-P003", 16)]);
+    check("resource: Pod", "resource: [Pod, '']", &[("KW-P003", 16)]);
+    check("resource: Pod", "resource: [Pod, [Job]]", &[("KW-P002", 16)]);
+    check("resource: Pod", "resource: [ConfigMap, Pod]", &[]);
+    check("resource: Pod", "resource: [ConfigMap, Secret]", &[("KW-P031", 26)]);
+}
+
+#[test]
+fn options_that_do_not_fit() {
+    check("resource: Pod", "presence: ABSENT\n    resource: Pod", &[]);
+    check("resource: Service", "presence: ABSENT\n    resource: Service", &[("KW-P045", 13)]);
+    check("resource: Pod", "presence: GONE\n    resource: Pod", &[("KW-P004", 16)]);
+    let relationship = |more: &str, want: &[(&str, u32)]| {
+        check("    shared: true\n", &format!("    shared: true\n    {more}\n"), want);
+    };
+    relationship("strength: REQUIRED", &[]);
+    relationship("strength: [required, OPTIONAL]", &[]);
+    relationship("strength: LOUD", &[("KW-P004", 29)]);
+    relationship("via: 'spec.*'", &[]);
+    relationship("via: {a: b}", &[("KW-P002", 29)]);
+    relationship("direction: UP", &[("KW-P004", 29)]);
+    relationship("matchByName: false", &[("KW-P047", 29)]);
+    relationship("transitive: true", &[("KW-P047", 29)]);
+    relationship("transitive: false", &[]);
+    relationship("atLeast: 0", &[("KW-P046", 29)]);
+    relationship("atLeast: 2", &[("KW-P046", 29)]);
+    relationship("atLeast: 1", &[]);
+    relationship("atLeast: many", &[("KW-P002", 29)]);
+    relationship("criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]", &[]);
+    relationship("criteria: [{path: metadata.name, operator: EQUALS}]", &[("KW-P003", 29)]);
+    relationship("criteria: [{path: a..b, otherPath: metadata.name, operator: EQUALS}]", &[("KW-P013", 29)]);
+    relationship(
+        "criteria: [{path: metadata.name, otherPath: metadata.name, operator: EXISTS}]",
+        &[("KW-P004", 29)],
+    );
+    relationship(
+        "criteria: [{path: metadata.name, otherPath: spec.pods, operator: EQUALS}]",
+        &[("KW-P035", 29)],
+    );
+    check("message: m", "message: m\n  dedupe: UNORDERED", &[]);
+    check("message: m", "message: m\n  dedupe: NEVER", &[("KW-P004", 11)]);
+}
+
+#[test]
+fn custom_relationships() {
+    let custom = |more: &str, want: &[(&str, u32)]| {
+        check("type: EXPOSES\n", &format!("type: CUSTOM\n    {more}\n"), want);
+    };
+    custom("criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]", &[]);
+    custom("criteria: []", &[("KW-P016", 26)]);
+    custom(
+        "criteria: [{path: metadata.name, otherPath: metadata.name, operator: CONTAINS}]",
+        &[("KW-P016", 26)],
+    );
+    custom(
+        "criteria: [{path: metadata.name, otherPath: metadata.name, operator: EQUALS}]\n    via: x",
+        &[("KW-P047", 28)],
+    );
+}
+
+#[test]
+fn quantifiers() {
+    check("values: [x]", "values: [x]\n        quantifier: ALL", &[("KW-P048", 23)]);
+    check("values: [x]", "values: [x]\n        quantifier: MOST", &[("KW-P004", 23)]);
+    check("key: metadata.name", "quantifier: all\n        key: spec.containers[*].name", &[]);
+}
+
+#[test]
 fn relationships() {
     check("    required: true\n", "", &[("KW-P003", 25)]);
     check("    shared: true\n", "", &[("KW-P003", 25)]);

@@ -115,7 +115,7 @@ fn controllers_manage_pods_also_through_others() {
     let graph = &graph(&text);
     let pod = graph.find("", "Pod", "a", "p").unwrap();
     let through: Vec<_> =
-        graph.into(pod, EdgeType::MANAGES).map(|edge| edge.through.map(|id| label(graph, id))).collect();
+        graph.incoming(pod, EdgeType::MANAGES).map(|edge| edge.through.map(|id| label(graph, id))).collect();
     assert_eq!(through, [Some("a/ReplicaSet/web-1".to_owned()), None]);
 }
 
@@ -324,7 +324,7 @@ fn on_one_network(spec: &str, namespace: &str, more: &str) -> bool {
     let joined = graph.between(x, z, EdgeType::SAME_NETWORK).is_some();
     assert_eq!(joined, graph.between(z, x, EdgeType::SAME_NETWORK).is_some());
     assert_eq!(joined, graph.neighbours(x, EdgeType::SAME_NETWORK).any(|id| id == z));
-    assert_eq!(joined, graph.into(x, EdgeType::SAME_NETWORK).any(|edge| edge.from == z));
+    assert_eq!(joined, graph.incoming(x, EdgeType::SAME_NETWORK).any(|edge| edge.from == z));
     assert_eq!(joined, graph.out(z, EdgeType::SAME_NETWORK).any(|edge| edge.to == x));
     joined
 }

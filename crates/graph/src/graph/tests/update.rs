@@ -59,6 +59,17 @@ fn the_order_of_objects_never_shows() {
 }
 
 #[test]
+fn the_number_of_threads_never_shows() {
+    for seed in 0..30 {
+        let mut random = Random::new(seed + 3000);
+        let made: Vec<Value> = (0..40).map(|_| object(&mut random)).collect();
+        let on = |threads| all(&Graph::build_on(|_| threads, made.clone(), &References::default()));
+        assert_eq!(on(3), on(1), "seed {seed}");
+        assert_eq!(on(2), on(1), "seed {seed}");
+    }
+}
+
+#[test]
 fn one_object_read_at_two_versions_is_one_node() {
     let at = |version: &str, uid: &str| {
         format!("---\napiVersion: {version}\nkind: Ingress\nmetadata: {{name: i, namespace: a{uid}}}\n")

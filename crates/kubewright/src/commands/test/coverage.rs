@@ -35,11 +35,21 @@ pub(super) struct Missing<'a> {
 /// A file, a line and a column.
 type Spot = (String, u32, u32);
 
+/// Which of the branches at one place is meant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    /// The only one, or where what stands there holds.
+    #[default]
+    Is,
+    /// Where it does not hold.
+    IsNot,
+}
+
 #[derive(Debug, Default)]
 struct Covered {
     name: String,
     is_exercised: bool,
-    branches: BTreeMap<Spot, (String, bool)>,
+    branches: BTreeMap<(Spot, Side), (String, bool)>,
 }
 
 impl Exercised {
@@ -70,7 +80,8 @@ impl Coverage {
             for branch in rule.program.branches() {
                 let spot = spot(&branch.location);
                 let is_exercised = exercised.spots.contains(&spot);
-                known.branches.entry(spot).or_insert((branch.what, false)).1 |= is_exercised;
+                let branch = known.branches.entry((spot, Side::Is)).or_insert((branch.what, false));
+                branch.1 |= is_exercised;
             }
         }
     }
@@ -83,12 +94,23 @@ impl Coverage {
         is_exercised: bool,
         parts: Vec<Part>,
     ) {
+        let parts = parts.into_iter().map(|part| (part.what, part.location, Side::Is, part.is_exercised));
+        self.add_sides(name, document, is_exercised, parts);
+    }
+
+    /// Adds the parts of one rule file that may have two sides, and which of them were exercised.
+    pub(super) fn add_sides(
+        &mut self,
+        name: &str,
+        document: &Document,
+        is_exercised: bool,
+        parts: impl Iterator<Item = (String, Location, Side, bool)>,
+    ) {
         let known = self.rules.entry(spot(&document.locate(&[]))).or_default();
         name.clone_into(&mut known.name);
         known.is_exercised |= is_exercised;
-        for part in parts {
-            let branch = known.branches.entry(spot(&part.location)).or_insert((part.what, false));
-            branch.1 |= part.is_exercised;
+        for (what, location, side, is_exercised) in parts {
+            known.branches.entry((spot(&location), side)).or_insert((what, false)).1 |= is_exercised;
         }
     }
 
@@ -125,7 +147,8 @@ impl Coverage {
                 missing.push(Missing { rule: &rule.name, branch: None, place: place(spot) });
                 continue;
             }
-            for (spot, (what, _)) in rule.branches.iter().filter(|(_, (_, is_exercised))| !is_exercised) {
+            for ((spot, _), (what, _)) in rule.branches.iter().filter(|(_, (_, is_exercised))| !is_exercised)
+            {
                 missing.push(Missing { rule: &rule.name, branch: Some(what), place: place(spot) });
             }
         }

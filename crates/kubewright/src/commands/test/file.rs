@@ -3,6 +3,7 @@
 use kubewright_engine::{Diagnostic, Operation};
 use kubewright_value::{Document, Location, Value};
 
+use super::patterns::file::{self as pattern_file, PatternCase};
 use super::traits::file::{self as trait_file, TraitCase};
 use crate::codes::TEST_KIND;
 use crate::commands::render::stack;
@@ -66,6 +67,8 @@ pub(super) enum AnyCase {
     Rules(Box<Case>),
     /// About traits that are applied to a set of manifests.
     Traits(Box<TraitCase>),
+    /// About a pattern that is looked for in a set of objects.
+    Pattern(Box<PatternCase>),
 }
 
 impl TestFile {
@@ -73,7 +76,15 @@ impl TestFile {
     pub(super) fn trait_cases(&self) -> impl Iterator<Item = &TraitCase> {
         self.cases.iter().filter_map(|case| match case {
             AnyCase::Traits(case) => Some(&**case),
-            AnyCase::Rules(_) => None,
+            AnyCase::Rules(_) | AnyCase::Pattern(_) => None,
+        })
+    }
+
+    /// Returns the cases about patterns.
+    pub(super) fn pattern_cases(&self) -> impl Iterator<Item = &PatternCase> {
+        self.cases.iter().filter_map(|case| match case {
+            AnyCase::Pattern(case) => Some(&**case),
+            AnyCase::Rules(_) | AnyCase::Traits(_) => None,
         })
     }
 
@@ -82,7 +93,14 @@ impl TestFile {
         self.cases.iter().any(|case| match case {
             AnyCase::Traits(case) => case.needs_resources(),
             AnyCase::Rules(_) => true,
+            AnyCase::Pattern(_) => false,
         })
+    }
+
+    /// Returns whether a case is about the rules of the file.
+    fn needs_rules(&self) -> bool {
+        let brings_its_own = |case: &AnyCase| matches!(case, AnyCase::Pattern(case) if case.is_inline());
+        self.cases.is_empty() || !self.cases.iter().all(brings_its_own)
     }
 }
 
@@ -134,7 +152,7 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
     }
     let file = TestFile {
         name,
-        rules: reader.required_texts("rules", "a test file"),
+        rules: reader.texts("rules"),
         resources: reader.texts("resources"),
         world: reader.texts("world"),
         operation: reader.operation().unwrap_or(Operation::Create),
@@ -144,6 +162,9 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
         context: stack::part(reader, document, "context"),
         cases: reader.each("cases", |reader| any_case(reader, document)).into_iter().flatten().collect(),
     };
+    if file.needs_rules() && reader.value("rules").is_none() {
+        reader.missing("rules", "a test file needs `rules`");
+    }
     if file.needs_resources() && reader.value("resources").is_none() {
         reader.missing("resources", "a test file needs `resources`");
     }
@@ -155,14 +176,18 @@ fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
     if trait_file::SUBJECTS.iter().any(|field| reader.value(field).is_some()) {
         return Some(AnyCase::Traits(Box::new(trait_file::case(reader, document))));
     }
+    if reader.value(pattern_file::SUBJECT).is_some() {
+        return Some(AnyCase::Pattern(Box::new(pattern_file::case(reader, document))));
+    }
     if reader.value("resource").is_some() {
         return Some(AnyCase::Rules(Box::new(case(reader))));
     }
-    let known: Vec<&str> = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).copied().collect();
+    let known = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).chain(pattern_file::CASE_FIELDS);
+    let known: Vec<&str> = known.copied().collect();
     reader.check_fields(&known);
     reader.missing(
         "resource",
-        "a case needs a `resource`, or one of `trait`, `traits`, `stack` and `component`",
+        "a case needs a `resource`, a `pattern`, or one of `trait`, `traits`, `stack` and `component`",
     );
     None
 }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_dialects::{Options, traits};
+use kubewright_dialects::{Options, patterns, traits};
 use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
+use kubewright_graph::References;
 use kubewright_value::{Document, Text};
 
 use super::coverage::Exercised;
@@ -72,6 +73,8 @@ pub(super) struct Bench<'a> {
     rule_documents: Vec<Document>,
     /// What manifests are rendered with, among the rules: traits, component types and their like.
     pub(super) platform: Vec<Document>,
+    /// The patterns among the rules, and the references that they are looked for with.
+    pub(super) patterns: Vec<Document>,
     options: Options,
     alone: HashMap<String, OnceCell<Engine>>,
     pub(super) exercised: Exercised,
@@ -94,6 +97,9 @@ impl<'a> Bench<'a> {
         let rule_documents = load::documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
         let rule_documents: Vec<Document> = rule_documents;
+        let is_pattern = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
+        let (patterns, rule_documents) = rule_documents.into_iter().partition(is_pattern);
+        let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
@@ -113,6 +119,7 @@ impl<'a> Bench<'a> {
             objects,
             rule_documents,
             platform,
+            patterns,
             options,
             alone,
             exercised,

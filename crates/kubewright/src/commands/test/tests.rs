@@ -1,6 +1,6 @@
 use kubewright_value::{Document, Source, Value, json, yaml};
 
-use super::{file, traits};
+use super::{file, patterns, traits};
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("t.yaml", text)).documents.remove(0)
@@ -39,6 +39,55 @@ fn a_case_about_traits_that_says_all_it_can_is_understood() {
     assert_eq!(
         problems("- {stack: s.yaml, fails: false}\n- {component: c, environment: e, warns: true}\n"),
         nothing
+    );
+}
+
+#[test]
+fn a_case_about_a_pattern_that_says_all_it_can_is_understood() {
+    let settings = "settings: {compat: registry, perLeader: 1, perPattern: 2, witnesses: 3}";
+    let head = format!(
+        "- name: case\n  pattern: p\n  objects: [f.yaml, {{kind: K}}]\n  namespace: ns\n  {settings}\n"
+    );
+    let evidence = "{entry: e, held: true, from: A/b, to: C/d/e, through: F/g, via: spec, points: 0.5}";
+    let compared = format!(
+        "  findings:\n  - Pod/a/b\n  - roles: {{a: Pod/b/c}}\n    points: 1\n    maximum: 1.5\n    confidence: HIGH\n    \
+         severity: INFO\n    message: m\n    messageContains: m\n    witnesses: {{b: [Pod/a/b]}}\n    evidence: [{evidence}]\n  \
+         truncated: false\n  discarded: {{Pod/a/b: veto}}\n  diagnostics: [KW-P030]\n"
+    );
+    assert_eq!(problems(&format!("{head}{compared}")), Vec::<String>::new());
+    assert_eq!(problems("- {pattern: {kind: Pattern}, findings: 0}\n"), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
+    let told = |case: &str| problems(&format!("- {{pattern: p, {case}}}\n")).join("; ");
+    let check = |case: &str, want: &str| assert_eq!(told(case), want);
+    check(
+        "findings: [{roles: {a: web}}]",
+        "KW-T003 6:39 `web` names no object: write `Kind/namespace/name`, or `Kind/name` for one without a namespace ",
+    );
+    check(
+        "findings: yes please",
+        "KW-T003 6:26 `findings` is a list or how many there are, this is of type string ",
+    );
+    check("findings: -1", "KW-T003 6:26 `findings` is a whole number from zero on, this is of type number ");
+    check("findings: [{points: 1}]", "KW-T002 6:27 an expected finding needs `roles` ");
+    check("discarded: {Pod/a/b: vetoed}", "KW-T003 6:37 unknown phase `vetoed` did you mean `veto`?");
+    check(
+        "diagnostics: [KW-P999]",
+        "KW-T003 6:29 there is no diagnostic `KW-P999`; did you mean `KW-P009`? ",
+    );
+    check(
+        "settings: {perleader: 1}, findings: 0",
+        "KW-T001 6:27 unknown field `perleader` did you mean `perLeader`?",
+    );
+    check(
+        "objects: []",
+        "KW-T002 6:3 this case compares nothing: it needs `findings`, `discarded`, `truncated` or `diagnostics` ",
+    );
+    check(
+        "findings: [{roles: {}, evidence: [{held: true}]}]",
+        "KW-T002 6:50 expected evidence needs `entry` ",
     );
 }
 
@@ -93,6 +142,12 @@ fn the_schema_knows_exactly_the_fields_that_are_read() {
     assert_eq!(defs("instance"), sorted(crate::commands::render::stack::INSTANCE_FIELDS));
     let findings = schema.at(&["$defs", "finding", "oneOf"]).and_then(Value::as_array).unwrap();
     assert_eq!(allowed(&findings[1], &["properties"]), sorted(traits::file::FINDING_FIELDS));
+    assert_eq!(defs("patternCase"), sorted(patterns::file::CASE_FIELDS));
+    let settings = &["$defs", "patternCase", "properties", "settings", "properties"];
+    assert_eq!(allowed(&schema, settings), sorted(patterns::file::SETTING_FIELDS));
+    let findings = schema.at(&["$defs", "patternFinding", "oneOf"]).and_then(Value::as_array).unwrap();
+    assert_eq!(allowed(&findings[1], &["properties"]), sorted(patterns::file::FINDING_FIELDS));
+    assert_eq!(defs("patternEvidence"), sorted(patterns::file::EVIDENCE_FIELDS));
     let outcomes = schema.at(&["$defs", "case", "properties", "outcome", "enum"]).unwrap();
     assert_eq!(*outcomes, Value::from(file::OUTCOMES.to_vec()));
 }
@@ -112,7 +167,11 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
             None => schema.get("additionalProperties") != Some(&Value::Bool(false)),
         })
     });
-    text("type").is_none_or(|name| name == value.kind().name())
+    let is_of = |name: &str| match name {
+        "integer" => value.as_i64().is_some(),
+        name => name == value.kind().name(),
+    };
+    text("type").is_none_or(is_of)
         && schema.get("const").is_none_or(|only| only == value)
         && list("enum").is_none_or(|words| words.contains(value))
         && list("required")
@@ -129,8 +188,9 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
 fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
     let schema = json::parse(super::SCHEMA).unwrap();
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["../../tests", "tests/fixtures/cases", "tests/fixtures/trait-cases"];
-    let folders = folders.map(|folder| here.join(folder));
+    let fixtures = ["tests/fixtures/cases", "tests/fixtures/trait-cases", "tests/fixtures/pattern-cases"];
+    let folders = ["../../tests"].into_iter().chain(fixtures);
+    let folders: Vec<_> = folders.map(|folder| here.join(folder)).collect();
     let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let found = crate::load::find_tests(&paths, Some("kubewright-test.yaml"));
     assert!(found.inputs.len() > 3);

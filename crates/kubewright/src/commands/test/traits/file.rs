@@ -219,7 +219,11 @@ fn used(reader: &mut Reader<'_>, document: &Document, of: String) -> Use {
 }
 
 /// Reads manifests: files, objects, or a list of both.
-fn given(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<Vec<Given>> {
+pub(in crate::commands::test) fn given(
+    reader: &mut Reader<'_>,
+    document: &Document,
+    field: &str,
+) -> Option<Vec<Given>> {
     let value = reader.value(field)?;
     if value.as_array().is_some() {
         return Some(
@@ -341,7 +345,7 @@ fn is_code(text: &str) -> bool {
 }
 
 /// Returns what stands where the reader is.
-fn here<'d>(reader: &Reader<'_>, document: &'d Document) -> Option<&'d Value> {
+pub(in crate::commands::test) fn here<'d>(reader: &Reader<'_>, document: &'d Document) -> Option<&'d Value> {
     let path: &[Step] = reader.path();
     document.value.follow(path)
 }

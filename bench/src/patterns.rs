@@ -1,0 +1,38 @@
+//! Patterns for measurements: those that ship, and a few of relations alone, repeated to any number.
+
+use kubewright_dialects::patterns::shipped::shipped;
+use kubewright_dialects::patterns::{Pattern, compile};
+use kubewright_value::{Source, yaml};
+
+const RELATIONAL: [&str; 6] = [
+    include_str!("../inputs/patterns/sidecar.yaml"),
+    include_str!("../inputs/patterns/no-budget.yaml"),
+    include_str!("../inputs/patterns/unused-config.yaml"),
+    include_str!("../inputs/patterns/not-isolated.yaml"),
+    include_str!("../inputs/patterns/secret-in-env.yaml"),
+    include_str!("../inputs/patterns/exposed.yaml"),
+];
+
+/// Returns the relational patterns of the measurements, the sidecar first.
+///
+/// # Errors
+/// When one cannot be compiled.
+pub fn relational() -> Result<Vec<Pattern>, String> {
+    RELATIONAL.iter().map(|text| pattern(text)).collect()
+}
+
+/// Returns `count` patterns: those that ship and the relational ones, as often as it takes.
+///
+/// # Errors
+/// When one cannot be compiled.
+pub fn many(count: usize) -> Result<Vec<Pattern>, String> {
+    let texts: Vec<&str> = shipped().iter().map(|shipped| shipped.source).chain(RELATIONAL).collect();
+    texts.iter().cycle().take(count).map(|text| pattern(text)).collect()
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    let reading = yaml::read(&Source::new("pattern.yaml", text));
+    let document = reading.documents.first().ok_or("no document")?;
+    let (pattern, problems) = compile(document);
+    pattern.ok_or_else(|| format!("{problems:?}"))
+}

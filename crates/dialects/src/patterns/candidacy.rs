@@ -1,0 +1,172 @@
+//! Why an object may fill a resource of a pattern, or may not: its conditions, one by one.
+
+use std::collections::BTreeMap;
+
+use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_value::{Budget, Exhausted, Location, Text, Value, json};
+
+use super::detect::{Settings, kinds_of};
+use super::filter::{Condition, Filter, Operands};
+use super::key::Frame;
+use super::operator::NAMES;
+use super::pattern::{KindRef, Pattern, Role};
+
+/// An object that is of the kind of a resource.
+#[derive(Debug, Clone)]
+pub struct Candidacy {
+    /// The id of the resource.
+    pub role: Text,
+    /// Whether it is the one that leads.
+    pub is_leader: bool,
+    /// Whether the object passes the filter.
+    pub passes: bool,
+    /// Every condition of the filter.
+    pub conditions: Vec<Checked>,
+}
+
+/// A condition that was looked at.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The list that it is in: `matchAll`, `matchAny`, `matchNone`.
+    pub list: &'static str,
+    /// As the pattern has it: `spec.replicas GREATER_THAN 1`.
+    pub condition: String,
+    /// The values that it saw, as JSON; nothing where nothing is there.
+    pub found: Vec<String>,
+    /// Whether it holds.
+    pub held: bool,
+    /// Whether the object is left out because of it.
+    pub discards: bool,
+    /// Where it stands.
+    pub location: Location,
+}
+
+/// Returns for each resource of `pattern` of whose kind an object is, whether it passes the filter.
+///
+/// # Errors
+/// When the budget is used up.
+pub fn candidacies(
+    pattern: &Pattern,
+    id: Id,
+    graph: &Graph,
+    settings: &Settings,
+    budget: &mut Budget,
+) -> Result<Vec<Candidacy>, Exhausted> {
+    let mut all = Vec::new();
+    let Some(node) = graph.node(id) else { return Ok(all) };
+    let Some(object) = node.object.as_ref().filter(|_| node.sort == Sort::Object) else { return Ok(all) };
+    for (at, role) in pattern.roles.iter().enumerate() {
+        if !is_of(role, node, graph, settings) {
+            continue;
+        }
+        let (passes, conditions) = checked(&role.filter, object, budget)?;
+        all.push(Candidacy { role: role.id.clone(), is_leader: at == pattern.leader, passes, conditions });
+    }
+    Ok(all)
+}
+
+/// Returns how many objects of the kinds of the leader its filter leaves out, by kind.
+///
+/// # Errors
+/// When the budget is used up.
+pub fn left_out(
+    pattern: &Pattern,
+    graph: &Graph,
+    settings: &Settings,
+    budget: &mut Budget,
+) -> Result<BTreeMap<Text, usize>, Exhausted> {
+    let mut counts = BTreeMap::new();
+    let Some(role) = pattern.roles.get(pattern.leader) else { return Ok(counts) };
+    for id in graph.ids() {
+        budget.step(1)?;
+        let Some(node) = graph.node(id).filter(|node| node.sort == Sort::Object) else { continue };
+        let Some(object) = node.object.as_ref().filter(|_| is_of(role, node, graph, settings)) else {
+            continue;
+        };
+        if !passes(&role.filter, object, budget)? {
+            *counts.entry(node.kind.clone()).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+/// Returns whether a node is of one of the kinds of `role`.
+fn is_of(role: &Role, node: &Node, graph: &Graph, settings: &Settings) -> bool {
+    let version = node.api_version.rsplit_once('/').map_or(node.api_version.as_str(), |(_, version)| version);
+    role.kinds.iter().any(|known| match known {
+        KindRef::Kind { kind, group, version: wanted } => {
+            kind.as_ref().is_none_or(|kind| *kind == node.kind)
+                && group.as_ref().is_none_or(|group| group == node.group())
+                && wanted.as_ref().is_none_or(|wanted| wanted == version)
+        }
+        KindRef::Category(category) => {
+            let is_it = |(group, kind): &(Text, Text)| group == node.group() && *kind == node.kind;
+            kinds_of(category, graph, settings).iter().any(is_it)
+        }
+    })
+}
+
+fn passes(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+    for frame in frames(filter, object, budget)? {
+        if filter.passes(object, &frame, budget, &mut false)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the choices of elements that the filter may mean.
+fn frames(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+    let mut anchors = Vec::new();
+    filter.collect_anchors(&mut anchors);
+    if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(&anchors, object, budget) }
+}
+
+/// Returns whether an object passes, and every condition with the elements with which it does, or with the first.
+fn checked(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<(bool, Vec<Checked>), Exhausted> {
+    let frames = frames(filter, object, budget)?;
+    let (mut chosen, mut passes) = (frames.first().cloned().unwrap_or_default(), false);
+    for frame in frames {
+        if filter.passes(object, &frame, budget, &mut false)? {
+            (chosen, passes) = (frame, true);
+            break;
+        }
+    }
+    let mut all = Vec::new();
+    let mut some_of_any = filter.any.is_empty();
+    for condition in &filter.any {
+        some_of_any |= condition.holds(object, &chosen, budget, &mut false)?;
+    }
+    let lists = [("matchAll", &filter.all), ("matchNone", &filter.none), ("matchAny", &filter.any)];
+    for (list, conditions) in lists {
+        for condition in conditions {
+            let held = condition.holds(object, &chosen, budget, &mut false)?;
+            let values = condition.key.values(object, &chosen, budget)?;
+            all.push(Checked {
+                list,
+                condition: text(condition),
+                found: values.into_iter().map(json::to_string).collect(),
+                held,
+                discards: match list {
+                    "matchAll" => !held,
+                    "matchNone" => held,
+                    _ => !some_of_any,
+                },
+                location: condition.location.clone(),
+            });
+        }
+    }
+    Ok((passes, all))
+}
+
+fn text(condition: &Condition) -> String {
+    let name =
+        NAMES.iter().find(|(_, operator)| *operator == condition.operator).map_or("", |(name, _)| name);
+    let values = match &condition.operands {
+        Operands::Written(operands) => {
+            operands.iter().map(|operand| operand.text.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        Operands::From(key) => format!("values of {}", key.text),
+    };
+    format!("{} {name} {values}", condition.key.text).trim_end().to_owned()
+}

@@ -1,0 +1,89 @@
+//! What a pattern asks for, in words, for those who show it.
+
+use kubewright_value::Text;
+
+use super::detect::rule_name;
+use super::filter::{Condition, Operands};
+use super::operator::NAMES;
+use super::pattern::{KindRef, List, Pattern, Role};
+use super::points::Points;
+
+/// A resource of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// Its kinds, as people say them.
+    pub kinds: Vec<Text>,
+    /// What its filter asks, one condition each.
+    pub conditions: Vec<String>,
+}
+
+/// A relationship of a pattern.
+#[derive(Debug, Clone)]
+pub struct Relationship {
+    /// Its id.
+    pub id: Text,
+    /// Its type.
+    pub relationship: Text,
+    /// The list that it is in.
+    pub list: List,
+    /// What it does: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
+    pub rule: &'static str,
+    /// Whether the pattern wants it to be there.
+    pub wanted: bool,
+    /// The ids of the resources that it is between.
+    pub between: (Text, Text),
+    /// What it can add.
+    pub points: Points,
+}
+
+impl Pattern {
+    /// Returns what the resource `id` may be.
+    #[must_use]
+    pub fn resource(&self, id: &str) -> Option<Resource> {
+        let role = self.roles.iter().find(|role| role.id == id)?;
+        Some(Resource { kinds: role.kinds.iter().map(kind).collect(), conditions: conditions(role) })
+    }
+
+    /// Returns what its relationships ask, in the order in which they stand.
+    pub fn described(&self) -> impl Iterator<Item = Relationship> {
+        let id = |role: usize| self.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
+        self.entries.iter().map(move |entry| Relationship {
+            id: entry.id.clone(),
+            relationship: entry.link.name().into(),
+            list: entry.list,
+            rule: rule_name(entry.rule),
+            wanted: entry.rule.is_wanted(),
+            between: entry.pairs.last().map_or_else(Default::default, |pair| (id(pair.0), id(pair.1))),
+            points: if entry.rule.scores() { entry.weight.clone() } else { Points::zero() },
+        })
+    }
+}
+
+fn kind(kind: &KindRef) -> Text {
+    match kind {
+        KindRef::Kind { kind: Some(kind), .. } => kind.clone(),
+        KindRef::Kind { kind: None, .. } => "any kind".into(),
+        KindRef::Category(category) => category.clone(),
+    }
+}
+
+fn conditions(role: &Role) -> Vec<String> {
+    let filter = &role.filter;
+    let all = filter.all.iter().map(condition);
+    let any: Vec<String> = filter.any.iter().map(condition).collect();
+    let any = (!any.is_empty()).then(|| any.join(" or "));
+    let none = filter.none.iter().map(|one| format!("not: {}", condition(one)));
+    all.chain(any).chain(none).collect()
+}
+
+fn condition(condition: &Condition) -> String {
+    let name =
+        NAMES.iter().find(|(_, operator)| *operator == condition.operator).map_or("", |(name, _)| *name);
+    let operands = match &condition.operands {
+        Operands::Written(operands) => {
+            operands.iter().map(|operand| operand.text.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        Operands::From(key) => key.text.to_string(),
+    };
+    format!("{} {name} {operands}", condition.key.text).trim_end().to_owned()
+}

@@ -1,0 +1,41 @@
+//! What is known of objects that others name and that are not in the set.
+
+use std::collections::HashMap;
+
+use kubewright_graph::{Graph, Id, Node};
+use kubewright_value::{Map, Value};
+
+use super::super::pattern::{Presence, Role};
+use super::candidates::Candidates;
+
+/// Returns the little that is known of an absent object, in the form of an object.
+pub(super) fn described(node: &Node) -> Value {
+    let text = |text: &str| Value::String(text.into());
+    let mut metadata = Map::new();
+    metadata.insert("name".into(), text(&node.name));
+    if !node.namespace.is_empty() {
+        metadata.insert("namespace".into(), text(&node.namespace));
+    }
+    let mut object = Map::new();
+    object.insert("apiVersion".into(), text(&node.api_version));
+    object.insert("kind".into(), text(&node.kind));
+    object.insert("metadata".into(), Value::Object(metadata.into()));
+    Value::Object(object.into())
+}
+
+/// Adds what is known of the candidates of a role for absent objects.
+pub(super) fn describe(
+    role: &Role,
+    graph: &Graph,
+    candidates: Option<&Candidates>,
+    known: &mut HashMap<Id, Value>,
+) {
+    if role.presence == Presence::Present {
+        return;
+    }
+    for id in candidates.map_or(&[][..], |found| found.ids.as_slice()) {
+        if let Some(node) = graph.node(*id) {
+            known.entry(*id).or_insert_with(|| described(node));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Which objects meet the criteria with another one.
+//!
+//! Not every object with every other: candidates are listed by a value, or by a label, that both must have.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use kubewright_graph::Id;
+use kubewright_value::{Budget, Exhausted, Text, Value};
+
+use super::super::criteria::{Basis, Criteria, Criterion, Side, index_texts, offered_labels, wanted_labels};
+use super::super::key::{Frame, KeyStep};
+use super::super::operator::Operator;
+use super::{Search, edges};
+
+/// Candidates by something that the other object must have too.
+#[derive(Debug)]
+pub(super) struct ValueIndex {
+    by: By,
+    lists: HashMap<Text, Vec<Id>>,
+}
+
+/// What candidates are listed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The values of a criterion.
+    Criterion(usize),
+    /// Labels, or a label that their selector wants.
+    Labels,
+}
+
+/// Which of the two objects of a relationship is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The first, or the target.
+    First,
+    /// The second, or the dependency.
+    Second,
+}
+
+impl End {
+    fn side(self, criterion: &Criterion) -> &Side {
+        match self {
+            Self::First => &criterion.target,
+            Self::Second => &criterion.dependency,
+        }
+    }
+
+    fn anchors(self, criteria: &Criteria) -> Vec<Vec<KeyStep>> {
+        let mut anchors = Vec::new();
+        match self {
+            Self::First => criteria.target_anchors(&mut anchors),
+            Self::Second => criteria.dependency_anchors(&mut anchors),
+        }
+        anchors
+    }
+}
+
+impl Search<'_> {
+    /// Returns the candidates of `role` that meet `criteria` with an object.
+    pub(super) fn agreeing(
+        &mut self,
+        entry: usize,
+        criteria: &Criteria,
+        (from, a): (usize, Id),
+        role: usize,
+        budget: &mut Budget,
+    ) -> Result<Vec<Id>, Exhausted> {
+        let narrowed = self.narrowed(entry, criteria, (from, a), role, budget)?;
+        let mut ids = Vec::new();
+        for id in narrowed {
+            budget.step(1)?;
+            if self.meets(entry, criteria, (from, a), (role, id), budget)? {
+                ids.push(id);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns candidates of `role` among which all are that can meet `criteria`.
+    fn narrowed(
+        &mut self,
+        entry: usize,
+        criteria: &Criteria,
+        (from, a): (usize, Id),
+        role: usize,
+        budget: &mut Budget,
+    ) -> Result<Vec<Id>, Exhausted> {
+        let Some(candidates) = self.candidates.get(role) else { return Ok(Vec::new()) };
+        if matches!(criteria.basis, Basis::Owns | Basis::OwnedBy) {
+            let reached = edges::reached(self.graph, a, criteria.basis == Basis::Owns, budget)?;
+            let mut ids: Vec<Id> = reached.into_iter().filter(|id| candidates.contains(*id)).collect();
+            ids.sort_by_key(|id| self.graph.rank(*id));
+            return Ok(ids);
+        }
+        let Some(index) = self.value_index(entry, criteria, role, budget)? else {
+            return Ok(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default());
+        };
+        let Some(object) = self.object(a) else { return Ok(Vec::new()) };
+        let texts = match index.by {
+            By::Labels => wanted_labels(criteria, object, &self.frame, budget)?,
+            By::Criterion(at) => match criteria.all.get(at) {
+                Some(criterion) => {
+                    let end = self.end(entry, from);
+                    let mut texts = BTreeSet::new();
+                    for frame in self.frames_of(criteria, end, (from, object), budget)? {
+                        texts.extend(index_texts(&end.side(criterion).values(object, &frame, budget)?));
+                    }
+                    Some(texts)
+                }
+                None => None,
+            },
+        };
+        let Some(texts) = texts else {
+            return Ok(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default());
+        };
+        let mut ids = Vec::new();
+        for text in texts {
+            ids.extend(index.lists.get(&text).into_iter().flatten().copied());
+        }
+        ids.sort_by_key(|id| self.graph.rank(*id));
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Returns the index over the criterion that tells candidates apart best; none where none compares for equality.
+    fn value_index(
+        &mut self,
+        entry: usize,
+        criteria: &Criteria,
+        role: usize,
+        budget: &mut Budget,
+    ) -> Result<Option<Rc<ValueIndex>>, Exhausted> {
+        if let Some(known) = self.buckets.get(entry).and_then(|buckets| buckets.values.get(&role)) {
+            return Ok(known.clone());
+        }
+        let ways: Vec<By> = match criteria.basis {
+            Basis::Selects(_) | Basis::SelectedBy(_) => vec![By::Labels],
+            _ => {
+                let each = criteria.all.iter().enumerate();
+                each.filter(|(_, one)| one.operator == Operator::Equals)
+                    .map(|(at, _)| By::Criterion(at))
+                    .collect()
+            }
+        };
+        let mut best: Option<ValueIndex> = None;
+        for by in ways {
+            let lists = self.listed(entry, criteria, by, role, budget)?;
+            if best.as_ref().is_none_or(|best| lists.len() > best.lists.len()) {
+                best = Some(ValueIndex { by, lists });
+            }
+        }
+        let best = best.map(Rc::new);
+        if let Some(buckets) = self.buckets.get_mut(entry) {
+            buckets.values.insert(role, best.clone());
+        }
+        Ok(best)
+    }
+
+    /// Returns the candidates of `role` by what `by` says.
+    fn listed(
+        &self,
+        entry: usize,
+        criteria: &Criteria,
+        by: By,
+        role: usize,
+        budget: &mut Budget,
+    ) -> Result<HashMap<Text, Vec<Id>>, Exhausted> {
+        let end = self.end(entry, role);
+        let anchors = end.anchors(criteria);
+        let mut lists: HashMap<Text, Vec<Id>> = HashMap::new();
+        for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
+            let Some(object) = self.object(*id) else { continue };
+            let mut texts = BTreeSet::new();
+            for frame in frames(&anchors, object, budget)? {
+                match by {
+                    By::Labels => texts.extend(offered_labels(criteria, object, &frame, budget)?),
+                    By::Criterion(at) => {
+                        let Some(criterion) = criteria.all.get(at) else { continue };
+                        texts.extend(index_texts(&end.side(criterion).values(object, &frame, budget)?));
+                    }
+                }
+            }
+            budget.step(texts.len() as u64)?;
+            for text in texts {
+                lists.entry(text).or_default().push(*id);
+            }
+        }
+        Ok(lists)
+    }
+
+    /// Returns whether two objects meet `criteria`, the leader with its present frame.
+    pub(super) fn meets(
+        &self,
+        entry: usize,
+        criteria: &Criteria,
+        (one, a): (usize, Id),
+        (other, b): (usize, Id),
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        let ((first, a), (second, b)) = match self.end(entry, one) {
+            End::First => ((one, a), (other, b)),
+            End::Second => ((other, b), (one, a)),
+        };
+        let (Some(left), Some(right)) = (self.object(a), self.object(b)) else { return Ok(false) };
+        let left_frames = self.frames_of(criteria, End::First, (first, left), budget)?;
+        let right_frames = self.frames_of(criteria, End::Second, (second, right), budget)?;
+        for left_frame in &left_frames {
+            for right_frame in &right_frames {
+                if criteria.hold((left, left_frame), (right, right_frame), budget)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the elements of an object that may be meant: those that its filter speaks of as well.
+    fn frames_of(
+        &self,
+        criteria: &Criteria,
+        end: End,
+        (role, object): (usize, &Value),
+        budget: &mut Budget,
+    ) -> Result<Vec<Frame>, Exhausted> {
+        if role == self.pattern.leader {
+            return Ok(vec![self.frame.clone()]);
+        }
+        let mut anchors = end.anchors(criteria);
+        let Some(filter) = self.pattern.roles.get(role).map(|role| &role.filter) else {
+            return Ok(Vec::new());
+        };
+        if anchors.is_empty() {
+            return Ok(vec![Frame::default()]);
+        }
+        filter.collect_anchors(&mut anchors);
+        let mut passing = Vec::new();
+        for frame in Frame::all(&anchors, object, budget)? {
+            if filter.passes(object, &frame, budget, &mut false)? {
+                passing.push(frame);
+            }
+        }
+        Ok(passing)
+    }
+
+    /// Returns which of the two objects of a relationship fills `role`.
+    fn end(&self, entry: usize, role: usize) -> End {
+        let pairs = self.pattern.entries.get(entry).map_or(&[][..], |entry| &entry.pairs);
+        if pairs.iter().any(|pair| pair.0 == role) { End::First } else { End::Second }
+    }
+}
+
+/// Returns every choice of elements; one without any where none is meant.
+fn frames(anchors: &[Vec<KeyStep>], object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+    if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(anchors, object, budget) }
+}

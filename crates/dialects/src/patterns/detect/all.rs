@@ -1,0 +1,72 @@
+//! Many patterns in one graph, shared among threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kubewright_engine::Diagnostic;
+use kubewright_graph::Graph;
+use kubewright_value::{Budget, Exhausted, Limits};
+
+use super::super::diagnostics as code;
+use super::super::finding::Findings;
+use super::super::pattern::Pattern;
+use super::{Settings, detect};
+
+/// Looks for each of `patterns` in `graph` with at most `threads` threads, and gives what came of each in their order.
+/// Each has a budget of its own, so that one that needs too much takes nothing from the others.
+#[must_use]
+pub fn detect_all(
+    patterns: &[Pattern],
+    graph: &Graph,
+    settings: &Settings,
+    threads: usize,
+) -> Vec<Result<Findings, Exhausted>> {
+    let one = |pattern: &Pattern| detect(pattern, graph, settings, &mut budget(pattern, graph));
+    let threads = if cfg!(target_family = "wasm") { 1 } else { threads.min(patterns.len()) };
+    if threads <= 1 {
+        return patterns.iter().map(one).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(patterns.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(pattern) = patterns.get(at) else { return };
+                    let found = one(pattern);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, found));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, found)| found).collect()
+}
+
+/// Returns the budget of one search: so many steps for each object, more for a pattern that asks more.
+#[must_use]
+pub fn budget(pattern: &Pattern, graph: &Graph) -> Budget {
+    let conditions: usize = pattern.roles.iter().map(|role| role.filter.len()).sum();
+    let asked = pattern.roles.len() + pattern.entries.len() + conditions;
+    let objects = graph.len() as u64;
+    let each = STEPS_EACH.saturating_mul(asked.min(MOST_ASKED) as u64);
+    let steps = STEPS.saturating_add(objects.saturating_mul(each));
+    let bytes = BYTES.saturating_add(objects.saturating_mul(BYTES_EACH));
+    Budget::new(Limits { steps, bytes, ..Limits::default() })
+}
+
+/// Returns what to say about a pattern that needed more than its budget.
+#[must_use]
+pub fn exhausted(pattern: &Pattern, error: Exhausted) -> Diagnostic {
+    let message = format!("`{}` was not looked for to the end: {error}", pattern.name);
+    Diagnostic::new(&code::EXHAUSTED, message, pattern.location.clone())
+        .help("connect every actor with the leader by a required relationship, or look at fewer objects")
+}
+
+const STEPS: u64 = 20_000_000;
+const STEPS_EACH: u64 = 500;
+const MOST_ASKED: usize = 16;
+const BYTES: u64 = 32 << 20;
+const BYTES_EACH: u64 = 1 << 10;

@@ -1,0 +1,406 @@
+//! Near misses: objects that a relationship would be with, if a label, a name or a namespace were another.
+//!
+//! A Service that leads nowhere mostly leads to something that was renamed. This finds what.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_value::{Budget, Exhausted, Map, Text, Value};
+
+use super::criteria::Basis;
+use super::key::Frame;
+use super::pattern::{Entry, KindRef, Link, Pattern, Role};
+
+/// What is near a relationship that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nearest {
+    /// The id of the resource that is missing at the other end.
+    pub role: Text,
+    /// Its kinds, as people say them: `Pod`, `Pod or Deployment`.
+    pub kinds: String,
+    /// Where was looked; empty for everywhere.
+    pub namespace: Text,
+    /// How many objects of these kinds are there.
+    pub looked_at: usize,
+    /// Whether the labels that differ are those of the leader, and the objects have the selectors.
+    pub is_selected: bool,
+    /// The nearest ones, the nearest first.
+    pub near: Vec<Near>,
+}
+
+/// An object that nearly fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// The object.
+    pub id: Id,
+    /// Why it does not fit.
+    pub miss: Miss,
+}
+
+/// Why an object does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Miss {
+    /// Labels are not as the selector wants them.
+    Labels(Vec<Difference>),
+    /// The filter of its resource leaves it out.
+    LeftOut,
+    /// It is in another namespace.
+    Elsewhere,
+    /// It is named, and is not among the objects.
+    Absent,
+}
+
+/// A label that is not as a selector wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The label.
+    pub label: Text,
+    /// What the selector wants: `app=web`, `tier in (a, b)`, `!legacy`.
+    pub wanted: String,
+    /// What the object has, if it has it.
+    pub found: Option<Text>,
+}
+
+/// Looks for up to `most` objects that nearly are in the relationship `entry` of `pattern` with `leader`. Nothing
+/// where the relationship is no matter of labels or names, or is not with the leader.
+///
+/// # Errors
+/// When the budget is used up.
+pub fn nearest(
+    pattern: &Pattern,
+    entry: &str,
+    leader: Id,
+    graph: &Graph,
+    most: usize,
+    budget: &mut Budget,
+) -> Result<Option<Nearest>, Exhausted> {
+    let Some(entry) = pattern.entries.iter().find(|known| known.id == entry) else { return Ok(None) };
+    let other = entry.pairs.iter().find_map(|(one, other)| match pattern.leader {
+        leader if leader == *one => Some(*other),
+        leader if leader == *other => Some(*one),
+        _ => None,
+    });
+    let Some(role) = other.and_then(|other| pattern.roles.get(other)) else { return Ok(None) };
+    let Some(node) = graph.node(leader) else { return Ok(None) };
+    let search = Search { entry, role, graph, leader: node };
+    let mut found = match search.by_labels(budget)? {
+        Some(found) => found,
+        None => match search.by_names(leader) {
+            Some(found) => found,
+            None => return Ok(None),
+        },
+    };
+    found.near.truncate(most);
+    Ok(Some(found))
+}
+
+struct Search<'s> {
+    entry: &'s Entry,
+    role: &'s Role,
+    graph: &'s Graph,
+    leader: &'s Node,
+}
+
+impl Search<'_> {
+    /// Looks for objects that a selector of the leader nearly selects, or whose selectors nearly select the leader.
+    fn by_labels(&self, budget: &mut Budget) -> Result<Option<Nearest>, Exhausted> {
+        let own = self.selector(self.leader, true, budget)?;
+        let own_labels = labels(self.leader);
+        let (mut looked_at, mut has_selectors) = (0, false);
+        let mut near: Vec<(Rank, Near)> = Vec::new();
+        for id in self.candidates() {
+            budget.step(8)?;
+            let Some(node) = self.graph.node(id) else { continue };
+            let is_here = node.namespace == self.leader.namespace;
+            looked_at += usize::from(is_here);
+            let (requirements, labels) = match &own {
+                Some(own) => (own.clone(), labels(node)),
+                None => match self.selector(node, false, budget)? {
+                    Some(theirs) => (theirs, own_labels),
+                    None => continue,
+                },
+            };
+            has_selectors = true;
+            let differences: Vec<Difference> =
+                requirements.iter().filter_map(|requirement| requirement.differs(labels)).collect();
+            let miss = match (differences.is_empty(), is_here) {
+                (true, true) if self.is_left_out(node, budget)? => Miss::LeftOut,
+                // It fits, and something else is in the way.
+                (true, true) => continue,
+                (true, false) => Miss::Elsewhere,
+                (false, true) => Miss::Labels(differences),
+                (false, false) => continue,
+            };
+            let rank = Rank::of(&miss, requirements.len(), self.graph.rank(id));
+            near.push((rank, Near { id, miss }));
+        }
+        if own.is_none() && !has_selectors {
+            return Ok(None);
+        }
+        near.sort_by(|one, other| one.0.cmp(&other.0));
+        // An object that has nothing of what is wanted is not near.
+        let near = near.into_iter().filter(|(rank, _)| rank.is_near).map(|(_, near)| near).collect();
+        Ok(Some(Nearest { is_selected: own.is_none(), ..self.nearest(looked_at, near) }))
+    }
+
+    /// Looks for objects that the leader names and that are not there.
+    fn by_names(&self, leader: Id) -> Option<Nearest> {
+        let Link::Edge { name, .. } = &self.entry.link else { return None };
+        let kind = self.graph.edge_type(name)?;
+        let is_absent = |id: &Id| {
+            let node = self.graph.node(*id);
+            node.is_some_and(|node| node.sort == Sort::Absent && is_of(&self.role.kinds, node))
+        };
+        let named = self.graph.out(leader, kind).map(|edge| edge.to).filter(is_absent);
+        let near: Vec<Near> = named.map(|id| Near { id, miss: Miss::Absent }).collect();
+        let is_here =
+            |id: &Id| self.graph.node(*id).is_some_and(|node| node.namespace == self.leader.namespace);
+        let looked_at = self.candidates().filter(is_here).count();
+        (!near.is_empty()).then(|| self.nearest(looked_at, near))
+    }
+
+    fn nearest(&self, looked_at: usize, near: Vec<Near>) -> Nearest {
+        let kinds: Vec<&str> = self.kinds().collect();
+        Nearest {
+            role: self.role.id.clone(),
+            kinds: kinds.join(" or "),
+            namespace: self.leader.namespace.clone(),
+            looked_at,
+            is_selected: false,
+            near,
+        }
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.role.kinds.iter().filter_map(|kind| match kind {
+            KindRef::Kind { kind, .. } => kind.as_deref(),
+            KindRef::Category(_) => None,
+        })
+    }
+
+    /// Returns the objects of the kinds of the other resource, whatever its filter says.
+    fn candidates(&self) -> impl Iterator<Item = Id> {
+        let fits = |id: &Id| {
+            let node = self.graph.node(*id);
+            node.is_some_and(|node| node.sort == Sort::Object && is_of(&self.role.kinds, node))
+        };
+        self.kinds().flat_map(|kind| self.graph.of_kind(kind)).copied().filter(fits)
+    }
+
+    fn is_left_out(&self, node: &Node, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let Some(object) = &node.object else { return Ok(true) };
+        Ok(!self.role.filter.passes(object, &Frame::default(), budget, &mut false)?)
+    }
+
+    /// Returns what the selector of an object asks for, where the relationship is one of selecting.
+    fn selector(
+        &self,
+        node: &Node,
+        is_leader: bool,
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<Requirement>>, Exhausted> {
+        let Some(object) = &node.object else { return Ok(None) };
+        let found = match &self.entry.link {
+            Link::Edge { name, .. } => field(name, node).and_then(|field| object.at(&["spec", field])),
+            Link::Common { .. } => None,
+            Link::Criteria(criteria) => match (&criteria.basis, is_leader) {
+                (Basis::Selects(key), true) | (Basis::SelectedBy(key), false) => {
+                    key.values(object, &Frame::default(), budget)?.first().copied()
+                }
+                _ => None,
+            },
+        };
+        Ok(found.and_then(Value::as_object).map(requirements).filter(|all| !all.is_empty()))
+    }
+}
+
+/// Returns the field below `spec` that selects, for relationships of that sort.
+fn field(relationship: &str, node: &Node) -> Option<&'static str> {
+    match (relationship, node.kind.as_str()) {
+        ("EXPOSES", "Service") | ("PROTECTS", "PodDisruptionBudget") => Some("selector"),
+        ("SCRAPES", "ServiceMonitor" | "PodMonitor") => Some("selector"),
+        ("ISOLATES" | "SAME_NETWORK", "NetworkPolicy") => Some("podSelector"),
+        ("MANAGES" | "OWNS", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") => Some("selector"),
+        _ => None,
+    }
+}
+
+/// Returns the labels that selectors look at: those of the Pods that a workload makes, or its own.
+fn labels(node: &Node) -> Option<&Map> {
+    let object = node.object.as_ref()?;
+    let of_template = object.at(&["spec", "template", "metadata", "labels"]);
+    let of_job = || object.at(&["spec", "jobTemplate", "spec", "template", "metadata", "labels"]);
+    let own = || object.at(&["metadata", "labels"]);
+    of_template.or_else(of_job).or_else(own).and_then(Value::as_object)
+}
+
+fn is_of(kinds: &[KindRef], node: &Node) -> bool {
+    kinds.iter().any(|known| match known {
+        KindRef::Kind { kind, group, .. } => {
+            kind.as_ref().is_none_or(|kind| *kind == node.kind)
+                && group.as_ref().is_none_or(|group| group == node.group())
+        }
+        KindRef::Category(_) => false,
+    })
+}
+
+/// One condition of a selector.
+#[derive(Debug, Clone)]
+struct Requirement {
+    label: Text,
+    operator: Operator,
+    values: Vec<Text>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+/// Reads a selector, a plain map or `{matchLabels, matchExpressions}`; what makes no sense is left out.
+fn requirements(selector: &Map) -> Vec<Requirement> {
+    let is_structured = selector.contains_key("matchLabels") || selector.contains_key("matchExpressions");
+    let equal = match is_structured {
+        true => selector.get("matchLabels").and_then(Value::as_object),
+        false => Some(selector),
+    };
+    let mut all = Vec::new();
+    for (label, value) in equal.into_iter().flat_map(Map::iter) {
+        if let Some(value) = value.as_str() {
+            let values = vec![value.into()];
+            all.push(Requirement { label: label.clone(), operator: Operator::In, values });
+        }
+    }
+    let expressions = selector.get("matchExpressions").filter(|_| is_structured).and_then(Value::as_array);
+    for expression in expressions.unwrap_or_default() {
+        let text = |field: &str| expression.get(field).and_then(Value::as_str);
+        let operator = match text("operator") {
+            Some("In") => Operator::In,
+            Some("NotIn") => Operator::NotIn,
+            Some("Exists") => Operator::Exists,
+            Some("DoesNotExist") => Operator::DoesNotExist,
+            _ => continue,
+        };
+        let values = expression.get("values").and_then(Value::as_array).unwrap_or_default();
+        let values = values.iter().filter_map(Value::as_str).map(Text::new).collect();
+        all.push(Requirement { label: text("key").unwrap_or_default().into(), operator, values });
+    }
+    all
+}
+
+impl Requirement {
+    /// Returns in what `labels` do not meet it.
+    fn differs(&self, labels: Option<&Map>) -> Option<Difference> {
+        let found = labels.and_then(|labels| labels.get(&self.label)).and_then(Value::as_str);
+        let is_listed = found.is_some_and(|found| self.values.iter().any(|value| value == found));
+        let is_met = match self.operator {
+            Operator::In => is_listed,
+            Operator::NotIn => !is_listed,
+            Operator::Exists => found.is_some(),
+            Operator::DoesNotExist => found.is_none(),
+        };
+        (!is_met).then(|| Difference {
+            label: self.label.clone(),
+            wanted: self.to_string(),
+            found: found.map(Text::new),
+        })
+    }
+}
+
+/// As selectors are written on a command line.
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = &self.label;
+        match (self.operator, self.values.as_slice()) {
+            (Operator::In, [value]) => write!(f, "{label}={value}"),
+            (Operator::NotIn, [value]) => write!(f, "{label}!={value}"),
+            (Operator::In, values) => write!(f, "{label} in ({})", values.join(", ")),
+            (Operator::NotIn, values) => write!(f, "{label} notin ({})", values.join(", ")),
+            (Operator::Exists, _) => write!(f, "{label}"),
+            (Operator::DoesNotExist, _) => write!(f, "!{label}"),
+        }
+    }
+}
+
+/// How near something is; less is nearer.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    // Fits but for its namespace or a filter: 0.
+    differences: usize,
+    /// How much of the wanted values is there.
+    alike: Reverse<usize>,
+    order: u64,
+    is_near: bool,
+}
+
+impl Rank {
+    fn of(miss: &Miss, requirements: usize, order: u64) -> Self {
+        let Miss::Labels(differences) = miss else {
+            return Self { differences: 0, alike: Reverse(0), order, is_near: true };
+        };
+        let alike = |difference: &Difference| {
+            let wanted = difference.wanted.split_once('=').map_or("", |(_, value)| value);
+            let found = difference.found.as_deref().unwrap_or_default();
+            wanted.chars().zip(found.chars()).take_while(|(one, other)| one == other).count()
+        };
+        let has_label = differences.iter().any(|difference| difference.found.is_some());
+        Self {
+            differences: differences.len(),
+            alike: Reverse(differences.iter().map(alike).sum()),
+            order,
+            is_near: has_label || differences.len() < requirements,
+        }
+    }
+}
+
+impl Nearest {
+    /// Returns the hint in one line: ``3 Pods in `shop`, nearest: `web-2` has app=web-2 instead of app=web``.
+    #[must_use]
+    pub fn hint(&self, graph: &Graph) -> String {
+        let plural = if self.looked_at == 1 { "" } else { "s" };
+        let count = match self.looked_at {
+            0 => format!("no {}", self.kinds),
+            count => format!("{count} {}{plural}", self.kinds),
+        };
+        let place = match self.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!(" in `{namespace}`"),
+        };
+        let near: Vec<String> = self.near.iter().filter_map(|near| self.told(near, graph)).collect();
+        match near.as_slice() {
+            [] => format!("{count}{place}"),
+            near => format!("{count}{place}, nearest: {}", near.join("; ")),
+        }
+    }
+
+    fn told(&self, near: &Near, graph: &Graph) -> Option<String> {
+        let node = graph.node(near.id)?;
+        Some(match &near.miss {
+            Miss::Labels(differences) => {
+                let one = |difference: &Difference| match (&difference.found, self.is_selected) {
+                    (Some(found), false) => {
+                        format!("{}={found} instead of {}", difference.label, difference.wanted)
+                    }
+                    (Some(found), true) => {
+                        format!("{} instead of {}={found}", difference.wanted, difference.label)
+                    }
+                    (None, false) => format!("no {}", difference.wanted),
+                    (None, true) => difference.wanted.clone(),
+                };
+                let all: Vec<String> = differences.iter().map(one).collect();
+                let does = if self.is_selected { "wants" } else { "has" };
+                format!("`{}` {does} {}", node.name, all.join(" and "))
+            }
+            Miss::LeftOut => format!("`{}`, which the filter of `{}` leaves out", node.name, self.role),
+            Miss::Elsewhere => format!("`{}` in `{}` would fit", node.name, node.namespace),
+            Miss::Absent => format!("`{}` is named and not there", node.name),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

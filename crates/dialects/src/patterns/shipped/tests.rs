@@ -1,0 +1,49 @@
+//! The list and the folders agree, and nothing about a pattern that ships is doubtful.
+
+use std::path::Path;
+
+use kubewright_value::{Source, yaml};
+
+use super::super::compile;
+use super::*;
+
+#[test]
+fn every_folder_is_in_the_list_and_the_other_way_round() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut folders: Vec<String> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    folders.sort();
+    let names: Vec<&str> = shipped().iter().map(|shipped| shipped.name).collect();
+    assert_eq!(names, folders);
+}
+
+#[test]
+fn every_pattern_compiles_without_a_diagnostic_and_is_called_as_its_folder() {
+    for shipped in shipped() {
+        let reading = yaml::read(&Source::new(shipped.name, shipped.source));
+        assert!(reading.problems.is_empty(), "{}: {:?}", shipped.name, reading.problems);
+        let [document] = reading.documents.as_slice() else {
+            panic!("{}: {} documents", shipped.name, reading.documents.len())
+        };
+        let (pattern, diagnostics) = compile(document);
+        let told: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+        assert!(told.is_empty(), "{}: {told:#?}", shipped.name);
+        assert_eq!(pattern.expect("a pattern").name, shipped.name);
+    }
+}
+
+#[test]
+fn every_page_has_a_title_and_a_text() {
+    for shipped in shipped() {
+        let is_page = shipped.page.starts_with("# ") && shipped.page.lines().count() > 5;
+        assert!(is_page, "{}", shipped.name);
+    }
+}
+
+#[test]
+fn a_pattern_is_found_by_its_name() {
+    assert_eq!(named("orphan-service").map(|shipped| shipped.name), Some("orphan-service"));
+    assert_eq!(named("none"), None);
+}

@@ -1,0 +1,202 @@
+//! Which objects are drawn as one box.
+//!
+//! The copies that one controller makes always are, if that is wanted. Above the limit, in this order and only as
+//! far as needed: nodes of one kind under the same neighbours, then the kinds of the largest namespaces, then whole
+//! namespaces, then all that is left. Objects with roles and the ends of missing and scored lines stay themselves.
+
+use super::kinds::known;
+use super::select::is_ownership;
+use super::slots::Slots;
+use super::{Class, Node, Options, Picture, Style, Tone};
+use std::collections::{BTreeMap, HashMap};
+
+/// What nodes of one box have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Key<'p> {
+    Alone(usize),
+    Replicas(usize),
+    Kind(&'p str, &'p str, Class),
+    Namespace(&'p str),
+    Rest,
+}
+
+/// Says for every node in which box it is.
+pub(super) fn keys(picture: &Picture, options: Options) -> Vec<Key<'_>> {
+    let kept = kept(picture, options.glyphs / 2);
+    if options.merges {
+        let copies = replicas(picture, &kept, Alike::Copies);
+        let is_first = |(place, first): (usize, &usize)| place == *first;
+        if copies.0.iter().enumerate().filter(|one| is_first(*one)).count() <= options.glyphs {
+            return copies.0.into_iter().map(Key::Replicas).collect();
+        }
+    } else if picture.nodes.len() <= options.glyphs {
+        return (0..picture.nodes.len()).map(Key::Alone).collect();
+    }
+    merged(picture, &kept, options.glyphs)
+}
+
+fn merged<'p>(picture: &'p Picture, kept: &Slots<bool>, limit: usize) -> Vec<Key<'p>> {
+    let replicas = replicas(picture, kept, Alike::Neighbours);
+    let mut census: BTreeMap<&str, Census<'_>> = BTreeMap::new();
+    for (place, node) in picture.nodes.iter().enumerate() {
+        let entry = census.entry(node.frame()).or_default();
+        if kept.at(place) {
+            entry.kept += 1;
+        } else {
+            entry.replicas += usize::from(replicas.at(place) == place);
+            *entry.kinds.entry((node.kind.as_str(), node.class)).or_insert(0) += 1;
+        }
+    }
+    let depths = depths(&census, limit);
+    let key = |(place, node): (usize, &'p Node)| -> Key<'p> {
+        if kept.at(place) {
+            return Key::Alone(place);
+        }
+        match depths.get(node.frame()).copied().unwrap_or_default() {
+            Depth::Replicas => Key::Replicas(replicas.at(place)),
+            Depth::Kinds => Key::Kind(node.frame(), &node.kind, node.class),
+            Depth::Namespace => Key::Namespace(node.frame()),
+            Depth::Rest => Key::Rest,
+        }
+    };
+    picture.nodes.iter().enumerate().map(key).collect()
+}
+
+/// How many boxes a namespace needs at each depth.
+#[derive(Debug, Default)]
+struct Census<'p> {
+    kept: usize,
+    replicas: usize,
+    kinds: HashMap<(&'p str, Class), usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Depth {
+    #[default]
+    Replicas,
+    Kinds,
+    Namespace,
+    Rest,
+}
+
+/// Merges the largest namespaces first, until all fits.
+fn depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&'p str, Depth> {
+    let mut depths: HashMap<&str, Depth> = HashMap::new();
+    let mut total: usize = census.values().map(|entry| entry.kept + entry.replicas).sum();
+    let mut order: Vec<(&str, &Census<'_>)> = census.iter().map(|(name, entry)| (*name, entry)).collect();
+    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
+    for &(name, entry) in &order {
+        if total <= limit {
+            return depths;
+        }
+        total = total.saturating_sub(entry.replicas.saturating_sub(entry.kinds.len()));
+        depths.insert(name, Depth::Kinds);
+    }
+    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.kinds.len()), *name));
+    for &(name, entry) in &order {
+        if total <= limit {
+            return depths;
+        }
+        total = total.saturating_sub(entry.kinds.len().saturating_sub(1));
+        depths.insert(name, Depth::Namespace);
+    }
+    for &(name, _) in order.iter().rev() {
+        if total < limit {
+            break;
+        }
+        total = total.saturating_sub(1);
+        depths.insert(name, Depth::Rest);
+    }
+    depths
+}
+
+/// Which nodes must stay themselves; none, when they are too many.
+fn kept(picture: &Picture, limit: usize) -> Slots<bool> {
+    let has_role = |node: &Node| node.badges.iter().any(|badge| badge.tone == Tone::Role);
+    let mut kept =
+        Slots(picture.nodes.iter().map(|node| has_role(node) || node.class == Class::Focus).collect());
+    for line in &picture.lines {
+        if line.style == Style::Missing || line.points.is_some() {
+            kept.set(line.from, true);
+            kept.set(line.to, true);
+        }
+    }
+    if kept.0.iter().filter(|kept| **kept).count() > limit { Slots::new(picture.nodes.len()) } else { kept }
+}
+
+/// Which nodes are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alike {
+    /// Those that one controller made from one template, and what each of them has of its own.
+    Copies,
+    /// All of one kind under the same neighbours.
+    Neighbours,
+}
+
+/// Kinds that are made in many copies, and whether only an owner makes copies of them.
+fn copies(kind: &str) -> Option<bool> {
+    match kind {
+        "Pod" | "Job" | "ReplicaSet" | "ControllerRevision" | "EndpointSlice" | "CertificateRequest" => {
+            Some(true)
+        }
+        "PersistentVolumeClaim" | "PersistentVolume" | "VolumeAttachment" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns for every node the first of those that are alike.
+///
+/// Layers are done from the left, and neighbours count as what they were merged into.
+/// What has no neighbour on the left is compared by those on the right.
+fn replicas(picture: &Picture, kept: &Slots<bool>, alike: Alike) -> Slots<usize> {
+    let count = picture.nodes.len();
+    let layers = Slots(picture.nodes.iter().map(|node| known(&node.kind).layer).collect::<Vec<usize>>());
+    let mut names: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut left: Slots<Vec<(usize, usize)>> = Slots::new(count);
+    let mut right: Slots<Vec<(usize, usize)>> = Slots::new(count);
+    let mut owned: Slots<bool> = Slots::new(count);
+    for line in picture.lines.iter().filter(|line| line.from.max(line.to) < count) {
+        let next = names.len();
+        // Two claims of one Pod differ in the field that names them, those of its copies do not.
+        let via = if alike == Alike::Copies { line.via.as_str() } else { "" };
+        let name = *names.entry((line.label.as_str(), via)).or_insert(next);
+        for (one, other, way) in [(line.from, line.to, 0), (line.to, line.from, 1)] {
+            let side = if layers.at(other) < layers.at(one) { &mut left } else { &mut right };
+            side.change(one, |all| all.push((other, name * 2 + way)));
+        }
+        if is_ownership(&line.label) && line.style != Style::Missing {
+            owned.set(line.to, true);
+        }
+    }
+    let may_merge = |place: usize, node: &Node| match (alike, copies(&node.kind)) {
+        (Alike::Neighbours, _) => true,
+        (Alike::Copies, None) => false,
+        (Alike::Copies, Some(by_owner)) => {
+            if by_owner {
+                owned.at(place)
+            } else {
+                !left.of(place).is_empty()
+            }
+        }
+    };
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|place| layers.at(*place));
+    let mut first = Slots((0..count).collect::<Vec<usize>>());
+    type Signature = (bool, Vec<(usize, usize)>);
+    let mut seen: HashMap<(&str, &str, Class, Signature), usize> = HashMap::new();
+    for place in order {
+        let Some(node) = picture.nodes.get(place).filter(|_| !kept.at(place)) else { continue };
+        if !may_merge(place, node) {
+            continue;
+        }
+        let under = !left.of(place).is_empty();
+        let side = if under { left.of(place) } else { right.of(place) };
+        let mut signature: Vec<(usize, usize)> =
+            side.iter().map(|&(other, name)| (first.at(other), name)).collect();
+        signature.sort_unstable();
+        signature.dedup();
+        let key = (node.frame(), node.kind.as_str(), node.class, (under, signature));
+        first.set(place, *seen.entry(key).or_insert(place));
+    }
+    first
+}

@@ -1,0 +1,102 @@
+//! What patterns find, as badges on a picture of all objects.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kubewright_dialects::patterns::{self, Level, Settings};
+use kubewright_graph::Id;
+use kubewright_graph::draw::{Badge, Picture, Tone};
+use kubewright_value::{Budget, Text};
+
+use super::texts;
+use crate::arguments::Graph;
+use crate::survey::Survey;
+use crate::words::plural;
+
+/// How many patterns are named in the legend for each severity.
+const NAMED: usize = 6;
+
+/// What was found, by leader.
+#[derive(Debug, Default)]
+pub(super) struct Overlay {
+    badges: HashMap<Id, Vec<(Badge, Text)>>,
+    counts: BTreeMap<Level, BTreeMap<Text, usize>>,
+    patterns: usize,
+    is_truncated: bool,
+}
+
+/// Looks for all patterns.
+pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
+    let namespaces = texts(&arguments.namespaces);
+    let namespaces = (!namespaces.is_empty()).then_some(namespaces);
+    let settings = Settings { namespaces, witnesses: 0, ..Settings::default() };
+    let mut overlay = Overlay { patterns: survey.patterns.len(), ..Overlay::default() };
+    for pattern in &survey.patterns {
+        let Ok(found) = patterns::detect(pattern, &survey.graph, &settings, &mut Budget::default()) else {
+            overlay.is_truncated = true;
+            continue;
+        };
+        overlay.is_truncated |= found.truncated;
+        for finding in found.findings {
+            *overlay
+                .counts
+                .entry(finding.severity)
+                .or_default()
+                .entry(finding.pattern.clone())
+                .or_default() += 1;
+            let Some((_, leader)) = finding.roles.first() else { continue };
+            let badge = Badge { tone: tone(finding.severity), text: finding.pattern.clone() };
+            let note = format!("{} {}: {}", finding.severity.name(), finding.pattern, finding.message);
+            overlay.badges.entry(*leader).or_default().push((badge, note.into()));
+        }
+    }
+    overlay
+}
+
+/// Returns the tone of a severity.
+pub(super) fn tone(level: Level) -> Tone {
+    match level {
+        Level::Info | Level::Low => Tone::Info,
+        Level::Medium | Level::Warning => Tone::Warning,
+        Level::High | Level::Critical => Tone::Critical,
+    }
+}
+
+impl Overlay {
+    /// Returns the objects that something was found about.
+    pub(super) fn leaders(&self) -> impl Iterator<Item = Id> {
+        self.badges.keys().copied()
+    }
+
+    /// Puts badges and notes on the boxes of a picture.
+    pub(super) fn mark(&self, picture: &mut Picture, places: &HashMap<Id, usize>) {
+        for (id, badges) in &self.badges {
+            let Some(node) = places.get(id).and_then(|place| picture.nodes.get_mut(*place)) else { continue };
+            for (badge, note) in badges {
+                node.badges.push(badge.clone());
+                node.notes.push(note.clone());
+            }
+        }
+    }
+
+    /// Returns what was found, in a few sentences.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        if self.patterns == 0 {
+            return Vec::new();
+        }
+        let total: usize = self.counts.values().flat_map(BTreeMap::values).sum();
+        let more = if self.is_truncated { ", and there are more" } else { "" };
+        let mut sentences =
+            vec![format!("{} of {}{more}.", plural(total, "finding"), plural(self.patterns, "pattern"))];
+        for (level, patterns) in self.counts.iter().rev() {
+            let mut names: Vec<(&Text, &usize)> = patterns.iter().collect();
+            names.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
+            let mut said: Vec<String> =
+                names.iter().take(NAMED).map(|(name, count)| format!("{name} {count}")).collect();
+            if names.len() > NAMED {
+                said.push(format!("and {} more", names.len() - NAMED));
+            }
+            sentences.push(format!("{}: {}", level.name(), said.join(", ")));
+        }
+        sentences
+    }
+}

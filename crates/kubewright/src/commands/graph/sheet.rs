@@ -1,0 +1,211 @@
+//! The picture of what a pattern says about a few objects: boxes for objects and for those that are not there.
+
+use std::collections::HashMap;
+
+use kubewright_dialects::patterns::{self, Difference, Miss, Pattern};
+use kubewright_graph::draw::{Badge, Class, Line, Node, Picture, Style, Tone, layer, node_of};
+use kubewright_graph::{EdgeType, Graph, Id, Sort};
+use kubewright_value::{Budget, Text};
+
+/// How many conditions of a resource are told.
+const CONDITIONS: usize = 6;
+
+/// A picture in the making.
+pub(super) struct Sheet<'s> {
+    pub(super) graph: &'s Graph,
+    pub(super) picture: Picture,
+    /// The frame that boxes are put into; empty for those of their namespaces.
+    frame: Text,
+    /// Boxes of the frame.
+    places: HashMap<Subject, usize>,
+}
+
+/// What a box stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Subject {
+    Object(Id),
+    /// What a resource of the pattern would be.
+    Nobody(Text),
+}
+
+/// One line to draw.
+#[derive(Debug, Clone)]
+pub(super) struct Tie<'t> {
+    /// The type of the relationship.
+    pub(super) label: &'t str,
+    /// The field that made it, where it is known.
+    pub(super) via: Text,
+    /// How it is drawn.
+    pub(super) style: Style,
+    /// What it adds to the score.
+    pub(super) points: Option<f64>,
+}
+
+impl<'s> Sheet<'s> {
+    pub(super) fn new(graph: &'s Graph) -> Self {
+        Self { graph, picture: Picture::default(), frame: Text::default(), places: HashMap::new() }
+    }
+
+    /// Starts a frame. What was drawn so far is drawn again if it is needed.
+    pub(super) fn frame(&mut self, frame: &str) {
+        self.frame = frame.into();
+        self.places.clear();
+    }
+
+    /// Returns the box of an object.
+    pub(super) fn object(&mut self, id: Id) -> usize {
+        if let Some(place) = self.places.get(&Subject::Object(id)) {
+            return *place;
+        }
+        let mut node = self.graph.node(id).map(|node| node_of(node, false)).unwrap_or_default();
+        if !self.frame.is_empty() && !node.namespace.is_empty() {
+            // The frame does not say where it lives.
+            node.label = format!("{}/{}", node.namespace, node.label).into();
+        }
+        self.add(Subject::Object(id), node)
+    }
+
+    /// Returns the box of what `role` would be, if it were there.
+    pub(super) fn nobody(&mut self, pattern: &Pattern, role: &Text, beside: Id) -> usize {
+        if let Some(place) = self.places.get(&Subject::Nobody(role.clone())) {
+            return *place;
+        }
+        let resource = pattern.resource(role);
+        let (kinds, conditions) = resource.map(|one| (one.kinds, one.conditions)).unwrap_or_default();
+        let kind = kinds.first().cloned().unwrap_or_default();
+        let named: Vec<&str> = kinds.iter().map(Text::as_str).collect();
+        let label = match named.as_slice() {
+            [only] => format!("no {only}"),
+            [first, .., last] if named.len() == 2 => format!("no {first} or {last}"),
+            [first, ..] => format!("no {first} or the like"),
+            [] => "nothing".to_owned(),
+        };
+        let mut notes: Vec<Text> = Vec::new();
+        if named.len() > 1 {
+            notes.push(format!("of the kinds {}", named.join(", ")).into());
+        }
+        notes.extend(conditions.into_iter().take(CONDITIONS).map(Text::from));
+        let namespace = self.graph.node(beside).map(|node| node.namespace.clone()).unwrap_or_default();
+        let node = Node {
+            id: format!("absent/{}/{role}", self.frame).into(),
+            label: label.into(),
+            kind,
+            namespace,
+            badges: vec![Badge { tone: Tone::Role, text: role.clone() }],
+            class: Class::Absent,
+            notes,
+            ..Node::default()
+        };
+        self.add(Subject::Nobody(role.clone()), node)
+    }
+
+    /// Puts a badge on a box, once.
+    pub(super) fn badge(&mut self, place: usize, tone: Tone, text: &str) {
+        let badge = Badge { tone, text: text.into() };
+        if let Some(node) = self.picture.nodes.get_mut(place).filter(|node| !node.badges.contains(&badge)) {
+            node.badges.push(badge);
+        }
+    }
+
+    pub(super) fn class(&mut self, place: usize, class: Class) {
+        if let Some(node) = self.picture.nodes.get_mut(place) {
+            node.class = class;
+        }
+    }
+
+    pub(super) fn note(&mut self, place: usize, note: impl Into<Text>) {
+        if let Some(node) = self.picture.nodes.get_mut(place) {
+            node.notes.push(note.into());
+        }
+    }
+
+    /// Draws a relationship that is there between two objects, the way it leads in the graph.
+    pub(super) fn related(&mut self, one: Id, other: Id, tie: Tie<'_>) {
+        let graph = self.graph;
+        let edge = graph.edge_type(tie.label).and_then(|kind| graph.between(one, other, kind));
+        let (from, to) = edge.map_or((one, other), |edge| (edge.from, edge.to));
+        let mut tie = tie;
+        if tie.via.is_empty()
+            && let Some(edge) = edge
+        {
+            tie.via = edge.via.into();
+        }
+        if let Some(through) = edge.and_then(|edge| edge.through).and_then(|id| graph.node(id)) {
+            tie.via = format!("{} of {}", tie.via, super::focus::named(through)).into();
+        }
+        let (from, to) = (self.object(from), self.object(to));
+        self.line(from, to, tie);
+    }
+
+    /// Draws a relationship that is there between two objects through a third one.
+    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: Tie<'_>) {
+        self.related(one, through, tie.clone());
+        self.related(other, through, Tie { via: Text::default(), points: None, ..tie });
+    }
+
+    /// Draws a relationship that is not there; from left to right as kinds mostly stand.
+    pub(super) fn missing(&mut self, one: usize, other: usize, tie: Tie<'_>) {
+        let kind = |place: usize| self.picture.nodes.get(place).map_or("", |node| node.kind.as_str());
+        let is_turned = layer(kind(other)) < layer(kind(one));
+        let (from, to) = if is_turned { (other, one) } else { (one, other) };
+        self.line(from, to, Tie { style: Style::Missing, ..tie });
+    }
+
+    /// Draws the object that `entry` of `pattern` nearly is with, if there is one.
+    pub(super) fn nearly(&mut self, pattern: &Pattern, entry: &str, leader: Id, label: &str) {
+        let near = patterns::nearest(pattern, entry, leader, self.graph, 1, &mut Budget::default());
+        let Some(near) = near.ok().flatten().and_then(|near| near.near.into_iter().next()) else { return };
+        let is_object = self.graph.node(near.id).is_some_and(|node| node.sort == Sort::Object);
+        if !is_object || self.places.contains_key(&Subject::Object(near.id)) {
+            return;
+        }
+        let why = missed(&near.miss);
+        let (from, to) = (self.object(leader), self.object(near.id));
+        self.class(to, Class::Faded);
+        self.note(to, format!("comes nearest: {why}"));
+        let label = format!("{label}: {why}");
+        self.missing(
+            from,
+            to,
+            Tie { label: &label, via: Text::default(), style: Style::Missing, points: None },
+        );
+    }
+
+    fn add(&mut self, subject: Subject, mut node: Node) -> usize {
+        node.frame = self.frame.clone();
+        let place = self.picture.nodes.len();
+        self.picture.nodes.push(node);
+        self.places.insert(subject, place);
+        place
+    }
+
+    fn line(&mut self, from: usize, to: usize, tie: Tie<'_>) {
+        let Tie { label, via, style, points } = tie;
+        let line = Line { from, to, label: label.into(), via, style, points };
+        if !self.picture.lines.contains(&line) {
+            self.picture.lines.push(line);
+        }
+    }
+}
+
+/// Returns what kind of edge a relationship is called by, where it is one.
+pub(super) fn edge_type(graph: &Graph, name: &str) -> Option<EdgeType> {
+    graph.edge_type(name)
+}
+
+/// Returns why an object does not fit.
+fn missed(miss: &Miss) -> String {
+    match miss {
+        Miss::Labels(differences) => differences.iter().map(difference).collect::<Vec<_>>().join(", "),
+        Miss::LeftOut => "the filter leaves it out".to_owned(),
+        Miss::Elsewhere => "in another namespace".to_owned(),
+        Miss::Absent => "named, but not there".to_owned(),
+    }
+}
+
+fn difference(difference: &Difference) -> String {
+    match &difference.found {
+        Some(found) => format!("wants {}, has {found}", difference.wanted),
+        None => format!("wants {}, has none", difference.wanted),
+    }
+}

@@ -1,0 +1,102 @@
+//! A picture of all objects, or of those near one.
+
+use kubewright_engine::nearest;
+use kubewright_graph::draw::{Choice, Class, Drawn, Picture};
+use kubewright_graph::{EdgeType, Graph, Id};
+
+use super::overlay::Overlay;
+use super::{focus, texts};
+use crate::arguments::Graph as Arguments;
+use crate::failure::Failure;
+use crate::survey::Survey;
+use crate::words::plural;
+
+/// Returns the picture.
+///
+/// # Errors
+/// When a type, a kind or a namespace is named that nothing has.
+pub(super) fn picture(
+    arguments: &Arguments,
+    survey: &Survey,
+    focus: Option<Id>,
+    overlay: &Overlay,
+) -> Result<Picture, Failure> {
+    let graph = &survey.graph;
+    let types: Vec<EdgeType> =
+        arguments.edges.iter().map(|name| edge_type(graph, name)).collect::<Result<_, _>>()?;
+    known(&arguments.namespaces, "namespace", &namespaces(graph))?;
+    known(&arguments.kinds, "kind", &graph.kinds())?;
+    let choice = Choice {
+        types,
+        everything: arguments.all_edges,
+        namespaces: texts(&arguments.namespaces),
+        kinds: texts(&arguments.kinds),
+        keep: focus.into_iter().chain(overlay.leaders()).collect(),
+    };
+    let Drawn { mut picture, places, left_out, edges_left_out } = Picture::of(graph, &choice);
+    overlay.mark(&mut picture, &places);
+    if let Some((focus, place)) = focus.and_then(|focus| Some((focus, *places.get(&focus)?))) {
+        if let Some(node) = picture.nodes.get_mut(place) {
+            node.class = Class::Focus;
+        }
+        picture = picture.around(&[place], arguments.depth, arguments.direction.into());
+        if let Some(node) = graph.node(focus) {
+            picture.title = focus::named(node);
+        }
+    }
+    if !arguments.all_edges && arguments.edges.is_empty() {
+        picture.simplify();
+    }
+    picture.legend.extend(overlay.sentences());
+    if focus.is_none() {
+        picture.legend.extend(sentence(&left_out, &edges_left_out));
+    }
+    Ok(picture)
+}
+
+/// Says what was left out for saying little.
+fn sentence(
+    nodes: &std::collections::BTreeMap<kubewright_value::Text, usize>,
+    edges: &std::collections::BTreeMap<kubewright_value::Text, usize>,
+) -> Option<String> {
+    let mut parts: Vec<String> = nodes.iter().map(|(kind, count)| plural(*count, kind)).collect();
+    let types: Vec<&str> = edges.keys().map(kubewright_value::Text::as_str).collect();
+    if !types.is_empty() {
+        parts.push(format!("lines of {}", types.join(", ")));
+    }
+    (!parts.is_empty()).then(|| format!("Left out: {}. --all-edges draws them.", parts.join(", ")))
+}
+
+fn edge_type(graph: &Graph, name: &str) -> Result<EdgeType, Failure> {
+    let upper = name.to_ascii_uppercase().replace('-', "_");
+    if let Some(kind) = graph.edge_type(name).or_else(|| graph.edge_type(&upper)) {
+        return Ok(kind);
+    }
+    let names: Vec<&str> = graph.edge_types().map(|kind| graph.edge_type_name(kind)).collect();
+    Err(Failure::usage(format!("there is no type of relationship `{name}`")).help(
+        match nearest(&upper, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("use one of {}", names.join(", ")),
+        },
+    ))
+}
+
+/// Refuses a word that is not among `all`, whatever its case.
+fn known(words: &[String], what: &str, all: &[&str]) -> Result<(), Failure> {
+    let is_strange = |word: &&String| !all.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let Some(word) = words.iter().find(is_strange) else { return Ok(()) };
+    Err(Failure::usage(format!("no object has the {what} `{word}`")).help(
+        match nearest(word, all.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", all.join(", ")),
+        },
+    ))
+}
+
+fn namespaces(graph: &Graph) -> Vec<&str> {
+    let nodes = graph.ids().filter_map(|id| graph.node(id));
+    let mut all: Vec<&str> =
+        nodes.map(|node| node.namespace.as_str()).filter(|name| !name.is_empty()).collect();
+    all.dedup();
+    all
+}

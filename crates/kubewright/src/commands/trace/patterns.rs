@@ -1,0 +1,236 @@
+//! What became of every object that could lead a pattern: which phase discarded it and why, and how it scored.
+
+mod json;
+mod story;
+
+use std::io::{self, Write as _};
+
+use kubewright_dialects::patterns::{self, Candidacy, Findings, Nearest, Pattern, Phase, Settings};
+use kubewright_engine::nearest;
+use kubewright_graph::{Graph, Id, Node, References, Sort};
+use kubewright_value::{Budget, Document, Text, Value};
+
+use crate::arguments::{Trace, TraceFormat};
+use crate::failure::{Exit, Failure};
+use crate::load::{self, Wanted};
+use crate::output::{ColorChoice, Paint, Target, standard_output, tree, visible};
+use crate::session::complain;
+use crate::survey::Survey;
+use crate::words::plural;
+
+/// How many near misses are told.
+const NEAR: usize = 2;
+
+/// Returns whether `paths` name patterns, and nothing else that is a rule.
+pub(super) fn are_meant(paths: &[String]) -> bool {
+    // Standard input can be read only once.
+    if paths.iter().any(|path| path == "-") {
+        return false;
+    }
+    let documents = load::documents(&load::find(paths).inputs, &mut Vec::new());
+    let documents = load::taken(documents, Wanted::Payloads, &mut Vec::new());
+    let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
+    let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
+    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
+    known.iter().any(patterns::is_pattern) && !others.iter().any(is_rule)
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the arguments make no sense or output cannot be written.
+pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
+    let mut survey = Survey::open(&arguments.rules.rules, &arguments.objects.resources)?;
+    survey.only(&arguments.objects.only)?;
+    let named =
+        arguments.named.iter().map(|name| find(name, &survey.graph)).collect::<Result<Vec<_>, _>>()?;
+    let named: Vec<Id> = named.into_iter().flatten().collect();
+    let mut report = Report {
+        graph: &survey.graph,
+        named: (!arguments.named.is_empty()).then_some(named),
+        settings: Settings { traces: true, ..Settings::default() },
+        out: standard_output(),
+        paint: color.paint_output(),
+        format: arguments.output,
+        traces: Vec::new(),
+        patterns: Vec::new(),
+        is_first: true,
+    };
+    let mut findings = 0;
+    let mut doubts = Vec::new();
+    for pattern in &survey.patterns {
+        let looked = patterns::detect(pattern, &survey.graph, &report.settings, &mut Budget::default());
+        let Ok(found) = looked else {
+            return Err(Failure::usage(format!("looking for `{}` takes too long", pattern.name))
+                .help("give fewer objects with `-r`"));
+        };
+        findings += found.findings.len();
+        report.pattern(pattern, &found)?;
+        doubts.extend(found.diagnostics);
+    }
+    report.finish()?;
+    survey.diagnostics.extend(doubts);
+    Ok(match (complain(&survey.diagnostics, color.paint_errors()), findings) {
+        (true, _) => Exit::BadInput,
+        (false, 0) => Exit::Clean,
+        (false, _) => Exit::Violations,
+    })
+}
+
+/// Returns the objects called `name`: `Kind/namespace/name`, or `Kind/name` in whatever namespace.
+fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
+    let is_called = |node: &Node| {
+        let short = format!("{}/{}", node.kind, node.name);
+        node.sort == Sort::Object && (called(node) == name || short == name)
+    };
+    let found: Vec<Id> = graph.ids().filter(|id| graph.node(*id).is_some_and(is_called)).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let has_namespace = name.split('/').count() > 2;
+    let spelt = |node: &Node| match has_namespace {
+        true => called(node),
+        false => format!("{}/{}", node.kind, node.name),
+    };
+    let nodes = graph.ids().filter_map(|id| graph.node(id)).filter(|node| node.sort == Sort::Object);
+    let names: Vec<String> = nodes.map(spelt).collect();
+    let failure = Failure::usage(format!("there is no object `{name}`"));
+    Err(match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure.help("write `Kind/namespace/name`, or `Kind/name`"),
+    })
+}
+
+/// `Kind/namespace/name`, as `--object` takes it.
+fn called(node: &Node) -> String {
+    match node.namespace.as_str() {
+        "" => format!("{}/{}", node.kind, node.name),
+        namespace => format!("{}/{namespace}/{}", node.kind, node.name),
+    }
+}
+
+/// Writes what became of the leaders of each pattern.
+struct Report<'a> {
+    graph: &'a Graph,
+    /// The objects that are asked about; all leaders where there are none.
+    named: Option<Vec<Id>>,
+    settings: Settings,
+    out: Target,
+    paint: Paint,
+    format: TraceFormat,
+    traces: Vec<Value>,
+    patterns: Vec<Value>,
+    is_first: bool,
+}
+
+impl Report<'_> {
+    fn pattern(&mut self, pattern: &Pattern, found: &Findings) -> io::Result<()> {
+        // Hints must not cost more than the search.
+        let mut budget = Budget::default();
+        for trace in &found.trace {
+            if self.named.as_ref().is_some_and(|named| !named.contains(&trace.leader)) {
+                continue;
+            }
+            let near: Vec<Option<Nearest>> = trace
+                .steps
+                .iter()
+                .map(|step| match step.held {
+                    true => None,
+                    false => {
+                        patterns::nearest(pattern, &step.entry, trace.leader, self.graph, NEAR, &mut budget)
+                            .unwrap_or_default()
+                    }
+                })
+                .collect();
+            let leads = story::Leader { pattern, trace, found, near: &near, graph: self.graph };
+            match self.format {
+                TraceFormat::Json => self.traces.push(json::leader(&leads)),
+                TraceFormat::Tree => self.leader(&leads)?,
+            }
+        }
+        for id in self.named.clone().unwrap_or_default() {
+            if found.trace.iter().any(|trace| trace.leader == id) {
+                continue;
+            }
+            let all = patterns::candidacies(pattern, id, self.graph, &self.settings, &mut budget);
+            let all = all.unwrap_or_default();
+            match self.format {
+                TraceFormat::Json => self.traces.push(json::left_out(pattern, id, &all, self.graph)),
+                TraceFormat::Tree => self.left_out(pattern, id, &all)?,
+            }
+        }
+        self.summary(pattern, found, &mut budget)
+    }
+
+    fn leader(&mut self, leads: &story::Leader<'_>) -> io::Result<()> {
+        let end = match leads.trace.phase {
+            Phase::Veto => self.paint.dim("discarded: veto"),
+            Phase::Threshold => self.paint.dim("discarded: threshold"),
+            Phase::Matched => self.paint.yellow(&leads.trace.reason),
+        };
+        self.head(&leads.pattern.name, leads.trace.leader, &end)?;
+        self.out.write_all(tree(&leads.nodes(), 1, self.paint).as_bytes())?;
+        for line in leads.ends() {
+            writeln!(self.out, "  → {}", visible(&line))?;
+        }
+        Ok(())
+    }
+
+    fn left_out(&mut self, pattern: &Pattern, id: Id, all: &[Candidacy]) -> io::Result<()> {
+        let end = match all.iter().find(|one| one.is_leader) {
+            Some(_) => "the filter leaves it out".to_owned(),
+            None => format!("no `{}`, which leads", pattern.leader()),
+        };
+        let end = self.paint.dim(&end);
+        self.head(&pattern.name, id, &end)?;
+        self.out.write_all(tree(&story::candidacies(all), 1, self.paint).as_bytes())
+    }
+
+    fn head(&mut self, pattern: &str, id: Id, end: &str) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_first) {
+            writeln!(self.out)?;
+        }
+        let pattern = self.paint.bold(&visible(&format!("pattern/{pattern}")));
+        writeln!(self.out, "{pattern}  on {}     {end}", visible(&story::name(self.graph, id)))
+    }
+
+    /// Says how many there were, and how many the filter left out.
+    fn summary(&mut self, pattern: &Pattern, found: &Findings, budget: &mut Budget) -> io::Result<()> {
+        let left_out = patterns::left_out(pattern, self.graph, &self.settings, budget).unwrap_or_default();
+        if self.format == TraceFormat::Json {
+            self.patterns.push(json::pattern(pattern, found, &left_out));
+            return Ok(());
+        }
+        if self.named.is_some() {
+            return Ok(());
+        }
+        if !std::mem::take(&mut self.is_first) {
+            writeln!(self.out)?;
+        }
+        let name = visible(&format!("pattern/{}", pattern.name)).into_owned();
+        let mut line = format!("{name}: {}", plural(found.leaders, "leader"));
+        line.push_str(&format!(", {}", plural(found.findings.len(), "finding")));
+        if found.truncated {
+            line.push_str(", and there are more");
+        }
+        let told: Vec<String> = left_out.iter().map(|(kind, count)| plural(*count, kind)).collect();
+        if !told.is_empty() {
+            line.push_str(&format!("; the filter leaves out {}", told.join(", ")));
+        }
+        writeln!(self.out, "{}", self.paint.dim(&line))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if self.format == TraceFormat::Json {
+            let (traces, patterns) = (std::mem::take(&mut self.traces), std::mem::take(&mut self.patterns));
+            writeln!(self.out, "{}", json::document(traces, patterns))?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Returns the resource ids of actors with their objects, the leader first.
+fn roles<'r>(roles: &'r [(Text, Id)], graph: &'r Graph) -> impl Iterator<Item = (&'r Text, String)> {
+    roles.iter().map(|(role, id)| (role, story::name(graph, *id)))
+}

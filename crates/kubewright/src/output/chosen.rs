@@ -1,0 +1,129 @@
+//! What was chosen with `-o`: a format by its name, and where it goes: `FORMAT` to standard output, `FORMAT=FILE` to
+//! a file.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use kubewright_engine::nearest;
+
+use crate::failure::Failure;
+use crate::load::Input;
+
+/// Where bytes go.
+pub(crate) type Target = Box<dyn Write>;
+
+/// A format that is chosen by its name.
+pub(crate) trait Format: Sized + 'static {
+    /// Returns all of them; the first one is the default.
+    fn all() -> &'static [Self];
+
+    /// Returns what it is called on the command line.
+    fn name(&self) -> &'static str;
+}
+
+/// One `-o` of the command line.
+#[derive(Debug)]
+pub(crate) struct Chosen<F: 'static> {
+    /// The format.
+    pub(crate) format: &'static F,
+    /// Where it goes; standard output when there is none.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl<F> Clone for Chosen<F> {
+    fn clone(&self) -> Self {
+        Self { format: self.format, file: self.file.clone() }
+    }
+}
+
+impl<F: Format> Chosen<F> {
+    /// Opens the file, or standard output.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn target(&self) -> Result<Target, Failure> {
+        Ok(match &self.file {
+            None => standard_output(),
+            Some(path) => Box::new(BufWriter::new(File::create(path).map_err(Failure::writing(path))?)),
+        })
+    }
+}
+
+impl<F: Format> FromStr for Chosen<F> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, file) = match text.split_once('=') {
+            Some((_, "")) => return Err(format!("`{text}` names no file")),
+            Some((name, file)) => (name, Some(PathBuf::from(file))),
+            None => (text, None),
+        };
+        if let Some(format) = F::all().iter().find(|format| format.name() == name) {
+            return Ok(Self { format, file });
+        }
+        let names: Vec<&str> = F::all().iter().map(Format::name).collect();
+        Err(match nearest(name, names.iter().copied()) {
+            Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
+            None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
+        })
+    }
+}
+
+/// Refuses outputs of which two would go to the same place.
+///
+/// # Errors
+/// When two do.
+pub(crate) fn keep_apart<F: Format>(outputs: &[Chosen<F>]) -> Result<(), Failure> {
+    if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
+        return Err(Failure::usage("two outputs would go to standard output")
+            .help("name a file for one, as in `-o json=report.json`"));
+    }
+    // A device may be written twice.
+    let is_device = |path: &Path| fs::metadata(path).is_ok_and(|data| !data.is_file());
+    let named = outputs.iter().filter_map(|output| output.file.as_deref());
+    let mut files: Vec<PathBuf> = named.filter(|path| !is_device(path)).map(real).collect();
+    files.sort();
+    match files.iter().zip(files.iter().skip(1)).find(|(file, next)| file == next) {
+        Some((file, _)) => Err(Failure::usage(format!("two outputs would go to `{}`", file.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses an output that would write over a manifest before it is read.
+///
+/// # Errors
+/// When one would.
+pub(crate) fn keep_inputs<F: Format>(outputs: &[Chosen<F>], inputs: &[Input]) -> Result<(), Failure> {
+    let has_files = outputs.iter().any(|output| output.file.is_some());
+    let inputs: HashSet<PathBuf> = inputs
+        .iter()
+        .filter_map(|input| match input {
+            Input::File(path) if has_files => fs::canonicalize(path).ok(),
+            _ => None,
+        })
+        .collect();
+    let lost = outputs.iter().filter_map(|output| output.file.as_deref());
+    match lost.into_iter().find(|file| inputs.contains(&real(file))) {
+        Some(file) => Err(Failure::usage(format!("`{}` is a manifest and would be lost", file.display()))
+            .help("name another file for the output")),
+        None => Ok(()),
+    }
+}
+
+/// Returns `path` without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    path.file_name().map_or_else(|| path.to_owned(), |name| folder.join(name))
+}
+
+/// Returns standard output, written in large pieces.
+pub(crate) fn standard_output() -> Target {
+    Box::new(BufWriter::with_capacity(64 << 10, io::stdout()))
+}
