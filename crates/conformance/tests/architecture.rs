@@ -11,7 +11,7 @@ use kubewright_value::{Value, json};
 
 /// Each crate may depend on those before it, never on those after it.
 const LAYERS: &[&[&str]] = &[
-    &["kubewright-value"],
+    &["kubewright-value", "kubewright-cluster"],
     &["kubewright-lang"],
     &["kubewright-engine"],
     &["kubewright-graph"],

@@ -1,0 +1,132 @@
+//! What a cluster is to have, and its start.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::client::Client;
+use crate::cluster::{Cluster, Running};
+use crate::component::Layout;
+use crate::guard::Guard;
+use crate::port::Port;
+use crate::process::Plan;
+use crate::{ClusterError, Component, binaries, folder, kubeconfig, skip};
+
+/// What is to be started. Made by [`Cluster::builder`].
+#[derive(Debug, Clone)]
+pub struct Builder {
+    components: Vec<Component>,
+    nodes: usize,
+    flags: Vec<(Component, String)>,
+}
+
+impl Builder {
+    /// Everything, and one node.
+    pub(crate) fn whole() -> Self {
+        use Component::{ApiServer, ControllerManager, Etcd, Scheduler};
+        Builder {
+            components: vec![Etcd, ApiServer, ControllerManager, Scheduler],
+            nodes: 1,
+            flags: Vec::new(),
+        }
+    }
+
+    /// Leaves out the controller manager or the scheduler.
+    ///
+    /// Without controllers nobody makes service accounts, so the API server does not ask for them.
+    #[must_use]
+    pub fn without(mut self, component: Component) -> Self {
+        self.components.retain(|other| *other != component);
+        self
+    }
+
+    /// Only etcd and the API server, without a node.
+    #[must_use]
+    pub fn api_server_only(self) -> Self {
+        self.without(Component::ControllerManager).without(Component::Scheduler).nodes(0)
+    }
+
+    /// How many nodes there are: `node-1`, `node-2` and so on.
+    #[must_use]
+    pub fn nodes(mut self, count: usize) -> Self {
+        self.nodes = count;
+        self
+    }
+
+    /// Adds a flag such as `--etcd-compaction-interval=5s`; it wins over the same flag of ours.
+    #[must_use]
+    pub fn flag(mut self, component: Component, flag: &str) -> Self {
+        self.flags.push((component, flag.to_owned()));
+        self
+    }
+
+    /// Starts it, for a test: `None` if this machine cannot, which is announced as skipped.
+    ///
+    /// # Panics
+    /// If it should have started and did not.
+    #[must_use]
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails by panicking")]
+    pub fn start(self) -> Option<Cluster> {
+        match self.try_start() {
+            Ok(cluster) => Some(cluster),
+            Err(ClusterError::Unavailable(reason)) if !skip::is_required() => {
+                skip::announce(&reason);
+                None
+            }
+            Err(error) => panic!("no cluster: {error}"),
+        }
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// `Unavailable` if this machine has not the programs and cannot build them, `Failed` if it did not start.
+    pub fn try_start(self) -> Result<Cluster, ClusterError> {
+        if skip::is_off() {
+            return Err(ClusterError::Unavailable("clusters are switched off".to_owned()));
+        }
+        let mut names: Vec<&str> = self.components.iter().map(|component| component.program()).collect();
+        names.push("kubectl");
+        let cluster = self.assemble(&binaries::programs(&names)?)?;
+        match cluster.bring_up(self.nodes) {
+            Ok(()) => Ok(cluster),
+            Err(error) => {
+                cluster.lock().guard.keep_logs();
+                let logs = folder::kept_logs(&cluster.client.folder);
+                Err(ClusterError::failed(format!("{error}; logs in {}", logs.display())))
+            }
+        }
+    }
+
+    /// A cluster of which nothing runs yet.
+    fn assemble(&self, programs: &Path) -> Result<Cluster, ClusterError> {
+        let locks = binaries::cache()?.join("ports");
+        let (etcd, api_server, etcd_peer) = (Port::take(&locks)?, Port::take(&locks)?, Port::take(&locks)?);
+        let folder = folder::make()?;
+        let guard = Guard::over(&folder)?;
+        let token = kubeconfig::random_token()?;
+        folder::write(&folder.join("tokens.csv"), &format!("{token},admin,admin,\"system:masters\"\n"))?;
+
+        let layout = Layout {
+            folder: &folder,
+            etcd_client: etcd.number,
+            etcd_peer: etcd_peer.number,
+            api_server: api_server.number,
+            has_controllers: self.components.contains(&Component::ControllerManager),
+        };
+        let plan = |component: Component| {
+            let own = self.flags.iter().filter(|(of, _)| *of == component).map(|(_, flag)| flag.clone());
+            Plan {
+                component,
+                program: programs.join(component.program()),
+                flags: layout.flags(component).into_iter().chain(own).collect(),
+                log: folder.join("logs").join(format!("{component}.log")),
+            }
+        };
+        let plans = self.components.iter().copied().map(plan).collect();
+        let running = Mutex::new(Running { processes: BTreeMap::new(), guard });
+        let client = Client { kubectl: programs.join("kubectl"), folder };
+        Ok(Cluster { client, token, etcd, api_server, _etcd_peer: etcd_peer, plans, running })
+    }
+}

@@ -1,0 +1,44 @@
+//! kubectl and helm, called as the administrator.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::output::run;
+use crate::process::kept_environment;
+use crate::{Output, binaries};
+
+/// How long one call may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a call needs; threads have one of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) kubectl: PathBuf,
+    pub(crate) folder: PathBuf,
+}
+
+impl Client {
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+
+    pub(crate) fn kubectl(&self, arguments: &[&str], stdin: &str) -> Output {
+        run(self.command(&self.kubectl, arguments), stdin.as_bytes(), LIMIT)
+    }
+
+    pub(crate) fn helm(&self, arguments: &[&str]) -> Output {
+        match binaries::programs(&["helm"]) {
+            Ok(folder) => run(self.command(&folder.join("helm"), arguments), &[], LIMIT),
+            Err(error) => Output::not_run(format!("helm {}", arguments.join(" ")), &error),
+        }
+    }
+
+    /// A home of its own and nothing of the environment: neither caches nor settings of the user count.
+    pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().envs(kept_environment());
+        command.env("KUBECONFIG", self.kubeconfig()).env("HOME", self.folder.join("home"));
+        command
+    }
+}

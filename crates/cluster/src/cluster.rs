@@ -1,0 +1,240 @@
+//! A running control plane.
+
+mod components;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::client::Client;
+use crate::guard::Guard;
+use crate::port::Port;
+use crate::process::{Plan, Process};
+use crate::{Builder, ClusterError, Component, Kubelet, Output, folder, kubeconfig, node};
+
+/// How long anything may take to come true.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A control plane on the loopback interface. It is gone, with all its files, when this is dropped.
+pub struct Cluster {
+    pub(crate) client: Client,
+    pub(crate) token: String,
+    pub(crate) etcd: Port,
+    pub(crate) api_server: Port,
+    pub(crate) _etcd_peer: Port,
+    pub(crate) plans: Vec<Plan>,
+    pub(crate) running: Mutex<Running>,
+}
+
+pub(crate) struct Running {
+    pub(crate) processes: BTreeMap<Component, Process>,
+    pub(crate) guard: Guard,
+}
+
+impl Cluster {
+    /// Starts everything, with one node that is ready.
+    ///
+    /// # Panics
+    /// If it should have started and did not.
+    #[must_use]
+    #[track_caller]
+    pub fn start() -> Option<Cluster> {
+        Cluster::builder().start()
+    }
+
+    /// Returns the cluster that all tests of this process share, with everything and one node.
+    ///
+    /// It is gone when the process ends. Tests keep apart by namespaces.
+    ///
+    /// # Panics
+    /// If it should have started and did not.
+    pub fn shared() -> Option<&'static Cluster> {
+        static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
+        let cluster = SHARED.get_or_init(|| {
+            Cluster::start().inspect(|cluster| cluster.lock().guard.keep_logs_after_any_panic())
+        });
+        cluster.as_ref()
+    }
+
+    /// Everything and one node, to be changed before it starts.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::whole()
+    }
+
+    /// The kubeconfig of an administrator.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.client.kubeconfig()
+    }
+
+    /// The address of the API server, such as `https://127.0.0.1:26000`.
+    #[must_use]
+    pub fn server(&self) -> String {
+        format!("https://127.0.0.1:{}", self.api_server.number)
+    }
+
+    /// The certificate that signed the API server's, in a PEM file.
+    #[must_use]
+    pub fn ca(&self) -> PathBuf {
+        self.folder().join("ca.crt")
+    }
+
+    /// The administrator's bearer token.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// A folder that is removed with the cluster; tests may write here.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.client.folder
+    }
+
+    /// What a component has written so far.
+    #[must_use]
+    pub fn log(&self, component: Component) -> String {
+        let plan = self.plans.iter().find(|plan| plan.component == component);
+        plan.and_then(|plan| fs::read_to_string(&plan.log).ok()).unwrap_or_default()
+    }
+
+    /// Runs kubectl as the administrator, with `stdin` as its input.
+    #[must_use]
+    pub fn kubectl(&self, arguments: &[&str], stdin: &str) -> Output {
+        self.client.kubectl(arguments, stdin)
+    }
+
+    /// Runs helm as the administrator. The first call may build it.
+    #[must_use]
+    pub fn helm(&self, arguments: &[&str]) -> Output {
+        self.client.helm(arguments)
+    }
+
+    /// Asks the API server for a path such as `/readyz` or `/api/v1/nodes`.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Output {
+        self.kubectl(&["get", "--raw", path, "--request-timeout=5s"], "")
+    }
+
+    /// Makes a namespace and waits until pods can be made in it.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    #[track_caller]
+    pub fn create_namespace(&self, name: &str) {
+        self.kubectl(&["create", "namespace", name], "").expect_success();
+        if self.has(Component::ControllerManager) {
+            let needed = ["get", "serviceaccount/default", "configmap/kube-root-ca.crt", "-n", name];
+            self.wait_until("the namespace has its service account", || {
+                self.kubectl(&needed, "").is_success()
+            });
+        }
+    }
+
+    /// Makes a node that is ready. Nothing runs there: a pod that is bound to it stays `Pending`, unless
+    /// somebody pretends otherwise ([`Cluster::run_pods`]).
+    ///
+    /// # Panics
+    /// If the API server refuses it.
+    #[track_caller]
+    pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) {
+        self.make_node(name, labels).into_iter().for_each(Output::expect_success);
+    }
+
+    /// From now on, and as long as the answer is kept, bound pods are said to run, and deleted ones to have ended.
+    #[must_use = "it ends when it is dropped"]
+    pub fn run_pods(&self) -> Kubelet {
+        Kubelet::start(self.client.clone())
+    }
+
+    /// Writes a kubeconfig for a service account, which must exist, and returns its path.
+    ///
+    /// # Panics
+    /// If there is no such account.
+    #[must_use]
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails by panicking")]
+    pub fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
+        let token = self.kubectl(&["create", "token", service_account, "-n", namespace], "").success();
+        let path = self.folder().join(format!("kubeconfig-{namespace}-{service_account}"));
+        let written = folder::read(&self.ca())
+            .and_then(|ca| folder::write(&path, &kubeconfig::kubeconfig(&self.server(), &ca, token.trim())));
+        match written {
+            Ok(()) => path,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Asks again and again until `is_so`, for at most a minute.
+    ///
+    /// # Panics
+    /// If it does not come true; `what` is in the message.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails by panicking")]
+    pub fn wait_until(&self, what: &str, is_so: impl FnMut() -> bool) {
+        if !poll(is_so) {
+            panic!("waited {} s and it did not come true: {what}", PATIENCE.as_secs());
+        }
+    }
+
+    pub(crate) fn bring_up(&self, nodes: usize) -> Result<(), ClusterError> {
+        for plan in &self.plans {
+            self.launch(plan.component)?;
+            self.await_answer(plan.component)?;
+        }
+        for number in 1..=nodes {
+            let outputs = self.make_node(&format!("node-{number}"), &[]);
+            if let Some(failed) = outputs.iter().find(|output| !output.is_success()) {
+                return Err(ClusterError::failed(failed.to_string()));
+            }
+        }
+        // The last thing that is made for everybody; by the API server itself where there are no controllers.
+        let last = if self.has(Component::ControllerManager) {
+            "serviceaccount/default"
+        } else {
+            "namespace/default"
+        };
+        self.await_that(Component::ApiServer, || self.kubectl(&["get", last], "").is_success())
+    }
+
+    /// Every new node is tainted until a controller has seen that it is ready; there may be none.
+    fn make_node(&self, name: &str, labels: &[(&str, &str)]) -> [Output; 2] {
+        let untaint = ["patch", "node", name, "--type=merge", "-p", r#"{"spec":{"taints":null}}"#];
+        [self.kubectl(&["create", "-f", "-"], &node::manifest(name, labels)), self.kubectl(&untaint, "")]
+    }
+
+    fn has(&self, component: Component) -> bool {
+        self.plans.iter().any(|plan| plan.component == component)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let running = &mut *self.lock();
+        if thread::panicking() {
+            running.guard.keep_logs();
+        }
+        while let Some((_, process)) = running.processes.pop_last() {
+            process.kill(&mut running.guard);
+        }
+    }
+}
+
+fn poll(mut is_so: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    true
+}

@@ -1,0 +1,36 @@
+//! The folder of one cluster: certificates, data, logs. Only its owner may read it, because it has tokens.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, process};
+
+use crate::ClusterError;
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Makes a folder for a cluster of this process. The guard removes it.
+pub(crate) fn make() -> Result<PathBuf, ClusterError> {
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = env::temp_dir().join(format!("kubewright-cluster-{}-{number}", process::id()));
+    // A process with the same id may have been killed together with its guard.
+    let _ = fs::remove_dir_all(&folder);
+    for part in [folder.clone(), folder.join("logs"), folder.join("home"), folder.join("certificates")] {
+        DirBuilder::new().mode(0o700).create(&part).map_err(ClusterError::at("make", &part))?;
+    }
+    Ok(folder)
+}
+
+/// Where the logs of `folder` go when its test failed.
+pub(crate) fn kept_logs(folder: &Path) -> PathBuf {
+    env::temp_dir().join("kubewright-cluster-logs").join(folder.file_name().unwrap_or_default())
+}
+
+pub(crate) fn write(path: &Path, content: &str) -> Result<(), ClusterError> {
+    fs::write(path, content).map_err(ClusterError::at("write", path))
+}
+
+pub(crate) fn read(path: &Path) -> Result<String, ClusterError> {
+    fs::read_to_string(path).map_err(ClusterError::at("read", path))
+}

@@ -1,0 +1,35 @@
+//! Saying that tests were skipped, where nobody can miss it.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{Write, stderr};
+use std::thread;
+
+/// A file to which every skipped test adds a line; `make` shows it at its end.
+const SUMMARY: &str = "KUBEWRIGHT_CLUSTER_SKIPPED";
+
+/// `required`: a machine without a cluster fails. `off`: no cluster is wanted.
+const MODE: &str = "KUBEWRIGHT_CLUSTER";
+
+pub(crate) fn is_required() -> bool {
+    env::var(MODE).is_ok_and(|mode| mode == "required")
+}
+
+pub(crate) fn is_off() -> bool {
+    env::var(MODE).is_ok_and(|mode| mode == "off")
+}
+
+pub(crate) fn announce(reason: &str) {
+    let line = format!("SKIPPED {}: {reason}\n", thread::current().name().unwrap_or("a cluster test"));
+    say(&line);
+    if let Some(path) = env::var_os(SUMMARY)
+        && let Ok(mut file) = OpenOptions::new().create(true).append(true).open(path)
+    {
+        let _ = file.write_all(line.as_bytes());
+    }
+}
+
+/// Writes to standard error itself: what `eprintln!` writes is not shown for a test that passes.
+pub(crate) fn say(line: &str) {
+    let _ = stderr().lock().write_all(line.as_bytes());
+}
