@@ -21,11 +21,11 @@ check:
 	cargo test --locked -q -p kubewright-conformance --test architecture
 
 unit:
-	cargo test --workspace --exclude kubewright-cluster --locked
+	cargo test --workspace --exclude kubewright-controlplane --locked
 
 # A real control plane. The first time it is built, which takes minutes: see tests/cluster/README.md.
 test-cluster:
-	cargo test --locked -p kubewright-cluster
+	cargo test --locked -p kubewright-controlplane
 
 skipped:
 	@if [ -s "$(KUBEWRIGHT_CLUSTER_SKIPPED)" ]; then printf '\nNOT TESTED on this machine:\n'; cat "$(KUBEWRIGHT_CLUSTER_SKIPPED)"; fi

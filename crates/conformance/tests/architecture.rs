@@ -11,11 +11,12 @@ use kubewright_value::{Value, json};
 
 /// Each crate may depend on those before it, never on those after it.
 const LAYERS: &[&[&str]] = &[
-    &["kubewright-value", "kubewright-cluster"],
+    &["kubewright-value", "kubewright-controlplane"],
     &["kubewright-lang"],
     &["kubewright-engine"],
-    &["kubewright-graph"],
+    &["kubewright-graph", "kubewright-cluster"],
     &["kubewright-dialects"],
+    &["kubewright-serve"],
     &["kubewright"],
     &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],
 ];
@@ -149,7 +150,7 @@ fn pure_crates_do_not_reach_outside() {
 #[test]
 fn a_dialect_is_named_only_in_its_folder() {
     let mut wrong = Vec::new();
-    for name in ["value", "lang", "engine", "graph"] {
+    for name in ["value", "lang", "engine", "graph", "cluster", "serve"] {
         for (path, content) in sources_of(name) {
             let lower = content.to_lowercase();
             wrong.extend(
@@ -211,7 +212,7 @@ fn dependencies_have_permissive_licences() {
 #[test]
 fn no_file_is_named_or_marked_against_the_style() {
     let mut wrong = Vec::new();
-    for name in ["value", "lang", "engine", "dialects", "kubewright", "conformance"] {
+    for name in ["value", "lang", "engine", "dialects", "cluster", "serve", "kubewright", "conformance"] {
         for (path, content) in sources_of(name) {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if ["mod.rs", "utils.rs", "helpers.rs", "common.rs", "misc.rs"].contains(&file.as_str()) {

@@ -5,6 +5,7 @@
 pub(crate) mod autogen;
 mod cel;
 mod check;
+mod cluster;
 mod compile;
 mod conditions;
 mod context;
@@ -24,7 +25,7 @@ pub(crate) mod source;
 pub(crate) mod template;
 mod trace;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, RuleId};
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, InCluster, RuleId};
 use kubewright_lang::jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -71,6 +72,10 @@ impl Dialect for Kyverno {
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
         compile::compile(self, document)
+    }
+
+    fn in_cluster(&self) -> Option<&dyn InCluster> {
+        Some(self)
     }
 
     fn codes(&self) -> &'static [&'static Code] {

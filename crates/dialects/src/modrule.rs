@@ -4,6 +4,7 @@
 
 mod annotation;
 mod binding;
+mod cluster;
 mod compile;
 mod criterion;
 mod diagnostics;
@@ -23,7 +24,7 @@ pub use dry_run::{DryRun, dry_run};
 pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
-use kubewright_engine::{Code, Compiled, Decision, Dialect};
+use kubewright_engine::{Code, Compiled, Decision, Dialect, InCluster, Outcome};
 use kubewright_lang::gotemplate::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -82,6 +83,10 @@ impl Dialect for ModRule {
         compile::compile(self, document)
     }
 
+    fn in_cluster(&self) -> Option<&dyn InCluster> {
+        Some(self)
+    }
+
     fn codes(&self) -> &'static [&'static Code] {
         diagnostics::CODES
     }
@@ -90,7 +95,11 @@ impl Dialect for ModRule {
 /// Returns what KubeMod answers a requester whose object was refused.
 #[must_use]
 pub fn denial(decision: &Decision) -> Option<String> {
-    let reasons: Vec<_> = decision.outcomes.iter().filter_map(|outcome| outcome.denial.as_deref()).collect();
+    denial_of(decision.outcomes.iter())
+}
+
+fn denial_of<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<String> {
+    let reasons: Vec<_> = outcomes.filter_map(|outcome| outcome.denial.as_deref()).collect();
     (!reasons.is_empty())
         .then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
 }

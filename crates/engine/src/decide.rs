@@ -39,12 +39,18 @@ impl Engine {
     /// Returns an engine that decides with `rules`.
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
+        Self::sharing(rules.into_iter().map(Arc::new).collect())
+    }
+
+    /// Returns an engine that decides with `rules`, which other engines may have too.
+    #[must_use]
+    pub fn sharing(rules: Vec<Arc<Rule>>) -> Self {
         Self { index: RuleIndex::new(rules) }
     }
 
     /// Returns the rules in the order in which they run.
     #[must_use]
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[Arc<Rule>] {
         self.index.rules()
     }
 

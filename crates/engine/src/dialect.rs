@@ -2,7 +2,7 @@
 
 use kubewright_value::Document;
 
-use crate::{Code, Diagnostic, Rule};
+use crate::{Code, Diagnostic, InCluster, Rule};
 
 /// One rule language.
 pub trait Dialect: Send + Sync {
@@ -28,6 +28,11 @@ pub trait Dialect: Send + Sync {
     /// Returns what is wrong with companions of `rules`.
     fn check_companions(&self, _companions: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
         Vec::new()
+    }
+
+    /// Returns what the language is where its rules live in a cluster, if they can.
+    fn in_cluster(&self) -> Option<&dyn InCluster> {
+        None
     }
 
     /// Returns the codes of the mistakes this language can report.

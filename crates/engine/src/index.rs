@@ -5,6 +5,7 @@
 //! may still say no, but a rule that is left out here is never asked.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use kubewright_value::Text;
 
@@ -17,7 +18,7 @@ use crate::{KindScope, NamespaceScope, Operation, Request, Rule};
 #[derive(Debug, Default)]
 pub struct RuleIndex {
     // INVARIANT: in the order in which rules run.
-    rules: Vec<Rule>,
+    rules: Vec<Arc<Rule>>,
     by_operation: [Shelf; 4],
 }
 
@@ -38,8 +39,8 @@ impl RuleIndex {
     /// Builds an index over `rules`, sorted into the order in which they run:
     /// by phase, tier, precedence, then name. Of two rules with one id the later one stays.
     #[must_use]
-    pub fn new(rules: Vec<Rule>) -> Self {
-        let mut unique: Vec<Rule> = Vec::with_capacity(rules.len());
+    pub fn new(rules: Vec<Arc<Rule>>) -> Self {
+        let mut unique: Vec<Arc<Rule>> = Vec::with_capacity(rules.len());
         let mut known: HashMap<String, usize> = HashMap::new();
         for rule in rules {
             match known.get(&rule.id.to_string()).and_then(|i| unique.get_mut(*i)) {
@@ -65,7 +66,7 @@ impl RuleIndex {
 
     /// Returns the rules in the order in which they run.
     #[must_use]
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[Arc<Rule>] {
         &self.rules
     }
 
@@ -80,7 +81,8 @@ impl RuleIndex {
             }
         }
         positions.sort_unstable();
-        let rules = positions.into_iter().filter_map(|position| self.rules.get(position as usize));
+        let rules =
+            positions.into_iter().filter_map(|position| self.rules.get(position as usize).map(Arc::as_ref));
         rules.filter(|rule| rule.scope.admits_kind(&request.kind.kind)).collect()
     }
 }

@@ -6,9 +6,11 @@
 //!
 //! This crate knows no rule language. A language is a [`Dialect`] that turns documents into [`Rule`]s.
 
+mod api_path;
 mod decide;
 mod diagnostic;
 mod dialect;
+mod in_cluster;
 mod index;
 mod kubernetes;
 mod outcome;
@@ -19,9 +21,11 @@ mod suggest;
 mod trace;
 mod world;
 
+pub use api_path::ApiPath;
 pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
+pub use in_cluster::{Door, InCluster, Needs, Reply, Target, TargetName, WatchRole, Watched, Webhook};
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};

@@ -42,7 +42,7 @@ pub enum NamespaceScope {
 }
 
 /// A set of operations.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Operations(u8);
 
 impl Operations {

@@ -20,6 +20,7 @@ mod tree;
 mod yaml;
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_engine::{Diagnostic, Rule};
@@ -56,7 +57,7 @@ pub(crate) trait Show {
 /// What is known when all objects are done.
 pub(crate) struct Ending<'a> {
     /// The rules that ran.
-    pub(crate) rules: &'a [Rule],
+    pub(crate) rules: &'a [Arc<Rule>],
     /// What is wrong with rules and manifests.
     pub(crate) diagnostics: &'a [Diagnostic],
     /// How many objects there were.

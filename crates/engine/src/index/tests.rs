@@ -1,10 +1,12 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::decide::tests::rule;
 
 /// Loads `rules`, written as `name namespace Kind,Kind`, with `*` for any, and asks for `kind` in `namespace`.
 #[track_caller]
 fn check(rules: &[&'static str], (kind, namespace): (&str, &str), want: &[&str]) {
-    let index = RuleIndex::new(rules.iter().map(|text| rule(text)).collect());
+    let index = RuleIndex::new(rules.iter().map(|text| Arc::new(rule(text))).collect());
     let request = crate::decide::tests::request(kind, namespace);
     let found: Vec<_> = index.candidates(&request).iter().map(|rule| rule.id.rule.to_string()).collect();
     assert_eq!(found, want);

@@ -5,6 +5,7 @@ mod traits;
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
 use kubewright_value::{Document, Location, Map, Value, json};
@@ -73,11 +74,11 @@ pub(super) struct Outside {
 /// Returns the rules whose scope leaves out the object.
 pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outside> {
     let request = question.request(document);
-    let (inside, outside): (Vec<&Rule>, Vec<&Rule>) =
+    let (inside, outside): (Vec<&Arc<Rule>>, Vec<&Arc<Rule>>) =
         question.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
-    let spot = |rule: &Rule| (rule.location.source.name.clone(), rule.location.position);
+    let spot = |rule: &Arc<Rule>| (rule.location.source.name.clone(), rule.location.position);
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
-    let tell = |rule: &Rule| Outside {
+    let tell = |rule: &Arc<Rule>| Outside {
         rule: rule.id.to_string(),
         reason: rules::outside(rule, &request),
         is_told: !told.insert(spot(rule)),

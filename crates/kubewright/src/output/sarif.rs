@@ -51,7 +51,7 @@ impl Show for Sarif {
     }
 
     fn finish(&mut self, ending: &Ending<'_>) -> io::Result<()> {
-        self.end(ending.rules.iter().map(rule_descriptor).collect(), ending.diagnostics)
+        self.end(ending.rules.iter().map(|rule| rule_descriptor(rule)).collect(), ending.diagnostics)
     }
 }
 

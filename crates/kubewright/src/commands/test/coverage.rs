@@ -68,7 +68,7 @@ impl Exercised {
 
 impl Coverage {
     /// Adds the rules of one test file.
-    pub(super) fn add(&mut self, rules: &[Rule], exercised: &Exercised) {
+    pub(super) fn add(&mut self, rules: &[Arc<Rule>], exercised: &Exercised) {
         for rule in rules {
             let known = self.rules.entry(spot(&rule.location)).or_default();
             let name = rule.id.to_string();

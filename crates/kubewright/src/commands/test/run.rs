@@ -128,7 +128,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns all rules.
-    pub(super) fn rules(&self) -> &[Rule] {
+    pub(super) fn rules(&self) -> &[Arc<Rule>] {
         self.engine.rules()
     }
 
@@ -223,9 +223,10 @@ impl<'a> Bench<'a> {
     fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {
         let rules = self.engine.rules();
         // A rule that was made from the one that is meant is not meant itself.
-        let is_exact = |rule: &&Rule| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
+        let is_exact =
+            |rule: &&Arc<Rule>| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
         let found = rules.iter().filter(|rule| rules::is_called(&rule.id, name));
-        let mut found: Vec<&Rule> = found.filter(is_exact).collect();
+        let mut found: Vec<&Arc<Rule>> = found.filter(is_exact).collect();
         if found.is_empty() {
             let of_policy = || rules.iter().filter(|rule| rules::is_of_policy(&rule.id, name));
             found = of_policy().filter(|rule| rule.id.rule.is_empty()).collect();

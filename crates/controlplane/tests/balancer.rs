@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::Balancer;
+use kubewright_controlplane::Balancer;
 
 /// A server that says its name to everybody who writes a byte, again and again, and whether it is ready.
 struct Server {

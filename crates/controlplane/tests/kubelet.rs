@@ -1,6 +1,6 @@
 //! Pods that are said to run.
 
-use kubewright_cluster::{Cluster, Component};
+use kubewright_controlplane::{Cluster, Component};
 
 #[track_caller]
 fn roll_out(cluster: &Cluster, name: &str, namespace: &str) {

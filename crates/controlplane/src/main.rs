@@ -4,7 +4,7 @@ use std::env;
 use std::io::{Read, stdin};
 use std::process::ExitCode;
 
-use kubewright_cluster::{Cluster, ClusterError, programs};
+use kubewright_controlplane::{Cluster, ClusterError, programs};
 
 const USAGE: &str = "usage: kubewright-cluster build|run
   build   builds what is missing and prints the folders

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Cluster, ClusterError, Component};
+use kubewright_controlplane::{Cluster, ClusterError, Component};
 
 fn small() -> Option<Cluster> {
     Cluster::builder().api_server_only().start()
@@ -172,7 +172,7 @@ fn a_shared_cluster_is_gone_when_the_process_ends() {
 fn a_test_process_that_is_killed_leaves_nothing() {
     let Some(probe) = small() else { return };
     drop(probe);
-    let mut run = Command::new(env!("CARGO_BIN_EXE_kubewright-cluster"))
+    let mut run = Command::new(env!("CARGO_BIN_EXE_kubewright-controlplane"))
         .arg("run")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use kubewright_cluster::Cluster;
+use kubewright_controlplane::Cluster;
 
 const PROGRAMS: &[&str] = &["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
 
@@ -50,7 +50,7 @@ impl Place {
     }
 
     fn build(&self) -> Command {
-        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_kubewright-cluster")));
+        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_kubewright-controlplane")));
         command.arg("build").stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Cluster, Component};
+use kubewright_controlplane::{Cluster, Component};
 
 #[test]
 fn a_cluster_starts_within_fifteen_seconds() {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubewright_cluster::Cluster;
+use kubewright_controlplane::Cluster;
 
 fn pod(namespace: &str, name: &str) -> String {
     format!(

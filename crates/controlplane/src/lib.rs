@@ -1,0 +1,40 @@
+//! A real Kubernetes control plane for tests: etcd, kube-apiserver, controller manager and scheduler on loopback.
+//!
+//! ```no_run
+//! use kubewright_controlplane::Cluster;
+//!
+//! let Some(cluster) = Cluster::start() else { return };
+//! cluster.kubectl(&["apply", "-f", "-"], "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}").expect_success();
+//! ```
+//!
+//! The programs are built from `tests/cluster` the first time and kept in the user's cache. A machine that can neither
+//! build nor find them skips, and says so where nobody can miss it: `None` never means that a test passed.
+//!
+//! Nothing outlives a cluster, however the test ends: dropping it kills and removes everything, and where the test
+//! process itself is killed a small shell that watches over it does the same (see `guard`).
+
+mod balancer;
+mod binaries;
+mod builder;
+mod client;
+mod cluster;
+mod component;
+mod error;
+mod folder;
+mod guard;
+mod kubeconfig;
+mod kubelet;
+mod node;
+mod output;
+mod port;
+mod process;
+mod skip;
+
+pub use balancer::Balancer;
+pub use binaries::programs;
+pub use builder::Builder;
+pub use cluster::Cluster;
+pub use component::Component;
+pub use error::ClusterError;
+pub use kubelet::Kubelet;
+pub use output::Output;

@@ -1,0 +1,80 @@
+//! ModRules in a cluster.
+
+use kubewright_engine::{
+    Door, InCluster, Needs, Operation, Outcome, Reply, Request, Target, TargetName, WatchRole, Watched,
+    Webhook,
+};
+use kubewright_value::{Document, Value};
+
+use super::{ModRule, denial_of};
+
+/// The resources that rules are about, unless the operator says otherwise.
+const RESOURCES: [&str; 21] = [
+    "namespaces",
+    "nodes",
+    "configmaps",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "secrets",
+    "services",
+    "daemonsets",
+    "deployments",
+    "replicasets",
+    "statefulsets",
+    "horizontalpodautoscalers",
+    "ingresses",
+    "pods",
+    "cronjobs",
+    "jobs",
+    "serviceaccounts",
+    "clusterrolebindings",
+    "clusterroles",
+    "rolebindings",
+    "roles",
+];
+
+impl InCluster for ModRule {
+    fn definitions(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched {
+            group: "api.kubemod.io",
+            version: "v1beta1",
+            resource: "modrules",
+            kind: "ModRule",
+            role: WatchRole::Rule,
+        }]
+    }
+
+    fn webhook(&self, _document: &Document) -> Webhook {
+        let operations = [Operation::Create, Operation::Update, Operation::Delete].into_iter().collect();
+        let target = |resource: &str| Target {
+            group: "*".into(),
+            version: "*".into(),
+            name: TargetName::Resource(resource.into()),
+            subresource: "".into(),
+            operations,
+        };
+        Webhook {
+            door: Door::Mutate,
+            fails: false,
+            own: None,
+            timeout: 5,
+            conditions: Vec::new(),
+            namespaces: Value::Null,
+            objects: Value::Null,
+            targets: RESOURCES.into_iter().map(target).collect(),
+        }
+    }
+
+    fn needs(&self, _document: &Document) -> Needs {
+        Needs { nodes: true, ..Needs::default() }
+    }
+
+    fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
+        let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
+        Reply { reason: message.clone(), message, ..Reply::default() }
+    }
+}

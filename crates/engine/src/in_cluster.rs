@@ -1,0 +1,152 @@
+//! What a rule language says about itself where its rules live in a cluster: data and pure functions, so that the
+//! server names no language.
+
+use kubewright_value::{Document, Text, Value};
+
+use crate::{Operations, Outcome, Request};
+
+/// A rule language in a cluster.
+pub trait InCluster: Send + Sync {
+    /// Returns the CustomResourceDefinitions of its documents, each a YAML document.
+    fn definitions(&self) -> Vec<&'static str>;
+
+    /// Returns what is watched for it.
+    fn watched(&self) -> &'static [Watched];
+
+    /// Returns when `document`, one of its rules, is asked: one webhook for a document.
+    fn webhook(&self, document: &Document) -> Webhook;
+
+    /// Returns what the rules of `document` look at besides the request.
+    fn needs(&self, document: &Document) -> Needs;
+
+    /// Returns what the one who asks is told about what rules of this language said.
+    fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
+
+    /// Returns the JSON values to put into a rule object that is stored, in place of what its author left out.
+    fn defaults(&self, _document: &Document) -> Vec<(Vec<Text>, Value)> {
+        Vec::new()
+    }
+
+    /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is
+    /// there, that program is installed too.
+    fn originals(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// A kind of objects that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Watched {
+    /// The API group.
+    pub group: &'static str,
+    /// The version in which it is read.
+    pub version: &'static str,
+    /// The resource: plural, lower case.
+    pub resource: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// What the objects are.
+    pub role: WatchRole,
+}
+
+/// What watched objects are to a language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WatchRole {
+    /// Rules.
+    Rule,
+    /// Exceptions from rules; watched only where the operator allows exceptions.
+    Exception,
+    /// What the whole cluster shares, by name; see [`Query::Shared`](crate::Query::Shared).
+    Shared,
+}
+
+/// Whether rules run where objects are changed or where they are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Door {
+    /// Before: a patch may be answered.
+    Mutate,
+    /// After all changes.
+    Validate,
+}
+
+/// When the API server asks about an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Webhook {
+    /// Where.
+    pub door: Door,
+    /// Whether a request is refused when nobody answers.
+    pub fails: bool,
+    /// A name, where the rule cannot share a webhook with others: it has conditions of its own.
+    pub own: Option<Text>,
+    /// How long the API server waits, in seconds.
+    pub timeout: u8,
+    /// CEL conditions by name, which the API server looks at before it asks.
+    pub conditions: Vec<(Text, Text)>,
+    /// The labels of namespaces; null for any.
+    pub namespaces: Value,
+    /// The labels of objects; null for any.
+    pub objects: Value,
+    /// About what.
+    pub targets: Vec<Target>,
+}
+
+/// Which objects, by kind or by resource; `*` stands for any.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Target {
+    /// The API group, with wildcards; empty for the core group.
+    pub group: Text,
+    /// The version, with wildcards.
+    pub version: Text,
+    /// What they are called.
+    pub name: TargetName,
+    /// A part of them, such as `exec`; empty for the objects themselves, `*` for all parts.
+    pub subresource: Text,
+    /// What is about to happen to them.
+    pub operations: Operations,
+}
+
+/// What objects are called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TargetName {
+    /// A kind, with wildcards, which discovery turns into resources.
+    Kind(Text),
+    /// A resource: plural, lower case; no wildcards but `*`.
+    Resource(Text),
+}
+
+/// What rules look at besides the request, so that it is watched before it is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Nodes.
+    pub nodes: bool,
+    /// The roles of those who ask.
+    pub bindings: bool,
+    /// ConfigMaps, each a namespace and a name.
+    pub config_maps: Vec<(Text, Text)>,
+}
+
+/// What the one who asks is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Why the request is refused, or what was done to it; may be empty.
+    pub message: String,
+    /// The machine-readable reason of a refusal; empty for the usual one.
+    pub reason: String,
+    /// The HTTP status of a refusal; 0 for the usual one, 403.
+    pub code: u16,
+    /// Warnings, which kubectl prints.
+    pub warnings: Vec<String>,
+    /// What goes to the audit log of the API server.
+    pub annotations: Vec<(Text, Text)>,
+}
+
+impl Needs {
+    /// Adds what `other` needs.
+    pub fn add(&mut self, other: Self) {
+        self.nodes |= other.nodes;
+        self.bindings |= other.bindings;
+        self.config_maps.extend(other.config_maps);
+        self.config_maps.sort();
+        self.config_maps.dedup();
+    }
+}

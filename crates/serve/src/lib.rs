@@ -1,0 +1,17 @@
+//! The admission webhook: rules that live in a cluster, asked by its API server.
+//!
+//! A review is parsed, decided by the engine with the rules of the [`Snapshot`] at hand, and answered; everything
+//! else in this crate keeps that snapshot, the certificates and the webhook configurations as they should be.
+//! No rule language is named here: what a language wants in a cluster it says itself ([`InCluster`]).
+//!
+//! [`InCluster`]: kubewright_engine::InCluster
+
+mod notice;
+mod settings;
+mod snapshot;
+mod state;
+
+pub use notice::{Notice, NoticeKind};
+pub use settings::Settings;
+pub use snapshot::{Hook, RuleState, Snapshot};
+pub use state::State;

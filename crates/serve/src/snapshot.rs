@@ -1,0 +1,198 @@
+//! The rules of one moment: compiled, arranged by webhook, and never changed afterwards.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use kubewright_dialects::Options;
+use kubewright_engine::{
+    Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName, Rule, RuleId, Webhook,
+};
+use kubewright_value::{Document, Text};
+
+/// The rules of one moment.
+pub struct Snapshot {
+    /// Counts the snapshots of this process.
+    pub generation: u64,
+    /// What became of each rule object, in the order in which they were given.
+    pub states: Vec<RuleState>,
+    /// The webhooks that these rules want, each with the engine that answers it.
+    pub hooks: Vec<Hook>,
+    /// What these rules look at besides the request.
+    pub needs: Needs,
+    mutate: Engine,
+    validate: Engine,
+    dialects: Vec<Box<dyn Dialect>>,
+    documents: HashMap<Arc<RuleId>, usize>,
+}
+
+/// What became of a rule object.
+#[derive(Debug)]
+pub struct RuleState {
+    /// The object.
+    pub name: ObjectName,
+    /// Its `metadata.generation`, which its status repeats; 0 when it says none.
+    pub generation: i64,
+    /// The name of its language.
+    pub dialect: &'static str,
+    /// How many rules of it run.
+    pub rules: usize,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A webhook, and the rules behind it.
+#[derive(Debug)]
+pub struct Hook {
+    /// The path that the API server calls, without the leading slash: `mutate/ignore`, `validate/fail`, `validate/own/name`.
+    pub path: String,
+    /// When it is asked: the targets of all its rules.
+    pub webhook: Webhook,
+    /// The rules.
+    pub engine: Engine,
+}
+
+impl Snapshot {
+    /// Returns a snapshot without rules.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::of(&Options::default(), &[], &[], 0)
+    }
+
+    /// Compiles `documents` with the languages called `names`, or all where there are none. A document that no
+    /// language reads is left out; one that cannot be compiled leaves its neighbours standing.
+    #[must_use]
+    pub fn of(options: &Options, names: &[String], documents: &[Document], generation: u64) -> Self {
+        let mut dialects = kubewright_dialects::all(options);
+        dialects.retain(|dialect| {
+            dialect.in_cluster().is_some()
+                && (names.is_empty() || names.iter().any(|name| name == dialect.name()))
+        });
+        let mut building = Building::default();
+        for document in documents {
+            let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else { continue };
+            if let Some(cluster) = dialect.in_cluster() {
+                building.add(dialect.as_ref(), cluster, document);
+            }
+        }
+        let Building { states, rules, hooks, needs, documents } = building;
+        let behind = |door: Door| {
+            let hooks = rules.iter().filter(|(hook, _)| hook.door == door);
+            Engine::sharing(hooks.flat_map(|(_, rules)| rules.iter().cloned()).collect())
+        };
+        let (mutate, validate) = (behind(Door::Mutate), behind(Door::Validate));
+        let engines = rules.into_iter().map(|(_, rules)| Engine::sharing(rules));
+        let hooks = hooks.into_iter().zip(engines);
+        let hooks = hooks.map(|(webhook, engine)| Hook { path: path(&webhook), webhook, engine }).collect();
+        Self { generation, states, hooks, needs, mutate, validate, dialects, documents }
+    }
+
+    /// Returns the rules that answer `path`, which is `mutate`, `validate` or that of a [`Hook`].
+    #[must_use]
+    pub fn engine(&self, path: &str) -> Option<&Engine> {
+        match path {
+            "mutate" => Some(&self.mutate),
+            "validate" => Some(&self.validate),
+            path => self.hooks.iter().find(|hook| hook.path == path).map(|hook| &hook.engine),
+        }
+    }
+
+    /// Returns the rule object that `rule` was read from.
+    #[must_use]
+    pub fn document_of(&self, rule: &RuleId) -> Option<&RuleState> {
+        self.states.get(*self.documents.get(rule)?)
+    }
+
+    /// Returns the language called `name`, where it lives in a cluster.
+    #[must_use]
+    pub fn language(&self, name: &str) -> Option<&dyn InCluster> {
+        self.dialects.iter().find(|dialect| dialect.name() == name)?.in_cluster()
+    }
+
+    /// Returns the languages.
+    pub fn languages(&self) -> impl Iterator<Item = &dyn InCluster> {
+        self.dialects.iter().filter_map(|dialect| dialect.in_cluster())
+    }
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+/// A snapshot that is being made. `rules` and `hooks` run in parallel.
+#[derive(Default)]
+struct Building {
+    states: Vec<RuleState>,
+    rules: Vec<(HookKey, Vec<Arc<Rule>>)>,
+    hooks: Vec<Webhook>,
+    needs: Needs,
+    documents: HashMap<Arc<RuleId>, usize>,
+}
+
+/// What rules must have in common to share a webhook.
+#[derive(Debug, Clone, PartialEq)]
+struct HookKey {
+    door: Door,
+    fails: bool,
+    own: Option<Text>,
+}
+
+impl Building {
+    fn add(&mut self, dialect: &dyn Dialect, cluster: &dyn InCluster, document: &Document) {
+        // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
+        let compiled = catch_unwind(AssertUnwindSafe(|| dialect.compile(document, &[])));
+        let compiled = compiled.unwrap_or_default();
+        let place = self.states.len();
+        self.states.push(RuleState {
+            name: ObjectName::of(&document.value),
+            generation: document
+                .value
+                .at(&["metadata", "generation"])
+                .and_then(kubewright_value::Value::as_i64)
+                .unwrap_or_default(),
+            dialect: dialect.name(),
+            rules: compiled.rules.len(),
+            diagnostics: compiled.diagnostics,
+        });
+        if compiled.rules.is_empty() {
+            return;
+        }
+        self.needs.add(cluster.needs(document));
+        let rules: Vec<Arc<Rule>> = compiled.rules.into_iter().map(Arc::new).collect();
+        self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), place)));
+        self.hang(cluster.webhook(document), rules);
+    }
+
+    /// Puts `rules` behind `webhook`, or behind the one that is like it.
+    fn hang(&mut self, webhook: Webhook, rules: Vec<Arc<Rule>>) {
+        let key = HookKey { door: webhook.door, fails: webhook.fails, own: webhook.own.clone() };
+        let like = self.rules.iter_mut().zip(&mut self.hooks).find(|((other, _), _)| *other == key);
+        match like {
+            Some(((_, behind), shared)) => {
+                behind.extend(rules);
+                shared.timeout = shared.timeout.max(webhook.timeout);
+                shared.targets.extend(webhook.targets);
+                shared.targets.sort();
+                shared.targets.dedup();
+            }
+            None => {
+                self.rules.push((key, rules));
+                self.hooks.push(webhook);
+            }
+        }
+    }
+}
+
+fn path(webhook: &Webhook) -> String {
+    let door = match webhook.door {
+        Door::Mutate => "mutate",
+        Door::Validate => "validate",
+    };
+    match (&webhook.own, webhook.fails) {
+        (Some(own), _) => format!("{door}/own/{own}"),
+        (None, true) => format!("{door}/fail"),
+        (None, false) => format!("{door}/ignore"),
+    }
+}

@@ -1,0 +1,17 @@
+//! What all parts of the server share.
+
+use arc_swap::ArcSwap;
+use tokio::sync::mpsc;
+
+use crate::{Notice, Settings, Snapshot};
+
+/// What all parts of the server share.
+#[derive(Debug)]
+pub struct State {
+    /// What the operator decided.
+    pub settings: Settings,
+    /// The rules. Swapped whole; a review keeps the one it began with.
+    pub snapshot: ArcSwap<Snapshot>,
+    /// Where a review says what others should hear of. Full is dropped, and counted.
+    pub notices: mpsc::Sender<Notice>,
+}
