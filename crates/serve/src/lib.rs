@@ -6,11 +6,13 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+mod certificates;
 mod notice;
 mod settings;
 mod snapshot;
 mod state;
 
+pub use certificates::{Certificates, Keys, Step, Terms, next, take};
 pub use notice::{Notice, NoticeKind};
 pub use settings::Settings;
 pub use snapshot::{Hook, RuleState, Snapshot};

@@ -3,7 +3,7 @@
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
-use crate::{Notice, Settings, Snapshot};
+use crate::{Certificates, Notice, Settings, Snapshot};
 
 /// What all parts of the server share.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub struct State {
     pub settings: Settings,
     /// The rules. Swapped whole; a review keeps the one it began with.
     pub snapshot: ArcSwap<Snapshot>,
+    /// What is served, and what the API server should believe.
+    pub certificates: Certificates,
     /// Where a review says what others should hear of. Full is dropped, and counted.
     pub notices: mpsc::Sender<Notice>,
 }
