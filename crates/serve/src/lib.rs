@@ -7,13 +7,17 @@
 //! [`InCluster`]: kubewright_engine::InCluster
 
 mod certificates;
+mod guard;
 mod notice;
 mod settings;
 mod snapshot;
 mod state;
+mod webhooks;
 
 pub use certificates::{Certificates, Keys, Step, Terms, next, take};
+pub use guard::refusal;
 pub use notice::{Notice, NoticeKind};
 pub use settings::Settings;
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::State;
+pub use webhooks::{Address, Owner, Wanted, desired};
