@@ -6,6 +6,8 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+mod certificates;
+mod guard;
 pub mod health;
 mod http;
 pub mod log;
@@ -17,10 +19,14 @@ mod server;
 mod settings;
 mod snapshot;
 mod state;
+mod webhooks;
 
+pub use certificates::{Certificates, Keys, Step, Terms, next, take};
+pub use guard::refusal;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
 pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use webhooks::{Address, Owner, Wanted, desired};
