@@ -6,10 +6,12 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod dry_run;
 mod notice;
 mod settings;
 mod snapshot;
 mod state;
+pub mod validate;
 
 pub use notice::{Notice, NoticeKind};
 pub use settings::Settings;
