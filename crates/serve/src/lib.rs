@@ -6,14 +6,20 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod binding;
+mod clock;
 pub mod dry_run;
+mod events;
 mod notice;
 mod settings;
 mod snapshot;
 mod state;
+mod statuses;
+mod tell;
 pub mod validate;
 
 pub use notice::{Notice, NoticeKind};
 pub use settings::Settings;
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::State;
+pub use tell::{RuleObjects, run as tell};

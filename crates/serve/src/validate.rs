@@ -66,7 +66,8 @@ fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
     let compiled = dialect.compile(&document, &[]);
     let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
-    let (errors, warnings): (Vec<_>, Vec<_>) = compiled.diagnostics.iter().partition(|found| found.is_error());
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        compiled.diagnostics.iter().partition(|found| found.is_error());
     Some(Findings {
         errors: errors.into_iter().map(fault).collect(),
         warnings: warnings.into_iter().map(fault).collect(),
@@ -76,10 +77,8 @@ fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
 /// Returns `object` with the name and namespace that it will have.
 fn named(object: &Value, namespace: &str, name: &str) -> Value {
     let mut object = object.clone();
-    let Some(metadata) = object
-        .as_object_mut()
-        .and_then(|root| root.get_mut("metadata"))
-        .and_then(Value::as_object_mut)
+    let Some(metadata) =
+        object.as_object_mut().and_then(|root| root.get_mut("metadata")).and_then(Value::as_object_mut)
     else {
         return object;
     };

@@ -168,7 +168,8 @@ impl Around {
         if let Some((name, node)) = &node {
             world.answer(Query::node(name), (*node).clone());
         }
-        let around = Self { operation, namespace, is_named: name.is_some(), node: node.map(|(name, _)| name) };
+        let around =
+            Self { operation, namespace, is_named: name.is_some(), node: node.map(|(name, _)| name) };
         Ok((around, world))
     }
 }
@@ -188,12 +189,7 @@ fn run(engine: Engine, review: &Request, world: &ClosedWorld) -> DryRun {
 
 /// Compiles `rule`. It is put into `namespace`, unless the request says which namespace it is about and the rule
 /// which one it lives in.
-fn compile(
-    dialect: &ModRule,
-    rule: &Value,
-    namespace: &Text,
-    keeps_home: bool,
-) -> Result<Vec<Rule>, String> {
+fn compile(dialect: &ModRule, rule: &Value, namespace: &Text, keeps_home: bool) -> Result<Vec<Rule>, String> {
     let mut rule = rule.clone();
     let root = rule.as_object_mut().ok_or("an item of `modRules` is not a rule")?;
     // The version and kind may be left out, and an empty operation means "as is usual".

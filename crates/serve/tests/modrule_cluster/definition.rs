@@ -43,9 +43,9 @@ fn the_definition_is_established_without_a_complaint() {
     let conditions = found.at(&["status", "conditions"]).and_then(Value::as_array).expect("conditions");
     let is = |kind: &str, status: &str| {
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
-        conditions
-            .iter()
-            .any(|it| text(it, "type").as_deref() == Some(kind) && text(it, "status").as_deref() == Some(status))
+        conditions.iter().any(|it| {
+            text(it, "type").as_deref() == Some(kind) && text(it, "status").as_deref() == Some(status)
+        })
     };
     assert!(is("Established", "True"), "{conditions:?}");
     assert!(is("NamesAccepted", "True"), "{conditions:?}");
@@ -59,7 +59,10 @@ fn the_definition_is_established_without_a_complaint() {
 fn the_definition_can_be_applied_again_without_a_change() {
     let Some(cluster) = cluster() else { return };
     let again = cluster.kubectl(&["apply", "-f", "-"], &definitions()).success();
-    assert_eq!(again.trim(), "customresourcedefinition.apiextensions.k8s.io/modrules.api.kubemod.io unchanged");
+    assert_eq!(
+        again.trim(),
+        "customresourcedefinition.apiextensions.k8s.io/modrules.api.kubemod.io unchanged"
+    );
 }
 
 #[test]
@@ -104,7 +107,8 @@ fn contains(whole: &Value, part: &Value) -> bool {
             part.iter().all(|(key, value)| whole.get(key).is_some_and(|found| contains(found, value)))
         }
         (Value::Array(whole), Value::Array(part)) => {
-            whole.len() == part.len() && whole.iter().zip(part.iter()).all(|(whole, part)| contains(whole, part))
+            whole.len() == part.len()
+                && whole.iter().zip(part.iter()).all(|(whole, part)| contains(whole, part))
         }
         (whole, part) => whole == part,
     }
@@ -133,8 +137,14 @@ fn what_the_schema_forbids_is_refused() {
     check("{type: Reject, match: []}", "spec.match");
     check("{type: Reject, match: [{matchValue: a}]}", "spec.match[0].select: Required value");
     check("{type: Reject, match: [{select: ''}]}", "spec.match[0].select");
-    check("{type: Reject, match: [{select: a, matchFor: Some}]}", "spec.match[0].matchFor: Unsupported value");
-    check("{type: Reject, match: [{select: a}], admissionOperations: [CONNECT]}", "spec.admissionOperations[0]");
+    check(
+        "{type: Reject, match: [{select: a, matchFor: Some}]}",
+        "spec.match[0].matchFor: Unsupported value",
+    );
+    check(
+        "{type: Reject, match: [{select: a}], admissionOperations: [CONNECT]}",
+        "spec.admissionOperations[0]",
+    );
     check("{type: Patch, match: [{select: a}], patch: [{op: test, path: /a}]}", "spec.patch[0].op");
     check("{type: Patch, match: [{select: a}], patch: [{op: add}]}", "spec.patch[0].path: Required value");
     check("{type: Reject, match: [{select: a}], executionTier: one}", "spec.executionTier");
@@ -144,7 +154,8 @@ fn what_the_schema_forbids_is_refused() {
 fn rules_are_listed_with_what_matters() {
     let Some(cluster) = cluster() else { return };
     cluster.create_namespace("columns");
-    let rule = rule("{type: Reject, match: [{select: $.kind}], executionTier: 7}").replace("default", "columns");
+    let rule =
+        rule("{type: Reject, match: [{select: $.kind}], executionTier: 7}").replace("default", "columns");
     cluster.kubectl(&["create", "-f", "-"], &rule).expect_success();
     let listed = cluster.kubectl(&["get", "modrules", "-n", "columns"], "").success();
     let words: Vec<&str> = listed.split_whitespace().collect();
