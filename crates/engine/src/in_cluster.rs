@@ -52,6 +52,11 @@ pub trait InCluster: Send + Sync {
         report.status()
     }
 
+    /// Returns when `document`, one of its exceptions, ends, in nanoseconds since 1970.
+    fn expires(&self, _document: &Document) -> Option<i128> {
+        None
+    }
+
     /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is
     /// there, that program is installed too.
     fn originals(&self) -> &'static [&'static str] {
