@@ -3,6 +3,7 @@
 mod detect;
 mod function;
 mod graph;
+mod install;
 mod render;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::output::{ColorChoice, Output};
 pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
+pub(crate) use install::{Install, languages};
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 
 const EXAMPLES: &str = "\
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Detect(Box<Detect>),
     /// Draw objects and what links them
     Graph(Graph),
+    /// Print the manifests that put the webhook into a cluster
+    Install(Install),
     /// Try an expression on an object
     Eval(Eval),
     /// Sign manifests, for rules that check signatures

@@ -1,8 +1,8 @@
 //! Kyverno's policies in a cluster.
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Operations, Outcome, Reply, Request, Target, TargetName, WatchRole, Watched,
-    Webhook,
+    Door, InCluster, Needs, Operations, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
+    Watched, Webhook,
 };
 use kubewright_value::{Document, Value};
 
@@ -44,6 +44,23 @@ impl InCluster for Kyverno {
 
     fn needs(&self, _document: &Document) -> Needs {
         Needs { bindings: true, ..Needs::default() }
+    }
+
+    fn rights(&self) -> &'static [Right] {
+        &[
+            Right {
+                group: "",
+                resources: &["configmaps"],
+                verbs: &["get", "list", "watch"],
+                why: "ConfigMaps that rules name in their context",
+            },
+            Right {
+                group: "rbac.authorization.k8s.io",
+                resources: &["rolebindings", "clusterrolebindings"],
+                verbs: &["get", "list", "watch"],
+                why: "the roles of the one who asks",
+            },
+        ]
     }
 
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply {
