@@ -47,7 +47,9 @@ pub(crate) struct Arguments {
         value_enum,
         default_value = "auto",
         value_name = "WHEN",
-        hide_possible_values = true
+        hide_possible_values = true,
+        // After all others, whatever number of commands there is.
+        display_order = 900
     )]
     pub(crate) color: ColorChoice,
 }
