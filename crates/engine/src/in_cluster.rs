@@ -23,6 +23,11 @@ pub trait InCluster: Send + Sync {
     /// Returns what the rules of `document` look at besides the request.
     fn needs(&self, document: &Document) -> Needs;
 
+    /// Returns what the server must be allowed for it besides reading what is watched.
+    fn rights(&self) -> &'static [Right] {
+        &[]
+    }
+
     /// Returns what the one who asks is told about what rules of this language said.
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
 
@@ -153,6 +158,19 @@ pub struct Needs {
     pub bindings: bool,
     /// ConfigMaps, each a namespace and a name.
     pub config_maps: Vec<(Text, Text)>,
+}
+
+/// What the server must be allowed so that rules of a language work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Right {
+    /// The API group.
+    pub group: &'static str,
+    /// The resources: plural, lower case.
+    pub resources: &'static [&'static str],
+    /// What is done to them.
+    pub verbs: &'static [&'static str],
+    /// What for, in words for the one who grants it.
+    pub why: &'static str,
 }
 
 /// What the one who asks is told.
