@@ -14,7 +14,7 @@ mod usage;
 
 pub use client::{Answer, Client, LoadError, Target};
 pub use latencies::Latencies;
-pub use nothing::serve_nothing;
+pub use nothing::{allow, serve_answers, serve_nothing};
 pub use open_loop::{Outcome, Run, Sample, at_rate, by_as_many_as};
 pub use process::{Server, free_address};
 pub use reviews::Reviews;

@@ -18,6 +18,8 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use crate::Answer;
+
 /// Answers reviews at `listener` for ever. `tell` gets its own certificate, in PEM, before the first connection.
 ///
 /// # Errors
@@ -26,32 +28,60 @@ pub async fn serve_nothing(
     listener: TcpListener,
     tell: impl FnOnce(&str) -> io::Result<()>,
 ) -> io::Result<()> {
+    serve_answers(listener, tell, |_, body| async move { allow(&body) }).await
+}
+
+/// Like [`serve_nothing`], where `answer` makes a JSON text of a path and a body.
+///
+/// # Errors
+/// When there is no certificate to be made.
+pub async fn serve_answers<F>(
+    listener: TcpListener,
+    tell: impl FnOnce(&str) -> io::Result<()>,
+    answer: impl Fn(String, Bytes) -> F + Clone + Send + Sync + 'static,
+) -> io::Result<()>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
     let (certificate, config) = identity()?;
     tell(&certificate)?;
     let acceptor = TlsAcceptor::from(Arc::new(config));
     loop {
         let (stream, _) = listener.accept().await?;
-        let acceptor = acceptor.clone();
+        let (acceptor, answer) = (acceptor.clone(), answer.clone());
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
             let Ok(stream) = acceptor.accept(stream).await else { return };
+            let service = service_fn(move |request| respond(request, answer.clone()));
             let builder = auto::Builder::new(TokioExecutor::new());
-            let _ = builder.serve_connection(TokioIo::new(stream), service_fn(allow)).await;
+            let _ = builder.serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
 
-async fn allow(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn respond<F: Future<Output = Answer>>(
+    request: Request<Incoming>,
+    answer: impl Fn(String, Bytes) -> F,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
-    let review = body.ok().and_then(|body| json::parse(std::str::from_utf8(&body).ok()?).ok());
-    let id = review.as_ref().and_then(|review| review.at(&["request", "uid"])).and_then(Value::as_str);
-    let id = id.unwrap_or_default();
-    let answer = format!(
-        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{{"uid":"{id}","allowed":true}}}}"#
-    );
-    let mut response = Response::new(Full::new(Bytes::from(answer)));
+    let answer = answer(path, body.unwrap_or_default()).await;
+    let mut response = Response::new(Full::new(answer.body));
+    *response.status_mut() = hyper::StatusCode::from_u16(answer.status).unwrap_or_default();
     response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
     Ok(response)
+}
+
+/// Returns the answer that allows what a review asks.
+#[must_use]
+pub fn allow(review: &[u8]) -> Answer {
+    let review = std::str::from_utf8(review).ok().and_then(|text| json::parse(text).ok());
+    let id = review.as_ref().and_then(|review| review.at(&["request", "uid"])).and_then(Value::as_str);
+    let id = id.unwrap_or_default();
+    let body = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{{"uid":"{id}","allowed":true}}}}"#
+    );
+    Answer { status: 200, body: Bytes::from(body) }
 }
 
 /// A certificate for loopback that nobody signed but itself.
