@@ -6,12 +6,21 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod health;
+mod http;
+pub mod log;
+pub mod metrics;
 mod notice;
+mod offline;
+pub mod review;
+mod server;
 mod settings;
 mod snapshot;
 mod state;
 
 pub use notice::{Notice, NoticeKind};
-pub use settings::Settings;
+pub use offline::offline;
+pub use server::{ServeError, Server, asked_to_stop, log_panics};
+pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
-pub use state::State;
+pub use state::{Looking, Lookup, Nobody, Roles, State};
