@@ -7,9 +7,11 @@
 //! [`InCluster`]: kubewright_engine::InCluster
 
 pub mod binding;
+mod certificates;
 mod clock;
 pub mod dry_run;
 mod events;
+mod guard;
 pub mod health;
 mod http;
 pub mod log;
@@ -24,7 +26,10 @@ mod state;
 mod statuses;
 mod tell;
 pub mod validate;
+mod webhooks;
 
+pub use certificates::{Certificates, Keys, Step, Terms, next, take};
+pub use guard::refusal;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
 pub use server::{ServeError, Server, asked_to_stop, log_panics};
@@ -32,3 +37,4 @@ pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
 pub use tell::{RuleObjects, run as tell};
+pub use webhooks::{Address, Owner, Wanted, desired};
