@@ -5,6 +5,10 @@ use kubewright_value::{Document, Text, Value};
 
 use crate::{Operations, Outcome, Request};
 
+mod report;
+
+pub use report::{RuleFailure, RuleReport};
+
 /// A rule language in a cluster.
 pub trait InCluster: Send + Sync {
     /// Returns the CustomResourceDefinitions of its documents, each a YAML document.
@@ -27,10 +31,36 @@ pub trait InCluster: Send + Sync {
         Vec::new()
     }
 
+    /// Returns whether it wants to hear of pods that are bound to nodes.
+    fn hears_bindings(&self) -> bool {
+        false
+    }
+
+    /// Returns what is to be merged into `pod`, which `binding` binds to a node.
+    fn bind(&self, _binding: &Value, _pod: &Value) -> Option<Value> {
+        None
+    }
+
+    /// Answers somebody who sends rules and an object to see what would happen, where the language has such requests.
+    /// The error is one line for the one who asks.
+    fn dry_run(&self, _request: &Value) -> Option<Result<Value, String>> {
+        None
+    }
+
+    /// Returns the status of a rule object, as its definition has it.
+    fn status(&self, report: &RuleReport) -> Value {
+        report.status()
+    }
+
     /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is
     /// there, that program is installed too.
     fn originals(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Returns the label, its key and its value, by which a namespace keeps out of all rules.
+    fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
+        None
     }
 }
 

@@ -6,18 +6,18 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
-mod certificates;
-mod guard;
+pub mod certificates;
+pub mod dry_run;
+pub mod guard;
 mod notice;
 mod settings;
 mod snapshot;
 mod state;
-mod webhooks;
+pub mod validate;
+pub mod webhooks;
 
-pub use certificates::{Certificates, Keys, Step, Terms, next, take};
-pub use guard::refusal;
+pub use certificates::Certificates;
 pub use notice::{Notice, NoticeKind};
 pub use settings::Settings;
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::State;
-pub use webhooks::{Address, Owner, Wanted, desired};

@@ -6,36 +6,14 @@ use kubewright_engine::{
 };
 use kubewright_value::{Document, Value};
 
+use super::binding::{Binding, bind};
+use super::dry_run::dry_run_with;
+use super::resources::Resource;
 use super::{ModRule, denial_of};
-
-/// The resources that rules are about, unless the operator says otherwise.
-const RESOURCES: [&str; 21] = [
-    "namespaces",
-    "nodes",
-    "configmaps",
-    "persistentvolumeclaims",
-    "persistentvolumes",
-    "secrets",
-    "services",
-    "daemonsets",
-    "deployments",
-    "replicasets",
-    "statefulsets",
-    "horizontalpodautoscalers",
-    "ingresses",
-    "pods",
-    "cronjobs",
-    "jobs",
-    "serviceaccounts",
-    "clusterrolebindings",
-    "clusterroles",
-    "rolebindings",
-    "roles",
-];
 
 impl InCluster for ModRule {
     fn definitions(&self) -> Vec<&'static str> {
-        Vec::new()
+        vec![include_str!("crd.yaml")]
     }
 
     fn watched(&self) -> &'static [Watched] {
@@ -50,11 +28,11 @@ impl InCluster for ModRule {
 
     fn webhook(&self, _document: &Document) -> Webhook {
         let operations = [Operation::Create, Operation::Update, Operation::Delete].into_iter().collect();
-        let target = |resource: &str| Target {
-            group: "*".into(),
+        let target = |resource: &Resource| Target {
+            group: resource.group.clone(),
             version: "*".into(),
-            name: TargetName::Resource(resource.into()),
-            subresource: "".into(),
+            name: TargetName::Resource(resource.name.clone()),
+            subresource: resource.subresource.clone(),
             operations,
         };
         Webhook {
@@ -65,7 +43,7 @@ impl InCluster for ModRule {
             conditions: Vec::new(),
             namespaces: Value::Null,
             objects: Value::Null,
-            targets: RESOURCES.into_iter().map(target).collect(),
+            targets: self.resources.iter().map(target).collect(),
         }
     }
 
@@ -76,5 +54,26 @@ impl InCluster for ModRule {
     fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
         let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
         Reply { reason: message.clone(), message, ..Reply::default() }
+    }
+
+    fn hears_bindings(&self) -> bool {
+        true
+    }
+
+    fn bind(&self, binding: &Value, pod: &Value) -> Option<Value> {
+        bind(&Binding::read(binding)?, pod)
+    }
+
+    fn dry_run(&self, request: &Value) -> Option<Result<Value, String>> {
+        request.get("modRules").or_else(|| request.get("resourceManifest"))?;
+        Some(dry_run_with(self, request).map(|run| run.to_value()))
+    }
+
+    fn originals(&self) -> &'static [&'static str] {
+        &["kubemod-mutating-webhook-configuration", "kubemod-validating-webhook-configuration"]
+    }
+
+    fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
+        Some(("admission.kubemod.io/ignore", "true"))
     }
 }

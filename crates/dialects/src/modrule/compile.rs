@@ -56,6 +56,7 @@ pub(super) struct Header {
     phase: Phase,
     tier: i32,
     precedence: u32,
+    refuses_on_error: bool,
     pub(super) location: kubewright_value::Location,
 }
 
@@ -69,7 +70,7 @@ impl Header {
             precedence: self.precedence,
             position: 0,
             about: Arc::default(),
-            refuses_on_error: false,
+            refuses_on_error: self.refuses_on_error,
             is_exclusive: false,
             occasions: Occasions::default(),
             location: self.location,
@@ -116,11 +117,20 @@ impl Compiler<'_> {
             },
             phase: if matches!(action, Action::Patch(_)) { Phase::Patch } else { Phase::Judge },
             tier: source.tier,
+            refuses_on_error: self.dialect.fails_closed && matches!(action, Action::Reject { .. }),
             precedence: u32::from(!matches!(reach, Reach::Cluster { .. })),
             location: self.document.locate(&source.name.path),
         };
         let inputs = self.dialect.inputs;
-        let rule = Rule { name, reach, criteria, action, sees_references: self.sees_references, inputs };
+        let rule = Rule {
+            name,
+            reach,
+            criteria,
+            action,
+            sees_references: self.sees_references,
+            inputs,
+            assumed_node: self.dialect.assumed_node.clone(),
+        };
         Some((header, rule))
     }
 

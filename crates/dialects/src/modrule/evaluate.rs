@@ -23,6 +23,8 @@ pub(super) struct Rule {
     /// Whether anything in the rule can see `syntheticRefs`.
     pub(super) sees_references: bool,
     pub(super) inputs: Inputs,
+    /// The node of every pod, whatever its annotations say.
+    pub(super) assumed_node: Option<Text>,
 }
 
 /// Which namespaces the rule is about.
@@ -124,7 +126,8 @@ struct Patched {
 impl Rule {
     /// Returns the references that the rule can see.
     fn references(&self, object: &Value, evaluation: &Evaluation<'_>) -> Result<Option<Value>, EvalError> {
-        self.sees_references.then(|| references(object, evaluation)).transpose()
+        let node = self.assumed_node.as_deref();
+        self.sees_references.then(|| references(object, node, evaluation)).transpose()
     }
 
     /// Renders all operations against the object as it is before the rule, then applies them as one.

@@ -104,7 +104,11 @@ fn metadata_mut(object: &mut Value) -> Option<&mut Map> {
 ///
 /// # Errors
 /// When the world does not know the namespace or the node yet.
-pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<Value, EvalError> {
+pub(super) fn references(
+    object: &Value,
+    assumed_node: Option<&str>,
+    evaluation: &Evaluation<'_>,
+) -> Result<Value, EvalError> {
     let mut references = Map::new();
     if let Some(found) = evaluation.namespace()? {
         let mut found = found.clone();
@@ -112,7 +116,8 @@ pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<
         remove_annotation(&mut found);
         references.insert("namespace".into(), found);
     }
-    if let Some(name) = node_name(object, evaluation)
+    if evaluation.request.kind.kind == "Pod"
+        && let Some(name) = assumed_node.or_else(|| node_name(object))
         && let Some(mut found) = look_up(evaluation, Query::node(name))?
     {
         metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
@@ -121,10 +126,7 @@ pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<
     Ok(references.into())
 }
 
-fn node_name<'a>(object: &'a Value, evaluation: &Evaluation<'_>) -> Option<&'a str> {
-    if evaluation.request.kind.kind != "Pod" {
-        return None;
-    }
+fn node_name(object: &Value) -> Option<&str> {
     let annotations = object.at(&["metadata", "annotations"])?;
     NODE_ANNOTATIONS.iter().filter_map(|key| annotations.get(key)?.as_str()).find(|name| !name.is_empty())
 }
