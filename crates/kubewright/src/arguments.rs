@@ -4,6 +4,7 @@ mod detect;
 mod function;
 mod graph;
 mod render;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use serve::Serve;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Try an expression on an object
     Eval(Eval),
+    /// Answer a cluster's API server: the admission webhook
+    Serve(Box<Serve>),
     /// Sign manifests, for rules that check signatures
     Sign(Sign),
     /// See it work on built-in examples; needs no file

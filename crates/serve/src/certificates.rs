@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwapOption;
-use rustls::ServerConfig;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
@@ -95,17 +94,10 @@ impl Certificates {
         self.bundle.subscribe()
     }
 
-    /// Returns how connections are accepted: HTTP/2 first, TLS 1.3 or 1.2.
-    ///
-    /// # Errors
-    /// Never, with the cryptography that is built in.
-    pub fn server_config(&self) -> Result<ServerConfig, rustls::Error> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let resolver = Arc::clone(&self.served);
-        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(config)
+    /// Returns what is asked at every handshake.
+    #[must_use]
+    pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
+        Arc::<Served>::clone(&self.served)
     }
 }
 

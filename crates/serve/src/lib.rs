@@ -9,7 +9,14 @@
 pub mod certificates;
 pub mod dry_run;
 pub mod guard;
+pub mod health;
+mod http;
+pub mod log;
+pub mod metrics;
 mod notice;
+mod offline;
+pub mod review;
+mod server;
 mod settings;
 mod snapshot;
 mod state;
@@ -18,6 +25,8 @@ pub mod webhooks;
 
 pub use certificates::Certificates;
 pub use notice::{Notice, NoticeKind};
-pub use settings::Settings;
+pub use offline::offline;
+pub use server::{ServeError, Server, asked_to_stop, log_panics};
+pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
-pub use state::State;
+pub use state::{Looking, Lookup, Nobody, Roles, State};
