@@ -114,6 +114,11 @@ pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
 
+    /// Returns whether somebody has looked for what `query` asks and could not find out, so that asking again is of no use.
+    fn has_failed(&self, _query: &Query) -> bool {
+        false
+    }
+
     /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
     /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.
     fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {

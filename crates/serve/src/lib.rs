@@ -6,8 +6,11 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod binding;
 pub mod certificates;
+mod clock;
 pub mod dry_run;
+mod events;
 pub mod guard;
 pub mod health;
 mod http;
@@ -22,6 +25,8 @@ mod server;
 mod settings;
 mod snapshot;
 mod state;
+mod statuses;
+mod tell;
 pub mod validate;
 pub mod webhooks;
 
@@ -32,3 +37,4 @@ pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use tell::{RuleObjects, run as tell};

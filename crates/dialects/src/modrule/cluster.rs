@@ -6,7 +6,7 @@ use kubewright_engine::{
 };
 use kubewright_value::{Document, Value};
 
-use super::binding::{Binding, bind};
+use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
 use super::resources::Resource;
 use super::{ModRule, denial_of};
@@ -61,7 +61,7 @@ impl InCluster for ModRule {
     }
 
     fn bind(&self, binding: &Value, pod: &Value) -> Option<Value> {
-        bind(&Binding::read(binding)?, pod)
+        bind_in_cluster(&Binding::read(binding)?, pod)
     }
 
     fn dry_run(&self, request: &Value) -> Option<Result<Value, String>> {

@@ -11,6 +11,7 @@ use kubewright_value::{Document, Position, Text};
 
 use super::criterion::Criterion;
 use super::evaluate::{Action, Reach, Rule};
+use super::references::Sight;
 use super::source::{self, RuleType, Source};
 use super::{ModRule, diagnostics as code, idempotence};
 use crate::fields::{Placed, Reader, within};
@@ -127,9 +128,12 @@ impl Compiler<'_> {
             reach,
             criteria,
             action,
-            sees_references: self.sees_references,
+            sight: Sight {
+                sees_references: self.sees_references,
+                assumed_node: self.dialect.assumed_node.clone(),
+                is_strict: header.refuses_on_error,
+            },
             inputs,
-            assumed_node: self.dialect.assumed_node.clone(),
         };
         Some((header, rule))
     }
