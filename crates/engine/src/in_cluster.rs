@@ -23,6 +23,11 @@ pub trait InCluster: Send + Sync {
     /// Returns what the rules of `document` look at besides the request.
     fn needs(&self, document: &Document) -> Needs;
 
+    /// Returns what the server must be allowed for it besides reading what is watched.
+    fn rights(&self) -> &'static [Right] {
+        &[]
+    }
+
     /// Returns what the one who asks is told about what rules of this language said.
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
 
@@ -50,6 +55,11 @@ pub trait InCluster: Send + Sync {
     /// Returns the status of a rule object, as its definition has it.
     fn status(&self, report: &RuleReport) -> Value {
         report.status()
+    }
+
+    /// Returns when `document`, one of its exceptions, ends, in nanoseconds since 1970.
+    fn expires(&self, _document: &Document) -> Option<i128> {
+        None
     }
 
     /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is
@@ -153,6 +163,19 @@ pub struct Needs {
     pub bindings: bool,
     /// ConfigMaps, each a namespace and a name.
     pub config_maps: Vec<(Text, Text)>,
+}
+
+/// What the server must be allowed so that rules of a language work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Right {
+    /// The API group.
+    pub group: &'static str,
+    /// The resources: plural, lower case.
+    pub resources: &'static [&'static str],
+    /// What is done to them.
+    pub verbs: &'static [&'static str],
+    /// What for, in words for the one who grants it.
+    pub why: &'static str,
 }
 
 /// What the one who asks is told.

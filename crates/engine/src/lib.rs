@@ -28,7 +28,8 @@ pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use fault::{Fault, invalid};
 pub use in_cluster::{
-    Door, InCluster, Needs, Reply, RuleFailure, RuleReport, Target, TargetName, WatchRole, Watched, Webhook,
+    Door, InCluster, Needs, Reply, Right, RuleFailure, RuleReport, Target, TargetName, WatchRole, Watched,
+    Webhook,
 };
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
@@ -40,4 +41,4 @@ pub use rule::{
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, World};
+pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World};

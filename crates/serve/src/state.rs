@@ -83,13 +83,13 @@ impl State {
     pub fn new(settings: Settings, notices: mpsc::Sender<Notice>) -> Self {
         Self {
             snapshot: ArcSwap::from_pointee(Snapshot::empty()),
-            certificates: Certificates::default(),
             notices,
             world: Box::new(ClosedWorld::default()),
             lookup: Box::new(Nobody),
             client: None,
             roles: Box::new(Nobody),
             metrics: Metrics::default(),
+            certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),

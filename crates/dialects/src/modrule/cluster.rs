@@ -1,8 +1,8 @@
 //! ModRules in a cluster.
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Operation, Outcome, Reply, Request, Target, TargetName, WatchRole, Watched,
-    Webhook,
+    Door, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
+    Watched, Webhook,
 };
 use kubewright_value::{Document, Value};
 
@@ -49,6 +49,23 @@ impl InCluster for ModRule {
 
     fn needs(&self, _document: &Document) -> Needs {
         Needs { nodes: true, ..Needs::default() }
+    }
+
+    fn rights(&self) -> &'static [Right] {
+        &[
+            Right {
+                group: "",
+                resources: &["nodes"],
+                verbs: &["get", "list", "watch"],
+                why: "the node of a Pod, as rules see it",
+            },
+            Right {
+                group: "",
+                resources: &["pods"],
+                verbs: &["get", "patch"],
+                why: "the annotation with the name of its node, for a Pod that asks for it",
+            },
+        ]
     }
 
     fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
