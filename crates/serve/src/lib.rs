@@ -7,17 +7,19 @@
 //! [`InCluster`]: kubewright_engine::InCluster
 
 pub mod binding;
-mod certificates;
+pub mod certificates;
 mod clock;
 pub mod dry_run;
 mod events;
-mod guard;
+pub mod guard;
 pub mod health;
 mod http;
+mod jitter;
 pub mod log;
 pub mod metrics;
 mod notice;
 mod offline;
+mod reread;
 pub mod review;
 mod rules;
 mod server;
@@ -29,11 +31,10 @@ mod stores;
 mod tell;
 pub mod validate;
 mod watchman;
-mod webhooks;
+pub mod webhooks;
 mod world;
 
-pub use certificates::{Certificates, Keys, Step, Terms, next, take};
-pub use guard::refusal;
+pub use certificates::Certificates;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
 pub use rules::keep_compiled;
@@ -44,5 +45,4 @@ pub use state::{Looking, Lookup, Nobody, Roles, State};
 pub use stores::Stores;
 pub use tell::{RuleObjects, run as tell};
 pub use watchman::watch_over;
-pub use webhooks::{Address, Owner, Wanted, desired};
 pub use world::Known;
