@@ -174,10 +174,7 @@ fn what_is_watched_is_known_and_what_rules_need_later_does_not_make_it_unready()
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
 
     cluster.create_node("node-1", &[("rack", "12")]);
-    apply(
-        &cluster,
-        &rule("one", "label").replace("value: x", "value: '{{ .SyntheticRefs.node.metadata.name }}'"),
-    );
+    apply(&cluster, &rule("one", "label"));
     wait_until("the rule is live", || serving.snapshot().needs.nodes);
     assert_eq!(serving.state.readiness.reason(), None);
     wait_until("nodes are known", || matches!(world.get(&Query::node("node-1")), Answer::Found(_)));
