@@ -4,11 +4,7 @@
 //! The cases are those of the public corpora with rules that live in a cluster. `KUBEWRIGHT_CORPUS` says where they
 //! are; `KUBEWRIGHT_DOORS=all` takes all of them, otherwise some of each suite are taken.
 
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 #[path = "doors/api_server.rs"]
 mod api_server;
@@ -58,7 +54,7 @@ fn every_door_gives_the_same_verdict() {
 
 /// Takes a case through all doors.
 fn walk(case: &Case, folder: &Path, api_server: Option<&ApiServer<'_>>, summary: &mut Summary) {
-    let rules = case.write_rules(folder);
+    let rules = case.write(folder);
     let said = match command_line(case, &rules, &case.objects, folder) {
         Ok(said) => said,
         Err(reason) => return summary.left_out(Door::Command, case, &reason),
