@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped bench-webhook test-faults
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -59,6 +59,10 @@ KUBEWRIGHT = cargo run --locked -q -p kubewright --
 pictures:
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml -o svg=docs/pictures/shop.svg
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml --pattern orphan-service -o svg=docs/pictures/orphan-service.svg
+
+# What the Helm chart has from the rule languages; a test says when it is older than they are.
+chart:
+	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
 
 # The page of `graph -o html` in a real browser. `test-browser` gets what it needs: Chromium where it may install
 # packages, and the driver. `browser`, which is part of `test`, takes the Chromium that is there.

@@ -295,7 +295,7 @@ impl Walk<'_> {
         }
         let outcome = outcome(rule, Status::Error, error.message.into());
         let location = error.location.or(outcome.location);
-        Outcome { location, is_refusal: rule.refuses_on_error, ..outcome }
+        Outcome { location, is_refusal: rule.refuses_on_error && !error.is_tolerated, ..outcome }
     }
 }
 

@@ -6,6 +6,12 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod binding;
+mod certificates;
+mod clock;
+pub mod dry_run;
+mod events;
+mod guard;
 pub mod health;
 mod http;
 pub mod log;
@@ -17,10 +23,18 @@ mod server;
 mod settings;
 mod snapshot;
 mod state;
+mod statuses;
+mod tell;
+pub mod validate;
+mod webhooks;
 
+pub use certificates::{Certificates, Keys, Step, Terms, next, take};
+pub use guard::refusal;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
 pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use tell::{RuleObjects, run as tell};
+pub use webhooks::{Address, Owner, Wanted, desired};

@@ -52,7 +52,8 @@ impl Case {
     }
 
     fn decide(&self, total: u64) -> Result<Decision, Undecided> {
-        let world = Seen { known: &*self.state.world, learnt: (self.asked > 0).then_some(&self.answers) };
+        let learnt = (self.asked > 0).then_some(&self.answers);
+        let world = Seen { known: &*self.state.world, learnt, failures: &self.failures };
         decide(&self.snapshot, &self.hook, &self.review.request, &world, total)
             .ok_or(Undecided::Trouble(Trouble::Panic))
     }
@@ -171,6 +172,7 @@ fn explain(decision: &mut Decision, failures: &HashMap<Query, String>) {
 struct Seen<'a> {
     known: &'a dyn World,
     learnt: Option<&'a OpenWorld>,
+    failures: &'a HashMap<Query, String>,
 }
 
 impl World for Seen<'_> {
@@ -179,6 +181,10 @@ impl World for Seen<'_> {
             None | Some(Answer::Unknown) => self.known.get(query),
             Some(answer) => answer,
         }
+    }
+
+    fn has_failed(&self, query: &Query) -> bool {
+        self.failures.contains_key(query) || self.known.has_failed(query)
     }
 
     fn given(
