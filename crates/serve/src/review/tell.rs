@@ -61,9 +61,8 @@ impl Told<'_> {
 
     /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
     fn log(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
-        let is_quiet = verdict.is_allowed
-            && verdict.patch.is_empty()
-            && !decision.outcomes.iter().any(|outcome| is_remarkable(outcome));
+        let is_quiet =
+            verdict.is_allowed && verdict.patch.is_empty() && !decision.outcomes.iter().any(is_remarkable);
         let level = if is_quiet { Level::Debug } else { Level::Info };
         let log = &self.state.log;
         if !log.is_on(level) {
