@@ -25,6 +25,7 @@ mod snapshot;
 mod state;
 mod statuses;
 mod tell;
+pub mod traces;
 pub mod validate;
 mod webhooks;
 
