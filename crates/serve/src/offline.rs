@@ -15,7 +15,6 @@ use tokio::sync::mpsc;
 
 use crate::log::Level;
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
-use crate::traces::Traces;
 use crate::{Settings, Snapshot, State, workers};
 
 /// Who asks a server without a cluster.
@@ -43,9 +42,6 @@ pub fn offline(
     let (notices, mut told) = mpsc::channel(1000);
     let mut state = State::new(settings, notices);
     state.world = world;
-    if let Some(endpoint) = &state.settings.otlp_endpoint {
-        state.traces = Traces::to(endpoint).map_err(ServeError::Settings)?;
-    }
     let snapshot = Snapshot::of(&state.settings.options, &state.settings.dialects, documents, 1);
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     state.snapshot.store(Arc::new(snapshot));

@@ -26,9 +26,6 @@ pub enum ServeError {
     /// The certificate cannot be used.
     #[error("cannot use the certificate: {0}")]
     Certificate(String),
-    /// What the operator decided cannot be done.
-    #[error("{0}")]
-    Settings(String),
     /// The system refuses threads or the like.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),

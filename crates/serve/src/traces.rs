@@ -30,6 +30,14 @@ pub struct Traces {
 }
 
 impl Traces {
+    /// Returns whether traces could be sent to a collector at `endpoint`.
+    ///
+    /// # Errors
+    /// When that is no address.
+    pub fn check(endpoint: &str) -> Result<(), String> {
+        Collector::at(endpoint).map(drop)
+    }
+
     /// Sends traces to the collector at `endpoint`, such as `http://collector:4318`.
     ///
     /// # Errors

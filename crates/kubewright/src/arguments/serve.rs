@@ -77,7 +77,7 @@ pub(crate) struct Serve {
     pub(crate) log_level: Level,
 
     /// Send a trace of each review to this OTLP collector, such as `http://collector:4318`
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = collector)]
     pub(crate) otlp_endpoint: Option<String>,
 
     #[command(flatten)]
@@ -92,4 +92,8 @@ fn drain(text: &str) -> Result<Duration, String> {
         given if given > Duration::from_secs(6) => Err("it can be at most 6s".to_owned()),
         given => Ok(given),
     }
+}
+
+fn collector(text: &str) -> Result<String, String> {
+    kubewright_serve::traces::Traces::check(text).map(|()| text.to_owned())
 }
