@@ -30,6 +30,7 @@ mod state;
 mod statuses;
 mod stores;
 mod tell;
+pub mod traces;
 pub mod validate;
 mod watchman;
 pub mod webhooks;

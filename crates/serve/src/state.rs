@@ -15,6 +15,7 @@ use crate::http::Bounds;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::SlowLane;
+use crate::traces::Traces;
 use crate::{Certificates, Notice, Settings, Snapshot};
 
 /// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
@@ -39,6 +40,8 @@ pub struct State {
     pub metrics: Metrics,
     /// What is told.
     pub log: Log,
+    /// Where reviews are traced.
+    pub traces: Traces,
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
@@ -91,6 +94,7 @@ impl State {
             metrics: Metrics::default(),
             certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),
+            traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),
             slow: SlowLane::new(),
