@@ -46,6 +46,6 @@ pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
 pub use stores::Stores;
-pub use tell::{RuleObjects, run as tell};
+pub use tell::run as tell;
 pub use watchman::watch_over;
 pub use world::Known;

@@ -56,6 +56,7 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
         stores: Arc::clone(stores),
         is_ready: false,
         generations: sender,
+        content: Vec::new(),
     };
     let runtime = Handle::current();
     let thread = std::thread::Builder::new().name("compile".to_owned());
@@ -68,6 +69,8 @@ struct Compiler {
     stores: Arc<Stores>,
     is_ready: bool,
     generations: watch::Sender<u64>,
+    /// What the rules of the snapshot were made from.
+    content: Vec<Value>,
 }
 
 impl Compiler {
@@ -96,6 +99,13 @@ impl Compiler {
     /// Without a change only what the time has to do with is new, and nobody needs to hear of it.
     fn compile(&mut self, is_change: bool) {
         let generation = *self.generations.borrow() + u64::from(is_change);
+        if is_change {
+            let content = content(&self.stores);
+            if generation > 1 && content == self.content {
+                return;
+            }
+            self.content = content;
+        }
         let begun = Instant::now();
         let built = catch_unwind(AssertUnwindSafe(|| build(&self.state.settings, &self.stores, generation)));
         let Ok(snapshot) = built else {
@@ -152,6 +162,23 @@ fn build(settings: &Settings, stores: &Stores, generation: u64) -> Snapshot {
     options.exceptions.extend(exceptions);
     let documents: Vec<Document> = documents(stores, WatchRole::Rule).collect();
     Snapshot::of(&options, &settings.dialects, &documents, generation)
+}
+
+/// Returns what counts of rule objects. Their statuses are written by ourselves, and change no rule.
+fn content(stores: &Stores) -> Vec<Value> {
+    let all = [WatchRole::Rule, WatchRole::Exception].into_iter().flat_map(|role| stores.of_role(role));
+    let objects = all.flat_map(|(_, store)| store.all());
+    objects
+        .map(|mut object| {
+            if let Some(root) = object.as_object_mut() {
+                root.remove("status");
+                root.get_mut("metadata")
+                    .and_then(Value::as_object_mut)
+                    .map(|map| map.remove("resourceVersion"));
+            }
+            object
+        })
+        .collect()
 }
 
 /// Returns the objects of a role, by kind, namespace and name.
