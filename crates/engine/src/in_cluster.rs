@@ -1,9 +1,11 @@
 //! What a rule language says about itself where its rules live in a cluster: data and pure functions, so that the
 //! server names no language.
 
+use std::time::Duration;
+
 use kubewright_value::{Document, Text, Value};
 
-use crate::{Operations, Outcome, Request};
+use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
 
 /// A rule language in a cluster.
 pub trait InCluster: Send + Sync {
@@ -30,6 +32,22 @@ pub trait InCluster: Send + Sync {
     /// Returns when `document`, one of its exceptions, ends, in nanoseconds since 1970.
     fn expires(&self, _document: &Document) -> Option<i128> {
         None
+    }
+
+    /// Returns where that comes from which `document` lets the whole cluster share.
+    ///
+    /// # Errors
+    /// When it does not say so.
+    fn shared(&self, _document: &Document) -> Result<Shared, String> {
+        Err("nothing is shared in this language".to_owned())
+    }
+
+    /// Returns the parts of `root`, which `document` lets the whole cluster share, by their names.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    fn projected(&self, _document: &Document, _root: &Value) -> Result<Vec<(Text, Value)>, String> {
+        Ok(Vec::new())
     }
 
     /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is
@@ -63,6 +81,15 @@ pub enum WatchRole {
     Exception,
     /// What the whole cluster shares, by name; see [`Query::Shared`](crate::Query::Shared).
     Shared,
+}
+
+/// Where that comes from which the whole cluster shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shared {
+    /// All objects at an address.
+    Objects(ApiPath),
+    /// The answer to a call, which is made anew after a while.
+    Call(ApiCall, Duration),
 }
 
 /// Whether rules run where objects are changed or where they are judged.

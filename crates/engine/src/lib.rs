@@ -25,7 +25,9 @@ pub use api_path::ApiPath;
 pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
-pub use in_cluster::{Door, InCluster, Needs, Reply, Target, TargetName, WatchRole, Watched, Webhook};
+pub use in_cluster::{
+    Door, InCluster, Needs, Reply, Shared, Target, TargetName, WatchRole, Watched, Webhook,
+};
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};

@@ -123,6 +123,12 @@ impl EvalError {
         }
     }
 
+    /// Returns the error of a rule that needs an answer which could not be found out, and why.
+    #[must_use]
+    pub fn failed(query: &Query, why: &str) -> Self {
+        Self::new(format!("{query} could not be looked up: {why}"))
+    }
+
     /// Returns this error, placed at `location`.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {

@@ -6,20 +6,28 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+mod exceptions;
 pub mod health;
 mod http;
 pub mod log;
+mod lookup;
 pub mod metrics;
 mod notice;
 mod offline;
 pub mod review;
+mod roles;
 mod server;
+mod services;
 mod settings;
+mod shared;
 mod snapshot;
 mod state;
 
+pub use exceptions::{Admitted, admitted};
+pub use lookup::Live;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
+pub use roles::Bindings;
 pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};

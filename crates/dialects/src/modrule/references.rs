@@ -135,6 +135,7 @@ fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, E
         Answer::Found(object) => Ok(Some(object)),
         Answer::Absent => Ok(None),
         Answer::Unknown => Err(EvalError::unanswered(query)),
+        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
     }
 }
 
