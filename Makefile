@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -39,6 +39,13 @@ conformance:
 bench:
 	cargo bench -p kubewright-bench
 
+# The webhook under load beside one that does nothing, and whether it keeps its limits. On a machine that does nothing
+# else; `make bench-webhook LOAD="--seconds 30 --soak 60"` for longer, `PROFILE=quick` for a first look.
+PROFILE ?= release
+
+bench-webhook:
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
+
 # Every target for a while: `make fuzz SECONDS=600` for longer.
 fuzz:
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds $(SECONDS)
@@ -52,6 +59,10 @@ KUBEWRIGHT = cargo run --locked -q -p kubewright --
 pictures:
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml -o svg=docs/pictures/shop.svg
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml --pattern orphan-service -o svg=docs/pictures/orphan-service.svg
+
+# What the Helm chart has from the rule languages; a test says when it is older than they are.
+chart:
+	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
 
 # The page of `graph -o html` in a real browser. `test-browser` gets what it needs: Chromium where it may install
 # packages, and the driver. `browser`, which is part of `test`, takes the Chromium that is there.

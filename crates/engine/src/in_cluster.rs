@@ -7,6 +7,10 @@ use kubewright_value::{Document, Text, Value};
 
 use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
 
+mod report;
+
+pub use report::{RuleFailure, RuleReport};
+
 /// A rule language in a cluster.
 pub trait InCluster: Send + Sync {
     /// Returns the CustomResourceDefinitions of its documents, each a YAML document.
@@ -21,12 +25,38 @@ pub trait InCluster: Send + Sync {
     /// Returns what the rules of `document` look at besides the request.
     fn needs(&self, document: &Document) -> Needs;
 
+    /// Returns what the server must be allowed for it besides reading what is watched.
+    fn rights(&self) -> &'static [Right] {
+        &[]
+    }
+
     /// Returns what the one who asks is told about what rules of this language said.
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
 
     /// Returns the JSON values to put into a rule object that is stored, in place of what its author left out.
     fn defaults(&self, _document: &Document) -> Vec<(Vec<Text>, Value)> {
         Vec::new()
+    }
+
+    /// Returns whether it wants to hear of pods that are bound to nodes.
+    fn hears_bindings(&self) -> bool {
+        false
+    }
+
+    /// Returns what is to be merged into `pod`, which `binding` binds to a node.
+    fn bind(&self, _binding: &Value, _pod: &Value) -> Option<Value> {
+        None
+    }
+
+    /// Answers somebody who sends rules and an object to see what would happen, where the language has such requests.
+    /// The error is one line for the one who asks.
+    fn dry_run(&self, _request: &Value) -> Option<Result<Value, String>> {
+        None
+    }
+
+    /// Returns the status of a rule object, as its definition has it.
+    fn status(&self, report: &RuleReport) -> Value {
+        report.status()
     }
 
     /// Returns when `document`, one of its exceptions, ends, in nanoseconds since 1970.
@@ -155,6 +185,19 @@ pub struct Needs {
     pub bindings: bool,
     /// ConfigMaps, each a namespace and a name.
     pub config_maps: Vec<(Text, Text)>,
+}
+
+/// What the server must be allowed so that rules of a language work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Right {
+    /// The API group.
+    pub group: &'static str,
+    /// The resources: plural, lower case.
+    pub resources: &'static [&'static str],
+    /// What is done to them.
+    pub verbs: &'static [&'static str],
+    /// What for, in words for the one who grants it.
+    pub why: &'static str,
 }
 
 /// What the one who asks is told.

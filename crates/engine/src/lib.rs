@@ -10,6 +10,7 @@ mod api_path;
 mod decide;
 mod diagnostic;
 mod dialect;
+mod fault;
 mod in_cluster;
 mod index;
 mod kubernetes;
@@ -25,8 +26,10 @@ pub use api_path::ApiPath;
 pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
+pub use fault::{Fault, invalid};
 pub use in_cluster::{
-    Door, InCluster, Needs, Reply, Shared, Target, TargetName, WatchRole, Watched, Webhook,
+    Door, InCluster, Needs, Reply, Right, RuleFailure, RuleReport, Shared, Target, TargetName, WatchRole,
+    Watched, Webhook,
 };
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};

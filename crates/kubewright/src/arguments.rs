@@ -3,6 +3,7 @@
 mod detect;
 mod function;
 mod graph;
+mod install;
 mod render;
 mod serve;
 
@@ -18,6 +19,7 @@ use crate::output::{ColorChoice, Output};
 pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
+pub(crate) use install::{Install, languages};
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 pub(crate) use serve::Serve;
 
@@ -47,7 +49,9 @@ pub(crate) struct Arguments {
         value_enum,
         default_value = "auto",
         value_name = "WHEN",
-        hide_possible_values = true
+        hide_possible_values = true,
+        // After all others, whatever number of commands there is.
+        display_order = 900
     )]
     pub(crate) color: ColorChoice,
 }
@@ -77,6 +81,8 @@ pub(crate) enum Command {
     Detect(Box<Detect>),
     /// Draw objects and what links them
     Graph(Graph),
+    /// Print the manifests that put the webhook into a cluster
+    Install(Install),
     /// Try an expression on an object
     Eval(Eval),
     /// Answer a cluster's API server: the admission webhook

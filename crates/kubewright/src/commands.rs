@@ -11,6 +11,7 @@ mod explain;
 mod function;
 mod generate;
 mod graph;
+mod install;
 mod lint;
 mod man;
 mod render;
@@ -48,6 +49,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Fn(arguments) => function::run(&arguments, color),
         Command::Detect(arguments) => detect::run(&arguments, color),
         Command::Graph(arguments) => graph::run(&arguments, color),
+        Command::Install(arguments) => install::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

@@ -15,6 +15,8 @@ mod detect;
 mod function;
 #[path = "cli/graph.rs"]
 mod graph;
+#[path = "cli/install.rs"]
+mod install;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
 #[path = "cli/patterns.rs"]

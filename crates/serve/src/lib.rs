@@ -6,7 +6,13 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod binding;
+mod certificates;
+mod clock;
+pub mod dry_run;
+mod events;
 mod exceptions;
+mod guard;
 pub mod health;
 mod http;
 pub mod log;
@@ -22,8 +28,14 @@ mod settings;
 mod shared;
 mod snapshot;
 mod state;
+mod statuses;
+mod tell;
+pub mod validate;
+mod webhooks;
 
+pub use certificates::{Certificates, Keys, Step, Terms, next, take};
 pub use exceptions::{Admitted, admitted};
+pub use guard::refusal;
 pub use lookup::Live;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
@@ -32,3 +44,5 @@ pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use tell::{RuleObjects, run as tell};
+pub use webhooks::{Address, Owner, Wanted, desired};

@@ -15,7 +15,7 @@ use crate::http::Bounds;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::SlowLane;
-use crate::{Notice, Settings, Snapshot};
+use crate::{Certificates, Notice, Settings, Snapshot};
 
 /// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
 pub struct State {
@@ -23,6 +23,8 @@ pub struct State {
     pub settings: Settings,
     /// The rules. Swapped whole; a review keeps the one it began with.
     pub snapshot: ArcSwap<Snapshot>,
+    /// What is served, and what the API server should believe.
+    pub certificates: Certificates,
     /// Where a review says what others should hear of. Full is dropped, and counted.
     pub notices: mpsc::Sender<Notice>,
     /// What is known without asking anybody.
@@ -85,6 +87,7 @@ impl State {
             lookup: Box::new(Nobody),
             roles: Box::new(Nobody),
             metrics: Metrics::default(),
+            certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),

@@ -8,7 +8,7 @@ mod targets;
 use std::sync::LazyLock;
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Outcome, Reply, Request, Shared, Status, WatchRole, Watched, Webhook,
+    Door, InCluster, Needs, Outcome, Reply, Request, Right, Shared, Status, WatchRole, Watched, Webhook,
 };
 use kubewright_lang::cel::Timestamp;
 use kubewright_value::duration::Duration;
@@ -105,6 +105,23 @@ impl InCluster for Kyverno {
 
     fn needs(&self, document: &Document) -> Needs {
         needs::of(document, &self.exceptions)
+    }
+
+    fn rights(&self) -> &'static [Right] {
+        &[
+            Right {
+                group: "",
+                resources: &["configmaps"],
+                verbs: &["get", "list", "watch"],
+                why: "ConfigMaps that rules name in their context",
+            },
+            Right {
+                group: "rbac.authorization.k8s.io",
+                resources: &["rolebindings", "clusterrolebindings"],
+                verbs: &["get", "list", "watch"],
+                why: "the roles of the one who asks",
+            },
+        ]
     }
 
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply {

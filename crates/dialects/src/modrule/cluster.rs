@@ -1,11 +1,13 @@
 //! ModRules in a cluster.
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Operation, Outcome, Reply, Request, Target, TargetName, WatchRole, Watched,
-    Webhook,
+    Door, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
+    Watched, Webhook,
 };
 use kubewright_value::{Document, Value};
 
+use super::binding::{Binding, bind_in_cluster};
+use super::dry_run::dry_run_with;
 use super::{ModRule, denial_of};
 
 /// The resources that rules are about, unless the operator says otherwise.
@@ -35,7 +37,7 @@ const RESOURCES: [&str; 21] = [
 
 impl InCluster for ModRule {
     fn definitions(&self) -> Vec<&'static str> {
-        Vec::new()
+        vec![include_str!("crd.yaml")]
     }
 
     fn watched(&self) -> &'static [Watched] {
@@ -73,8 +75,42 @@ impl InCluster for ModRule {
         Needs { nodes: true, ..Needs::default() }
     }
 
+    fn rights(&self) -> &'static [Right] {
+        &[
+            Right {
+                group: "",
+                resources: &["nodes"],
+                verbs: &["get", "list", "watch"],
+                why: "the node of a Pod, as rules see it",
+            },
+            Right {
+                group: "",
+                resources: &["pods"],
+                verbs: &["get", "patch"],
+                why: "the annotation with the name of its node, for a Pod that asks for it",
+            },
+        ]
+    }
+
     fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
         let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
         Reply { reason: message.clone(), message, ..Reply::default() }
+    }
+
+    fn hears_bindings(&self) -> bool {
+        true
+    }
+
+    fn bind(&self, binding: &Value, pod: &Value) -> Option<Value> {
+        bind_in_cluster(&Binding::read(binding)?, pod)
+    }
+
+    fn dry_run(&self, request: &Value) -> Option<Result<Value, String>> {
+        request.get("modRules").or_else(|| request.get("resourceManifest"))?;
+        Some(dry_run_with(self, request).map(|run| run.to_value()))
+    }
+
+    fn originals(&self) -> &'static [&'static str] {
+        &["kubemod-mutating-webhook-configuration", "kubemod-validating-webhook-configuration"]
     }
 }

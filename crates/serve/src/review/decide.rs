@@ -40,7 +40,8 @@ impl Case {
     }
 
     fn decide(&self, total: u64) -> Result<Decision, Undecided> {
-        let world = Seen { known: &*self.state.world, learnt: (self.asked > 0).then_some(&self.answers) };
+        let learnt = (self.asked > 0).then_some(&self.answers);
+        let world = Seen { known: &*self.state.world, learnt };
         decide(&self.snapshot, &self.hook, &self.review.request, &world, total)
             .ok_or(Undecided::Trouble(Trouble::Panic))
     }

@@ -1,0 +1,82 @@
+//! `install`: the manifests that put the webhook into a cluster.
+//!
+//! They are those of the Helm chart, whose templates are part of the binary: one source for both.
+
+mod chart;
+mod languages;
+
+use std::io::Write as _;
+
+use kubewright_value::{Value, yaml};
+
+use crate::arguments::{self, Install};
+use crate::failure::{Exit, Failure};
+use crate::output::standard_output;
+use chart::Release;
+
+/// Runs the command.
+///
+/// # Errors
+/// When output cannot be written.
+pub(crate) fn run(arguments: &Install) -> Result<Exit, Failure> {
+    let names = match arguments.dialects.as_slice() {
+        [] => arguments::languages().into_iter().map(str::to_owned).collect(),
+        chosen => chosen.to_vec(),
+    };
+    let definitions = names.iter().map(|name| languages::definitions(name));
+    let mut documents: Vec<String> = definitions.filter(|text| !text.is_empty()).collect();
+    if !arguments.crds {
+        let release = Release { name: &arguments.name, namespace: &arguments.namespace };
+        let rendered = chart::render(&release, &values(arguments, &names)?)?;
+        let (namespace, others) =
+            rendered.split_first().map_or((None, [].as_slice()), |(first, rest)| (Some(first), rest));
+        documents.splice(0..0, namespace.cloned());
+        documents.extend_from_slice(others);
+    }
+    let mut out = standard_output();
+    out.write_all(documents.join("---\n").as_bytes())?;
+    out.flush()?;
+    Ok(Exit::Clean)
+}
+
+/// Returns the values of the chart with what was chosen on the command line.
+fn values(arguments: &Install, dialects: &[String]) -> Result<Value, Failure> {
+    let texts = |texts: &[String]| Value::array(texts.iter().map(|text| text.as_str().into()).collect());
+    let mut chosen: Vec<(&[&str], Value)> = vec![
+        (&["dialects"], texts(dialects)),
+        (&["replicas"], i64::from(arguments.replicas).into()),
+        (&["exceptionsFrom"], texts(&arguments.exceptions_from)),
+        (&["targets"], texts(&arguments.targets)),
+        (&["canRead"], texts(&arguments.can_read)),
+        (&["allowHosts"], texts(&arguments.allowed_hosts)),
+        (&["namespace", "create"], true.into()),
+        (&["certManager", "enabled"], arguments.cert_manager.into()),
+    ];
+    if let Some([repository, tag, digest]) = arguments.image.as_deref().map(image) {
+        chosen.push((&["image", "repository"], repository.into()));
+        chosen.push((&["image", "tag"], tag.into()));
+        chosen.push((&["image", "digest"], digest.into()));
+    }
+    let mut values = yaml::parse(chart::VALUES).map_err(|error| broken(&error))?;
+    for (path, value) in chosen {
+        let place = path.iter().try_fold(&mut values, |value, key| value.as_object_mut()?.get_mut(key));
+        *place.ok_or_else(|| broken(&format!("there is no value `{}`", path.join("."))))? = value;
+    }
+    Ok(values)
+}
+
+/// Takes an image apart into name, tag and digest; a colon before the last slash belongs to the port of a registry.
+fn image(image: &str) -> [&str; 3] {
+    let (rest, digest) = image.split_once('@').unwrap_or((image, ""));
+    match rest.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => [name, tag, digest],
+        _ => [rest, "", digest],
+    }
+}
+
+fn broken(error: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format!("the manifests cannot be made: {error}"))
+}
+
+#[cfg(test)]
+mod tests;

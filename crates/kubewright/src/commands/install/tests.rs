@@ -1,0 +1,184 @@
+//! What the manifests promise, and that the Helm chart has the same parts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kubewright_value::{Source, Value, json, yaml};
+
+use super::{chart, image, languages, values};
+use crate::arguments::{self, Arguments, Command, Install};
+use clap::Parser as _;
+
+/// The objects that `kubewright install FLAGS` prints, besides the definitions.
+fn objects(flags: &str) -> Vec<Value> {
+    let arguments = install(flags);
+    let names: Vec<String> = match arguments.dialects.as_slice() {
+        [] => arguments::languages().into_iter().map(str::to_owned).collect(),
+        chosen => chosen.to_vec(),
+    };
+    let release = chart::Release { name: &arguments.name, namespace: &arguments.namespace };
+    let texts = chart::render(&release, &values(&arguments, &names).unwrap()).unwrap();
+    let reading = yaml::read(&Source::new("install", texts.join("---\n")));
+    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+    reading.documents.into_iter().map(|document| document.value).collect()
+}
+
+fn install(flags: &str) -> Install {
+    let words = ["kubewright", "install"].into_iter().chain(flags.split_whitespace());
+    match Arguments::try_parse_from(words).unwrap().command {
+        Command::Install(install) => install,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The texts of a list.
+fn texts<'v>(value: &'v Value, path: &[&str]) -> Vec<&'v str> {
+    let list = value.at(path).and_then(Value::as_array).unwrap_or_default();
+    list.iter().filter_map(Value::as_str).collect()
+}
+
+fn kind(value: &Value) -> &str {
+    value.get("kind").and_then(Value::as_str).unwrap()
+}
+
+/// All rules of all roles.
+fn role_rules(objects: &[Value]) -> Vec<(String, Value)> {
+    let roles = objects.iter().filter(|object| kind(object).ends_with("Role"));
+    roles
+        .flat_map(|role| {
+            let rules = role.get("rules").and_then(Value::as_array).unwrap();
+            rules.iter().map(|rule| (kind(role).to_owned(), rule.clone()))
+        })
+        .collect()
+}
+
+/// Whether some rule allows `verb` on `resource` by any name.
+fn allows(objects: &[Value], verb: &str, resource: &str) -> bool {
+    role_rules(objects).iter().any(|(_, rule)| {
+        texts(rule, &["verbs"]).contains(&verb)
+            && texts(rule, &["resources"]).contains(&resource)
+            && rule.get("resourceNames").is_none()
+    })
+}
+
+#[test]
+fn no_right_is_a_wildcard() {
+    for flags in ["", "--cert-manager", "--can-read deployments.apps,pods --exceptions-from *"] {
+        for (_, rule) in role_rules(&objects(flags)) {
+            for part in ["apiGroups", "resources", "verbs", "resourceNames"] {
+                assert!(!texts(&rule, &[part]).iter().any(|text| text.contains('*')), "{rule:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn secrets_are_read_by_name_only_and_in_the_own_namespace() {
+    for (role, rule) in role_rules(&objects("")) {
+        if texts(&rule, &["resources"]).contains(&"secrets") {
+            assert_eq!(role, "Role");
+            let named = texts(&rule, &["resourceNames"]) == ["kubewright-tls"];
+            assert!(named || texts(&rule, &["verbs"]) == ["create"], "{rule:?}");
+        }
+    }
+    assert!(!allows(&objects("--cert-manager"), "create", "secrets"));
+}
+
+#[test]
+fn pods_are_patched_only_for_a_language_that_wants_it() {
+    let patches = |flags: &str| allows(&objects(flags), "patch", "pods");
+    let wanting: Vec<bool> =
+        arguments::languages().iter().map(|name| patches(&format!("--dialects {name}"))).collect();
+    assert!(patches("") && wanting.contains(&true) && wanting.contains(&false), "{wanting:?}");
+}
+
+#[test]
+fn nothing_is_deleted_but_what_is_its_own() {
+    for (_, rule) in role_rules(&objects("")) {
+        let is_named = !texts(&rule, &["resourceNames"]).is_empty();
+        assert!(is_named || !texts(&rule, &["verbs"]).contains(&"delete"), "{rule:?}");
+    }
+}
+
+#[test]
+fn the_operator_says_what_rules_may_look_up() {
+    let reads = |flags: &str| allows(&objects(flags), "list", "deployments");
+    assert!(!reads("") && reads("--can-read services,deployments.apps"));
+    let refused = |flags: &str| {
+        Arguments::try_parse_from(["kubewright", "install"].into_iter().chain(flags.split(' '))).is_err()
+    };
+    for flags in [
+        "--can-read secrets",
+        "--can-read *",
+        "--can-read a/b",
+        "--can-read .apps",
+        "--name A",
+        "--namespace a.b",
+    ] {
+        assert!(refused(flags), "{flags}");
+    }
+}
+
+#[test]
+fn webhook_configurations_are_never_among_the_manifests() {
+    for flags in ["", "--cert-manager --replicas 1"] {
+        assert!(objects(flags).iter().all(|object| !kind(object).contains("WebhookConfiguration")));
+    }
+}
+
+#[test]
+fn an_image_is_taken_apart_at_its_tag_and_digest() {
+    assert_eq!(image("kubewright"), ["kubewright", "", ""]);
+    assert_eq!(image("kubewright:1"), ["kubewright", "1", ""]);
+    assert_eq!(image("host:5000/a/b"), ["host:5000/a/b", "", ""]);
+    assert_eq!(image("host:5000/a/b:1"), ["host:5000/a/b", "1", ""]);
+    assert_eq!(image("host:5000/a/b@sha256:0a"), ["host:5000/a/b", "", "sha256:0a"]);
+}
+
+fn chart_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/kubewright")
+}
+
+/// `UPDATE_CHART=1` writes them, which `make chart` does.
+#[test]
+fn the_chart_has_the_definitions_and_rights_of_all_languages() {
+    let mut made = vec![("templates/_languages.tpl".to_owned(), languages::rights())];
+    for name in arguments::languages() {
+        made.push((format!("files/crds/{name}.yaml"), languages::definitions(name)));
+    }
+    for (name, text) in made {
+        let path = chart_folder().join(&name);
+        if std::env::var_os("UPDATE_CHART").is_some() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        assert!(
+            fs::read_to_string(&path).unwrap_or_default() == text,
+            "{name} is not up to date: `make chart`"
+        );
+    }
+}
+
+#[test]
+fn the_chart_names_this_version_and_all_languages() {
+    let read = |name: &str| fs::read_to_string(chart_folder().join(name)).unwrap();
+    let chart = yaml::parse(&read("Chart.yaml")).unwrap();
+    assert_eq!(chart.get("appVersion").and_then(Value::as_str), Some(env!("CARGO_PKG_VERSION")));
+    assert_eq!(chart.get("version").and_then(Value::as_str), Some(env!("CARGO_PKG_VERSION")));
+    let schema = json::parse(&read("values.schema.json")).unwrap();
+    assert_eq!(texts(&schema, &["properties", "dialects", "items", "enum"]), arguments::languages());
+    assert_eq!(texts(&yaml::parse(chart::VALUES).unwrap(), &["dialects"]), arguments::languages());
+}
+
+#[test]
+fn every_template_of_the_chart_is_rendered_here_too() {
+    let entries = fs::read_dir(chart_folder().join("templates")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    // Definitions come from the languages, notes are Helm's, and the others are read by all.
+    names.retain(|name| name.ends_with(".yaml") && name != "crds.yaml");
+    names.sort();
+    let mut known: Vec<&str> = chart::TEMPLATES.iter().map(|(name, _)| *name).collect();
+    known.sort_unstable();
+    assert_eq!(names, known);
+}
