@@ -53,7 +53,8 @@ pub(crate) async fn answer(
     };
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
-        (review.request.roles, review.request.cluster_roles) = state.roles.of(&review.request.user);
+        (review.request.roles, review.request.cluster_roles) =
+            state.roles.of(&review.request.user, &review.request.namespace);
     }
     let uid = review.request.uid.clone();
     let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);

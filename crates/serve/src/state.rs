@@ -60,8 +60,9 @@ pub trait Lookup: Send + Sync {
 
 /// Knows which roles are bound to users and groups.
 pub trait Roles: Send + Sync {
-    /// Returns the roles, each `namespace:name`, and the cluster roles of `user`, who is as in an AdmissionReview.
-    fn of(&self, user: &Value) -> (Vec<Text>, Vec<Text>);
+    /// Returns the roles, each `namespace:name`, and the cluster roles of `user`, who is as in an AdmissionReview and asks
+    /// for something in `namespace`.
+    fn of(&self, user: &Value, namespace: &str) -> (Vec<Text>, Vec<Text>);
 }
 
 /// Without a cluster there is nobody to ask.
@@ -75,7 +76,7 @@ impl Lookup for Nobody {
 }
 
 impl Roles for Nobody {
-    fn of(&self, _: &Value) -> (Vec<Text>, Vec<Text>) {
+    fn of(&self, _: &Value, _: &str) -> (Vec<Text>, Vec<Text>) {
         (Vec::new(), Vec::new())
     }
 }
