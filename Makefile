@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -38,6 +38,13 @@ conformance:
 
 bench:
 	cargo bench -p kubewright-bench
+
+# The webhook under load beside one that does nothing, and whether it keeps its limits. On a machine that does nothing
+# else; `make bench-webhook LOAD="--seconds 30 --soak 60"` for longer, `PROFILE=quick` for a first look.
+PROFILE ?= release
+
+bench-webhook:
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
 
 # Every target for a while: `make fuzz SECONDS=600` for longer.
 fuzz:

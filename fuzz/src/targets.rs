@@ -1,6 +1,7 @@
 //! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
 
 mod admission;
+mod api_path;
 mod cel_eval;
 mod cel_parse;
 mod cel_policy;
@@ -59,4 +60,5 @@ pub(crate) const TARGETS: &[Target] = &[
     pattern_compile::TARGET,
     pattern_detect::TARGET,
     graph::TARGET,
+    api_path::TARGET,
 ];

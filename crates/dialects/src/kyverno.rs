@@ -49,7 +49,11 @@ impl Kyverno {
     /// Returns the dialect as `options` want it.
     #[must_use]
     pub fn new(options: &Options) -> Self {
+        let has_ended = |document: &Document| {
+            options.now.zip(cluster::expires(document)).is_some_and(|(now, end)| end <= now)
+        };
         let documents = options.exceptions.iter().filter(|document| is_exception(document));
+        let documents = documents.filter(|document| !has_ended(document));
         let exceptions = documents.filter_map(|document| exception(document).0).collect();
         let inputs = Inputs { now: options.now, random_seed: options.random_seed };
         let functions = Functions::kubernetes().with_inputs(inputs);

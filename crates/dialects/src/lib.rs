@@ -40,6 +40,8 @@ pub struct Options {
     pub random_seed: Option<u64>,
     /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
+    /// Whether a request is refused when a rule that could refuse it cannot answer, in languages that let it pass then.
+    pub fails_closed: bool,
     /// Whether what does more each time that it is done is told.
     pub checks_idempotence: bool,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             now: None,
             random_seed: None,
             exceptions: Vec::new(),
+            fails_closed: false,
             checks_idempotence: false,
         }
     }

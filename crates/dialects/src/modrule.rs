@@ -20,7 +20,7 @@ pub use annotation::LAST_APPLIED;
 pub use binding::{Binding, bind};
 pub use compile::compile_criterion;
 pub use criterion::{Criterion, Finding};
-pub use dry_run::{DryRun, dry_run};
+pub use dry_run::{DryRun, RuleRun, dry_run};
 pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
@@ -41,11 +41,16 @@ fn field<'d>(document: &'d Document, key: &str) -> &'d str {
 }
 
 /// The dialect.
+#[derive(Debug, Clone)]
 pub struct ModRule {
     cluster_namespace: Text,
     default_namespace: Option<Text>,
     functions: Functions,
     inputs: Inputs,
+    /// Whether a request is refused when a rule of type Reject cannot answer.
+    fails_closed: bool,
+    /// The node of every pod, whatever its annotations say.
+    assumed_node: Option<Text>,
 }
 
 impl ModRule {
@@ -61,6 +66,8 @@ impl ModRule {
             default_namespace: options.default_namespace.clone(),
             functions,
             inputs: Inputs { now: options.now, random_seed: options.random_seed },
+            fails_closed: options.fails_closed,
+            assumed_node: None,
         }
     }
 }

@@ -24,56 +24,98 @@ pub struct ApiPath {
     pub query: Vec<(Text, Text)>,
 }
 
+/// How long an address may be.
+const LONGEST: usize = 8 << 10;
+
+/// What is no reading: it connects to what runs in the cluster, in the name of the one who asks.
+const CONNECTIONS: [&str; 4] = ["proxy", "exec", "attach", "portforward"];
+
+/// What stands before a resource in addresses of old, and makes another request of it.
+const OLD_VERBS: [&str; 3] = ["watch", "proxy", "redirect"];
+
+/// Queries that make an answer one without an end.
+const ENDLESS: [&str; 2] = ["watch", "follow"];
+
 impl ApiPath {
     /// Reads the address that a rule made.
     ///
     /// # Errors
     /// When any part of it could be taken for something else than it is.
     pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!("an address of {} bytes is too long", text.len()));
+        }
+        let refused = |why: &str| format!("the address `{}` {why}", text.escape_debug());
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
-        let refused = |why: &str| Err(format!("the address `{text}` {why}"));
         let Some(path) = path.strip_prefix('/') else {
-            return refused("does not start with `/`");
+            return Err(refused("does not start with `/`"));
         };
         let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
-        if let Some(part) = parts.iter().find(|part| !is_plain(part)) {
-            return refused(&format!("has the part `{part}`, which is no name"));
+        if let Some(part) = parts.iter().find(|part| !is_name(part)) {
+            return Err(refused(&format!("has the part `{}`, which is no name", part.escape_debug())));
         }
-        let mut address = Self { query: read_query(query)?, ..Self::default() };
-        let rest = match parts.as_slice() {
-            ["api", version, rest @ ..] if !rest.is_empty() => {
-                address.version = (*version).into();
-                rest
-            }
-            ["apis", group, version, rest @ ..] if !rest.is_empty() => {
-                (address.group, address.version) = ((*group).into(), (*version).into());
-                rest
-            }
-            ["api" | "apis", ..] => return refused("names no resource"),
-            [one] => {
-                address.resource = (*one).into();
-                return Ok(address);
-            }
-            _ => return refused("is no resource"),
-        };
-        let rest = match rest {
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => {
-                address.namespace = (*namespace).into();
-                rest
-            }
-            rest => rest,
-        };
-        match rest {
-            [resource] => address.resource = (*resource).into(),
-            [resource, name] => (address.resource, address.name) = ((*resource).into(), (*name).into()),
-            [resource, name, subresource] => {
-                (address.resource, address.name) = ((*resource).into(), (*name).into());
-                address.subresource = (*subresource).into();
-            }
-            _ => return refused("has too many parts"),
-        }
+        let mut address = read_parts(&parts).map_err(|why| refused(&why))?;
+        address.query = read_query(query).map_err(|why| refused(&format!("has a query in which {why}")))?;
         Ok(address)
     }
+
+    /// Returns whether it is an address of objects, and not of something about the server, such as `/version`.
+    #[must_use]
+    pub fn is_resource(&self) -> bool {
+        !self.version.is_empty()
+    }
+}
+
+/// Reads what stands between the slashes, as the API server does.
+fn read_parts(parts: &[&str]) -> Result<ApiPath, String> {
+    let mut address = ApiPath::default();
+    let rest = match parts {
+        ["api", version, rest @ ..] if !rest.is_empty() => {
+            address.version = (*version).into();
+            rest
+        }
+        ["apis", group, version, rest @ ..] if !rest.is_empty() => {
+            (address.group, address.version) = ((*group).into(), (*version).into());
+            rest
+        }
+        ["api" | "apis", ..] => return Err("names no resource".to_owned()),
+        [one] => {
+            address.resource = (*one).into();
+            return Ok(address);
+        }
+        _ => return Err("is no resource".to_owned()),
+    };
+    let rest = match rest {
+        // These two are parts of a namespace, and no resources in it.
+        ["namespaces", _, "status" | "finalize", ..] => rest,
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => {
+            address.namespace = (*namespace).into();
+            rest
+        }
+        rest => rest,
+    };
+    let (resource, name, subresource) = match rest {
+        [resource] => (*resource, "", ""),
+        [resource, name] => (*resource, *name, ""),
+        [resource, name, subresource] => (*resource, *name, *subresource),
+        _ => return Err("has too many parts".to_owned()),
+    };
+    let words = [&address.version, &address.namespace, &resource.into(), &subresource.into()];
+    if let Some(word) = words.into_iter().find(|word| !is_word(word)) {
+        return Err(format!("has `{word}` in a place where only small letters, digits and `-` stand"));
+    }
+    if !address.group.bytes().all(|byte| is_small(byte) || byte == b'.') {
+        return Err(format!("has the group `{}`, which is none", address.group));
+    }
+    if OLD_VERBS.contains(&resource) || (!address.namespace.is_empty() && resource == "namespaces") {
+        return Err(format!("has `{resource}` in the place of a resource"));
+    }
+    if CONNECTIONS.contains(&subresource) {
+        return Err(format!("connects to something: `{subresource}`"));
+    }
+    (address.resource, address.name, address.subresource) =
+        (resource.into(), name.into(), subresource.into());
+    Ok(address)
 }
 
 /// As it is sent.
@@ -94,22 +136,36 @@ impl fmt::Display for ApiPath {
         }
         for (number, (key, value)) in self.query.iter().enumerate() {
             write!(f, "{}{key}=", if number == 0 { '?' } else { '&' })?;
+            let mut before = b'=';
             for byte in value.bytes() {
                 match byte {
+                    b'.' if before == b'.' => f.write_str("%2E")?,
                     b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                         write!(f, "{}", char::from(byte))?;
                     }
                     other => write!(f, "%{other:02X}")?,
                 }
+                before = byte;
             }
         }
         Ok(())
     }
 }
 
-fn is_plain(part: &str) -> bool {
+/// Returns whether it can be the name of anything. What an encoding, a separator or a step to elsewhere is made of
+/// is in none.
+fn is_name(part: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
-    !matches!(part, "" | "." | "..") && part.len() <= 253 && part.bytes().all(is_letter)
+    part.len() <= 253 && part.bytes().all(is_letter) && !matches!(part, "" | ".") && !part.contains("..")
+}
+
+/// Returns whether it is empty, or can be the name of a namespace, a resource or a version.
+fn is_word(part: &str) -> bool {
+    part.len() <= 63 && part.bytes().all(is_small)
+}
+
+fn is_small(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
 fn read_query(text: &str) -> Result<Vec<(Text, Text)>, String> {
@@ -117,7 +173,10 @@ fn read_query(text: &str) -> Result<Vec<(Text, Text)>, String> {
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(format!("`{key}` is no name of a query"));
+            return Err(format!("`{}` is no name", key.escape_debug()));
+        }
+        if ENDLESS.contains(&key) {
+            return Err(format!("`{key}` asks for an answer without an end"));
         }
         pairs.push((key.into(), decoded(value)?.into()));
     }
@@ -125,7 +184,7 @@ fn read_query(text: &str) -> Result<Vec<(Text, Text)>, String> {
 }
 
 fn decoded(text: &str) -> Result<String, String> {
-    let wrong = || format!("`{text}` is not encoded as addresses are");
+    let wrong = || format!("`{}` is not encoded as addresses are", text.escape_debug());
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

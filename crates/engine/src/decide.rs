@@ -33,7 +33,23 @@ pub struct Settings {
     pub occasion: Option<Occasion>,
     /// Whether to keep the tree of what was looked at.
     pub is_traced: bool,
+    /// How many steps all rules together may take before the decision is given up as unfinished. Who asks for little
+    /// time sets this and asks again elsewhere; it never decides anything.
+    pub total: Option<u64>,
+    /// Whether a rule fails that changes by what a cluster knows the object: see [`IDENTITY`].
+    pub keeps_identity: bool,
 }
+
+/// By what a cluster knows an object: nothing that a rule may change there.
+const IDENTITY: [&[&str]; 7] = [
+    &["apiVersion"],
+    &["kind"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "uid"],
+    &["metadata", "resourceVersion"],
+    &["metadata", "managedFields"],
+];
 
 impl Engine {
     /// Returns an engine that decides with `rules`.
@@ -73,9 +89,13 @@ impl Engine {
             queries: Vec::new(),
             steps: 0,
             bytes: 0,
+            left: settings.total,
+            is_unfinished: false,
         };
         let mut rest = candidates.as_slice();
-        while let Some(first) = rest.first() {
+        while let Some(first) = rest.first()
+            && !walk.is_unfinished
+        {
             let together =
                 rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
             let (tier, later) = rest.split_at(together);
@@ -83,7 +103,13 @@ impl Engine {
             rest = later;
         }
         let is_allowed = !walk.outcomes.iter().any(|outcome| outcome.is_refusal);
-        Decision { is_allowed, outcomes: walk.outcomes, object: walk.object, queries: walk.queries }
+        Decision {
+            is_allowed,
+            outcomes: walk.outcomes,
+            object: walk.object,
+            queries: walk.queries,
+            is_unfinished: walk.is_unfinished,
+        }
     }
 }
 
@@ -99,11 +125,20 @@ struct Walk<'a> {
     // What the rules that change the object have spent so far.
     steps: u64,
     bytes: u64,
+    // What all rules together may still spend.
+    left: Option<u64>,
+    is_unfinished: bool,
 }
 
 impl Walk<'_> {
     /// Returns what `rule` may spend, which is next.
     fn allowance(&self, rule: &Rule) -> Limits {
+        let own = self.own_allowance(rule);
+        Limits { steps: self.left.map_or(own.steps, |left| own.steps.min(left)), ..own }
+    }
+
+    /// Returns what `rule` may spend, whatever is left for all.
+    fn own_allowance(&self, rule: &Rule) -> Limits {
         let limits = self.settings.limits;
         if rule.phase == Phase::Judge {
             return limits;
@@ -116,7 +151,12 @@ impl Walk<'_> {
         }
     }
 
-    fn spend(&mut self, run: &Run) {
+    fn spend(&mut self, rule: &Rule, run: &Run) {
+        if let Some(left) = self.left {
+            // It stopped for want of what all have together, not of what it has itself.
+            self.is_unfinished |= run.budget.is_out_of_steps() && left < self.own_allowance(rule).steps;
+            self.left = Some(left.saturating_sub(run.budget.steps_used()));
+        }
         self.steps += run.budget.steps_used();
         self.bytes += run.budget.bytes_used();
     }
@@ -135,12 +175,18 @@ impl Walk<'_> {
     fn patch(&mut self, rules: &[&Rule]) {
         let mut pending = Vec::new();
         for rule in rules {
+            if self.is_unfinished {
+                return;
+            }
             if let Some((program, run)) = self.matched(rule) {
                 pending.push((self.outcomes.len(), *rule, program, run));
                 self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
             }
         }
         for (place, rule, program, run) in pending {
+            if self.is_unfinished {
+                return;
+            }
             let outcome = self.ran(rule, program, run);
             if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(outcome) {
                 *slot = outcome;
@@ -152,6 +198,9 @@ impl Walk<'_> {
     fn judge(&mut self, rules: &[&Rule]) {
         let mut closed: Option<&Text> = None;
         for rule in rules {
+            if self.is_unfinished {
+                return;
+            }
             if rule.is_exclusive && closed == Some(&rule.id.policy) {
                 continue;
             }
@@ -169,7 +218,7 @@ impl Walk<'_> {
         let program = rule.program.as_ref();
         let mut run = Run::new(self.settings, self.allowance(rule));
         let applies = program.applies(&self.object, &mut run.evaluation(self));
-        self.spend(&run);
+        self.spend(rule, &run);
         match applies {
             Ok(Applies::Yes) => return Some((program, run)),
             Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
@@ -189,8 +238,17 @@ impl Walk<'_> {
     /// Returns the outcome of a rule that is about the object, if there is anything to report.
     fn ran(&mut self, rule: &Rule, program: &dyn Program, mut run: Run) -> Option<Outcome> {
         run.budget = Budget::new(self.allowance(rule));
-        let effect = run.evaluate(self, rule, program);
-        self.spend(&run);
+        let before =
+            (self.settings.keeps_identity && rule.phase == Phase::Patch).then(|| self.object.clone());
+        let mut effect = run.evaluate(self, rule, program);
+        self.spend(rule, &run);
+        if let Some(before) = before
+            && let Some(field) = changed_identity(&before, &self.object)
+        {
+            self.object = before;
+            effect =
+                Err(EvalError::new(format!("a rule may not change `{field}` of an object in a cluster")));
+        }
         if matches!(effect, Ok(Effect::Nothing(_))) && !self.settings.is_traced {
             return None;
         }
@@ -237,8 +295,14 @@ impl Walk<'_> {
         }
         let outcome = outcome(rule, Status::Error, error.message.into());
         let location = error.location.or(outcome.location);
-        Outcome { location, is_refusal: rule.refuses_on_error, ..outcome }
+        Outcome { location, is_refusal: rule.refuses_on_error && !error.is_tolerated, ..outcome }
     }
+}
+
+/// Returns the first part of the [`IDENTITY`] in which the two differ.
+fn changed_identity(before: &Value, after: &Value) -> Option<String> {
+    let differs = |path: &&&[&str]| before.at(path) != after.at(path);
+    if before.is_same(after) { None } else { IDENTITY.iter().find(differs).map(|path| path.join(".")) }
 }
 
 fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {

@@ -5,6 +5,10 @@ use kubewright_value::{Document, Text, Value};
 
 use crate::{Operations, Outcome, Request};
 
+mod report;
+
+pub use report::{RuleFailure, RuleReport};
+
 /// A rule language in a cluster.
 pub trait InCluster: Send + Sync {
     /// Returns the CustomResourceDefinitions of its documents, each a YAML document.
@@ -30,6 +34,32 @@ pub trait InCluster: Send + Sync {
     /// Returns the JSON values to put into a rule object that is stored, in place of what its author left out.
     fn defaults(&self, _document: &Document) -> Vec<(Vec<Text>, Value)> {
         Vec::new()
+    }
+
+    /// Returns whether it wants to hear of pods that are bound to nodes.
+    fn hears_bindings(&self) -> bool {
+        false
+    }
+
+    /// Returns what is to be merged into `pod`, which `binding` binds to a node.
+    fn bind(&self, _binding: &Value, _pod: &Value) -> Option<Value> {
+        None
+    }
+
+    /// Answers somebody who sends rules and an object to see what would happen, where the language has such requests.
+    /// The error is one line for the one who asks.
+    fn dry_run(&self, _request: &Value) -> Option<Result<Value, String>> {
+        None
+    }
+
+    /// Returns the status of a rule object, as its definition has it.
+    fn status(&self, report: &RuleReport) -> Value {
+        report.status()
+    }
+
+    /// Returns when `document`, one of its exceptions, ends, in nanoseconds since 1970.
+    fn expires(&self, _document: &Document) -> Option<i128> {
+        None
     }
 
     /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is

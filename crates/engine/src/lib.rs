@@ -10,6 +10,7 @@ mod api_path;
 mod decide;
 mod diagnostic;
 mod dialect;
+mod fault;
 mod in_cluster;
 mod index;
 mod kubernetes;
@@ -25,7 +26,11 @@ pub use api_path::ApiPath;
 pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
-pub use in_cluster::{Door, InCluster, Needs, Reply, Right, Target, TargetName, WatchRole, Watched, Webhook};
+pub use fault::{Fault, invalid};
+pub use in_cluster::{
+    Door, InCluster, Needs, Reply, Right, RuleFailure, RuleReport, Target, TargetName, WatchRole, Watched,
+    Webhook,
+};
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
@@ -36,4 +41,4 @@ pub use rule::{
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, World};
+pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World};

@@ -84,6 +84,8 @@ pub struct EvalError {
     pub message: String,
     /// The place in the rule file.
     pub location: Option<Location>,
+    /// Whether the request is let pass all the same, because the rule would not have refused it either way.
+    pub is_tolerated: bool,
 }
 
 /// The sorts of reasons why a rule could not answer.
@@ -101,13 +103,13 @@ impl EvalError {
     /// Returns an error of the rule itself.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Evaluation, message: message.into(), location: None }
+        Self { kind: EvalErrorKind::Evaluation, message: message.into(), location: None, is_tolerated: false }
     }
 
     /// Returns the error of a rule that reached a limit.
     #[must_use]
     pub fn limit(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Limit, message: message.into(), location: None }
+        Self { kind: EvalErrorKind::Limit, message: message.into(), location: None, is_tolerated: false }
     }
 
     /// Returns the error of a rule that needs an answer first.
@@ -117,6 +119,7 @@ impl EvalError {
             message: format!("{query} is not known here"),
             kind: EvalErrorKind::Query(Box::new(query)),
             location: None,
+            is_tolerated: false,
         }
     }
 
@@ -130,7 +133,7 @@ impl EvalError {
 
 impl From<Exhausted> for EvalError {
     fn from(limit: Exhausted) -> Self {
-        Self { kind: EvalErrorKind::Limit, message: limit.to_string(), location: None }
+        Self { kind: EvalErrorKind::Limit, message: limit.to_string(), location: None, is_tolerated: false }
     }
 }
 
@@ -145,6 +148,8 @@ pub struct Decision {
     pub object: Value,
     /// What the caller must find out before the decision is complete.
     pub queries: Vec<Query>,
+    /// Whether the steps of [`Settings::total`](crate::Settings::total) were used up first. Then nothing is decided.
+    pub is_unfinished: bool,
 }
 
 impl Decision {

@@ -8,7 +8,7 @@ use std::fmt;
 pub use closed::ClosedWorld;
 use kubewright_value::{Text, Value};
 
-use crate::{GroupVersionKind, Request, RuleId};
+use crate::{ApiPath, GroupVersionKind, Request, RuleId};
 
 /// Something that a rule asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,36 @@ pub struct ApiCall {
     pub url: Text,
     /// What is sent, as JSON; empty for nothing.
     pub data: Text,
+    /// The address on the API server, read once; what is sent is this and not `url`. Nothing for a service, and for
+    /// an address that could be read in two ways, which nobody may send.
+    pub path: Option<ApiPath>,
+    /// What only a call of a service has.
+    pub service: Option<Box<ServiceCall>>,
+}
+
+/// What a call of a service has besides.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceCall {
+    /// Headers, by name.
+    pub headers: Vec<(Text, Text)>,
+    /// The certificates, as PEM, that the service is believed by; empty for those that everybody believes.
+    pub ca_bundle: Text,
+}
+
+impl ApiCall {
+    /// Returns a call of the API server.
+    #[must_use]
+    pub fn resource(method: &str, url: &str, data: Text) -> Self {
+        let path = ApiPath::parse(url).ok();
+        Self { method: method.into(), url: url.into(), data, path, service: None }
+    }
+
+    /// Returns a call of a service beside the API server.
+    #[must_use]
+    pub fn service(method: &str, url: &str, data: Text, service: ServiceCall) -> Self {
+        let service = Some(Box::new(service));
+        Self { method: method.into(), url: url.into(), data, path: None, service }
+    }
 }
 
 impl Query {
@@ -113,6 +143,11 @@ pub enum Answer {
 pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
+
+    /// Returns whether somebody has looked for what `query` asks and could not find out, so that asking again is of no use.
+    fn has_failed(&self, _query: &Query) -> bool {
+        false
+    }
 
     /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
     /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.

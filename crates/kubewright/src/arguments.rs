@@ -5,6 +5,7 @@ mod function;
 mod graph;
 mod install;
 mod render;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use install::{Install, languages};
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use serve::Serve;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Install(Install),
     /// Try an expression on an object
     Eval(Eval),
+    /// Answer a cluster's API server: the admission webhook
+    Serve(Box<Serve>),
     /// Sign manifests, for rules that check signatures
     Sign(Sign),
     /// See it work on built-in examples; needs no file

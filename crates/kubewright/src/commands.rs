@@ -15,6 +15,7 @@ mod install;
 mod lint;
 mod man;
 mod render;
+mod serve;
 mod sign;
 mod test;
 mod trace;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Lint(arguments) => lint::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments, color),
+        Command::Serve(arguments) => serve::run(&arguments, color),
         Command::Sign(arguments) => sign::run(&arguments, color),
         Command::Test(arguments) => test::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),

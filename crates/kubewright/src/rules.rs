@@ -195,6 +195,7 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
         now,
         random_seed: Some(seed()),
         exceptions: Vec::new(),
+        fails_closed: false,
         checks_idempotence: options.checks_idempotence,
     }
 }

@@ -6,12 +6,35 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod binding;
+mod certificates;
+mod clock;
+pub mod dry_run;
+mod events;
+mod guard;
+pub mod health;
+mod http;
+pub mod log;
+pub mod metrics;
 mod notice;
+mod offline;
+pub mod review;
+mod server;
 mod settings;
 mod snapshot;
 mod state;
+mod statuses;
+mod tell;
+pub mod validate;
+mod webhooks;
 
+pub use certificates::{Certificates, Keys, Step, Terms, next, take};
+pub use guard::refusal;
 pub use notice::{Notice, NoticeKind};
-pub use settings::Settings;
+pub use offline::offline;
+pub use server::{ServeError, Server, asked_to_stop, log_panics};
+pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
-pub use state::State;
+pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use tell::{RuleObjects, run as tell};
+pub use webhooks::{Address, Owner, Wanted, desired};

@@ -1,9 +1,12 @@
 //! What the operator decides.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use kubewright_dialects::Options;
+
+use crate::log::Level;
 
 /// What the operator decides.
 #[derive(Debug, Clone)]
@@ -30,6 +33,43 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// A folder with `tls.crt`, `tls.key` and `ca.crt` that somebody else keeps, in place of certificates of our own.
     pub tls_folder: Option<PathBuf>,
+    /// Whether clients that know TLS 1.2 alone are served too.
+    pub allows_tls12: bool,
     /// How many reviews may be under way; more are refused at once.
     pub max_in_flight: usize,
+    /// How long reviews are still answered after the signal to stop, so that nobody is sent here any more.
+    pub drain: Duration,
+    /// What is logged.
+    pub log_level: Level,
+    /// Where traces go, such as `http://collector:4318`.
+    pub otlp_endpoint: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 9443)),
+            health_address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 8080)),
+            namespace: "kubewright-system".to_owned(),
+            service: "kubewright".to_owned(),
+            url: None,
+            name: "kubewright".to_owned(),
+            dialects: Vec::new(),
+            options: Options::default(),
+            exception_namespaces: Vec::new(),
+            allowed_hosts: Vec::new(),
+            tls_folder: None,
+            allows_tls12: false,
+            max_in_flight: 64 * workers(),
+            drain: Duration::from_secs(5),
+            log_level: Level::Info,
+            otlp_endpoint: None,
+        }
+    }
+}
+
+/// Returns how many threads answer reviews.
+#[must_use]
+pub fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, |count| count.get().max(2))
 }

@@ -109,6 +109,11 @@ impl Snapshot {
         self.dialects.iter().find(|dialect| dialect.name() == name)?.in_cluster()
     }
 
+    /// Returns the languages as they compile rules.
+    pub fn dialects(&self) -> impl Iterator<Item = &dyn Dialect> {
+        self.dialects.iter().map(AsRef::as_ref)
+    }
+
     /// Returns the languages.
     pub fn languages(&self) -> impl Iterator<Item = &dyn InCluster> {
         self.dialects.iter().filter_map(|dialect| dialect.in_cluster())

@@ -1,17 +1,103 @@
 //! What all parts of the server share.
 
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Instant;
+
 use arc_swap::ArcSwap;
+use kubewright_engine::{ClosedWorld, Query, World};
+use kubewright_value::{Text, Value};
 use tokio::sync::mpsc;
 
-use crate::{Notice, Settings, Snapshot};
+use crate::health::Readiness;
+use crate::http::Bounds;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::review::SlowLane;
+use crate::{Certificates, Notice, Settings, Snapshot};
 
-/// What all parts of the server share.
-#[derive(Debug)]
+/// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
 pub struct State {
     /// What the operator decided.
     pub settings: Settings,
     /// The rules. Swapped whole; a review keeps the one it began with.
     pub snapshot: ArcSwap<Snapshot>,
+    /// What is served, and what the API server should believe.
+    pub certificates: Certificates,
     /// Where a review says what others should hear of. Full is dropped, and counted.
     pub notices: mpsc::Sender<Notice>,
+    /// What is known without asking anybody.
+    pub world: Box<dyn World + Send>,
+    /// Who is asked for what is not known.
+    pub lookup: Box<dyn Lookup>,
+    /// Who knows the roles of the one who asks.
+    pub roles: Box<dyn Roles>,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// What is told.
+    pub log: Log,
+    /// Whether reviews should be sent here.
+    pub readiness: Readiness,
+    pub(crate) bounds: Bounds,
+    pub(crate) slow: SlowLane,
+}
+
+/// What [`Lookup::look_up`] returns.
+pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>>;
+
+/// Finds out what rules ask for and the world does not know.
+pub trait Lookup: Send + Sync {
+    /// Returns what there is, or `None` where there is nothing; an error is that of the rule. Not awaited longer than
+    /// until `deadline`.
+    fn look_up<'a>(&'a self, query: &'a Query, deadline: Instant) -> Looking<'a>;
+}
+
+/// Knows which roles are bound to users and groups.
+pub trait Roles: Send + Sync {
+    /// Returns the roles, each `namespace:name`, and the cluster roles of `user`, who is as in an AdmissionReview.
+    fn of(&self, user: &Value) -> (Vec<Text>, Vec<Text>);
+}
+
+/// Without a cluster there is nobody to ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
+
+impl Lookup for Nobody {
+    fn look_up<'a>(&'a self, _: &'a Query, _: Instant) -> Looking<'a> {
+        Box::pin(async { Err("there is no cluster to ask".to_owned()) })
+    }
+}
+
+impl Roles for Nobody {
+    fn of(&self, _: &Value) -> (Vec<Text>, Vec<Text>) {
+        (Vec::new(), Vec::new())
+    }
+}
+
+impl State {
+    /// Returns the state of a server that knows no rule and no cluster yet.
+    #[must_use]
+    pub fn new(settings: Settings, notices: mpsc::Sender<Notice>) -> Self {
+        Self {
+            snapshot: ArcSwap::from_pointee(Snapshot::empty()),
+            notices,
+            world: Box::new(ClosedWorld::default()),
+            lookup: Box::new(Nobody),
+            roles: Box::new(Nobody),
+            metrics: Metrics::default(),
+            certificates: Certificates::default(),
+            log: Log::to_stderr(settings.log_level),
+            readiness: Readiness::default(),
+            bounds: Bounds::new(settings.max_in_flight),
+            slow: SlowLane::new(),
+            settings,
+        }
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }

@@ -30,6 +30,7 @@ pub struct Budget {
     steps: u64,
     bytes: u64,
     depth: u32,
+    is_out_of_steps: bool,
 }
 
 /// A limit was reached. Always an error of the rule, never a "no".
@@ -50,7 +51,7 @@ impl Budget {
     /// Returns a budget with all of `limits` left.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, steps: limits.steps, bytes: limits.bytes, depth: limits.depth }
+        Self { limits, steps: limits.steps, bytes: limits.bytes, depth: limits.depth, is_out_of_steps: false }
     }
 
     /// Takes `count` steps.
@@ -59,7 +60,13 @@ impl Budget {
     /// When fewer are left.
     #[inline]
     pub fn step(&mut self, count: u64) -> Result<(), Exhausted> {
-        self.steps = self.steps.checked_sub(count).ok_or(Exhausted::Steps(self.limits.steps))?;
+        match self.steps.checked_sub(count) {
+            Some(left) => self.steps = left,
+            None => {
+                self.is_out_of_steps = true;
+                return Err(Exhausted::Steps(self.limits.steps));
+            }
+        }
         Ok(())
     }
 
@@ -95,6 +102,12 @@ impl Budget {
         self.limits.steps - self.steps
     }
 
+    /// Returns whether somebody wanted more steps than were left.
+    #[must_use]
+    pub fn is_out_of_steps(&self) -> bool {
+        self.is_out_of_steps
+    }
+
     /// Returns how many bytes were produced.
     #[must_use]
     pub fn bytes_used(&self) -> u64 {
@@ -116,7 +129,9 @@ mod tests {
     fn each_limit_stops_exactly_where_it_says() {
         let mut budget = Budget::new(Limits { steps: 2, bytes: 3, depth: 1 });
         assert_eq!(budget.step(2), Ok(()));
+        assert!(!budget.is_out_of_steps());
         assert_eq!(budget.step(1), Err(Exhausted::Steps(2)));
+        assert!(budget.is_out_of_steps());
         assert_eq!(budget.produce(4), Err(Exhausted::Bytes(3)));
         assert_eq!(budget.enter(), Ok(()));
         assert_eq!(budget.enter(), Err(Exhausted::Depth(1)));

@@ -8,7 +8,7 @@
 mod reader;
 mod writer;
 
-pub use reader::{JsonError, parse, read, read_with_warnings};
+pub use reader::{JsonError, parse, parse_within, read, read_with_warnings};
 pub use writer::{quote, to_pretty, to_string, write};
 
 /// How deep arrays and objects may nest, in every reader.

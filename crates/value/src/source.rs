@@ -161,6 +161,13 @@ impl Document {
         Self { value, source, positions: Positions::default() }
     }
 
+    /// Returns a document that was made, with the text that it would be written as, so that its parts can be told apart.
+    #[must_use]
+    pub fn written(value: Value, name: impl Into<String>) -> Self {
+        let source = Source::new(name, crate::json::to_string(&value));
+        crate::json::read(&source).unwrap_or_else(|_| Self::made(value, source))
+    }
+
     /// Returns where the value at `path` stands, or its nearest ancestor that exists.
     #[must_use]
     pub fn locate(&self, path: &[Step]) -> Location {
@@ -193,6 +200,42 @@ impl Document {
             *at = end;
             Some(Document { value: item.clone(), source: Arc::clone(&self.source), positions })
         })
+    }
+
+    /// Returns the path to the part that stands at `position`: the last one that begins there or before it.
+    #[must_use]
+    pub fn path_at(&self, position: Position) -> Vec<Step> {
+        let begins = |at: usize| self.positions.0.get(at).is_some_and(|found| *found <= position);
+        let (mut value, mut at, mut path) = (&self.value, 0, Vec::new());
+        loop {
+            // The children stand in order, so the wanted one is the last that begins early enough.
+            let mut next = at + 1;
+            let mut child = None;
+            match value {
+                Value::Object(map) => {
+                    for (key, item) in map.iter() {
+                        if !begins(next) {
+                            break;
+                        }
+                        child = Some((Step::Key(key.clone()), item, next + 1));
+                        next += 1 + size(item);
+                    }
+                }
+                Value::Array(items) => {
+                    for (index, item) in items.iter().enumerate() {
+                        if !begins(next) {
+                            break;
+                        }
+                        child = Some((Step::Index(index), item, next));
+                        next += size(item);
+                    }
+                }
+                _ => {}
+            }
+            let Some((step, item, place)) = child else { return path };
+            path.push(step);
+            (value, at) = (item, place);
+        }
     }
 
     fn location(&self, path: &[Step], key: bool) -> Location {

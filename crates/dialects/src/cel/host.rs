@@ -4,7 +4,7 @@
 
 mod path;
 
-use kubewright_engine::{Answer, ApiCall, EvalError, Query, resource_name};
+use kubewright_engine::{Answer, ApiCall, EvalError, Query, ServiceCall, resource_name};
 use kubewright_lang::cel::Host;
 use kubewright_lang::cel::library::kubernetes::CHECK;
 use kubewright_lang::cel::library::policy::{
@@ -78,7 +78,7 @@ impl Scope<'_> {
     }
 
     fn call(&self, method: &str, url: String, data: Text) -> Result<Option<Value>, String> {
-        self.known(Query::Api(ApiCall { method: method.into(), url: url.into(), data }))
+        self.known(Query::Api(ApiCall::resource(method, &url, data)))
     }
 
     /// Returns an entry that the cluster shares, or the part of it that a projection makes.
@@ -97,7 +97,7 @@ impl Scope<'_> {
     /// Returns a response as expressions read it: in a cluster the fields of a body stand beside `statusCode`, in
     /// tests below `body`. Here they are in both places.
     fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, String> {
-        let call = ApiCall { method: method.into(), url: url.into(), data };
+        let call = ApiCall::service(method, url, data, ServiceCall::default());
         let found = self.known(Query::Http(call))?.ok_or_else(|| "nobody answers".to_owned())?;
         let body = found.get("body").cloned().unwrap_or_default();
         let mut response = body.as_object().cloned().unwrap_or_default();
@@ -110,7 +110,7 @@ impl Scope<'_> {
 
     fn is_allowed(&self, check: &Map) -> Result<Value, String> {
         let data = self.review(check).to_string().into();
-        let query = Query::Api(ApiCall { method: "POST".into(), url: REVIEWS.into(), data });
+        let query = Query::Api(ApiCall::resource("POST", REVIEWS, data));
         let Answer::Found(review) = self.world.get(&query) else {
             return Err(self.not_known(EvalError::unanswered(query)));
         };

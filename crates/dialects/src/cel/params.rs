@@ -138,7 +138,7 @@ impl Params {
             "" => format!("{root}/{resource}"),
             namespace => format!("{root}/namespaces/{namespace}/{resource}"),
         };
-        Query::Api(ApiCall { method: "GET".into(), url: url.into(), data: Text::default() })
+        Query::Api(ApiCall::resource("GET", &url, Text::default()))
     }
 }
 

@@ -270,6 +270,14 @@ pub(crate) struct ContextEntry {
     pub(crate) from: ContextSource,
 }
 
+/// A service that is called.
+#[derive(Debug, Clone)]
+pub(crate) struct Service {
+    pub(crate) url: Placed<Text>,
+    pub(crate) headers: Vec<(Text, Placed<Value>)>,
+    pub(crate) ca_bundle: Text,
+}
+
 /// Where the value of a context entry comes from. Values and texts have variables in them.
 #[derive(Debug, Clone)]
 pub(crate) enum ContextSource {
@@ -285,8 +293,7 @@ pub(crate) enum ContextSource {
     ApiCall {
         /// `urlPath`
         url_path: Option<Placed<Text>>,
-        /// `service.url`
-        service_url: Option<Placed<Text>>,
+        service: Option<Service>,
         method: Text,
         data: Vec<(Text, Placed<Value>)>,
         jmes_path: Option<Placed<Text>>,

@@ -9,6 +9,8 @@ use kubewright_value::{Map, Text, Value};
 const WANTS_NODE: &str = "ref.kubemod.io/inject-node-ref";
 /// Receives it.
 const NODE_NAME: &str = "ref.kubemod.io/nodename";
+/// Receives it too, because KubeMod's document says so and its program does otherwise.
+const DOCUMENTED_NODE_NAME: &str = "ref.kubemod.io/node";
 
 /// What a Binding says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,4 +46,12 @@ pub fn bind(binding: &Binding, pod: &Value) -> Option<Value> {
     (annotations.get(WANTS_NODE).and_then(Value::as_str) == Some("true")).then_some(())?;
     let annotations = Map::from([(NODE_NAME, binding.node.clone().into())]);
     Some(Map::from([("metadata", Map::from([("annotations", annotations.into())]).into())]).into())
+}
+
+/// Returns what [`bind`] does, and the node's name under the annotation that KubeMod's document names besides.
+pub(super) fn bind_in_cluster(binding: &Binding, pod: &Value) -> Option<Value> {
+    let mut change = bind(binding, pod)?;
+    let annotations = change.as_object_mut()?.get_mut("metadata")?.as_object_mut()?.get_mut("annotations")?;
+    annotations.as_object_mut()?.insert(DOCUMENTED_NODE_NAME.into(), binding.node.clone().into());
+    Some(change)
 }

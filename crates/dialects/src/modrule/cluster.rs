@@ -6,6 +6,8 @@ use kubewright_engine::{
 };
 use kubewright_value::{Document, Value};
 
+use super::binding::{Binding, bind_in_cluster};
+use super::dry_run::dry_run_with;
 use super::{ModRule, denial_of};
 
 /// The resources that rules are about, unless the operator says otherwise.
@@ -35,7 +37,7 @@ const RESOURCES: [&str; 21] = [
 
 impl InCluster for ModRule {
     fn definitions(&self) -> Vec<&'static str> {
-        Vec::new()
+        vec![include_str!("crd.yaml")]
     }
 
     fn watched(&self) -> &'static [Watched] {
@@ -93,5 +95,22 @@ impl InCluster for ModRule {
     fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
         let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
         Reply { reason: message.clone(), message, ..Reply::default() }
+    }
+
+    fn hears_bindings(&self) -> bool {
+        true
+    }
+
+    fn bind(&self, binding: &Value, pod: &Value) -> Option<Value> {
+        bind_in_cluster(&Binding::read(binding)?, pod)
+    }
+
+    fn dry_run(&self, request: &Value) -> Option<Result<Value, String>> {
+        request.get("modRules").or_else(|| request.get("resourceManifest"))?;
+        Some(dry_run_with(self, request).map(|run| run.to_value()))
+    }
+
+    fn originals(&self) -> &'static [&'static str] {
+        &["kubemod-mutating-webhook-configuration", "kubemod-validating-webhook-configuration"]
     }
 }

@@ -11,6 +11,7 @@ use kubewright_value::{Document, Position, Text};
 
 use super::criterion::Criterion;
 use super::evaluate::{Action, Reach, Rule};
+use super::references::Sight;
 use super::source::{self, RuleType, Source};
 use super::{ModRule, diagnostics as code, idempotence};
 use crate::fields::{Placed, Reader, within};
@@ -56,6 +57,7 @@ pub(super) struct Header {
     phase: Phase,
     tier: i32,
     precedence: u32,
+    refuses_on_error: bool,
     pub(super) location: kubewright_value::Location,
 }
 
@@ -69,7 +71,7 @@ impl Header {
             precedence: self.precedence,
             position: 0,
             about: Arc::default(),
-            refuses_on_error: false,
+            refuses_on_error: self.refuses_on_error,
             is_exclusive: false,
             occasions: Occasions::default(),
             location: self.location,
@@ -116,11 +118,23 @@ impl Compiler<'_> {
             },
             phase: if matches!(action, Action::Patch(_)) { Phase::Patch } else { Phase::Judge },
             tier: source.tier,
+            refuses_on_error: self.dialect.fails_closed && matches!(action, Action::Reject { .. }),
             precedence: u32::from(!matches!(reach, Reach::Cluster { .. })),
             location: self.document.locate(&source.name.path),
         };
         let inputs = self.dialect.inputs;
-        let rule = Rule { name, reach, criteria, action, sees_references: self.sees_references, inputs };
+        let rule = Rule {
+            name,
+            reach,
+            criteria,
+            action,
+            sight: Sight {
+                sees_references: self.sees_references,
+                assumed_node: self.dialect.assumed_node.clone(),
+                is_strict: header.refuses_on_error,
+            },
+            inputs,
+        };
         Some((header, rule))
     }
 

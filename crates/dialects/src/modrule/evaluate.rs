@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Limits, Location, Step, Text, Value};
 use super::annotation;
 use super::criterion::{Criterion, all_met};
 use super::path::PathTemplate;
-use super::references::{View, has_hidden_fields, is_ignored, references};
+use super::references::{Sight, View, has_hidden_fields, is_ignored, references};
 use super::source::Op;
 use super::value::{PatchValue, Surroundings, message};
 
@@ -20,8 +20,7 @@ pub(super) struct Rule {
     pub(super) reach: Reach,
     pub(super) criteria: Vec<Criterion>,
     pub(super) action: Action,
-    /// Whether anything in the rule can see `syntheticRefs`.
-    pub(super) sees_references: bool,
+    pub(super) sight: Sight,
     pub(super) inputs: Inputs,
 }
 
@@ -63,7 +62,7 @@ impl Program for Rule {
         if !self.reach.includes(&evaluation.request.namespace) {
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
         }
-        if is_ignored(evaluation)? {
+        if is_ignored(&self.sight, evaluation)? {
             return Ok(Applies::No("the namespace is labelled admission.kubemod.io/ignore".into()));
         }
         let made;
@@ -124,7 +123,8 @@ struct Patched {
 impl Rule {
     /// Returns the references that the rule can see.
     fn references(&self, object: &Value, evaluation: &Evaluation<'_>) -> Result<Option<Value>, EvalError> {
-        self.sees_references.then(|| references(object, evaluation)).transpose()
+        let sees_references = self.sight.sees_references;
+        sees_references.then(|| references(object, &self.sight, evaluation)).transpose()
     }
 
     /// Renders all operations against the object as it is before the rule, then applies them as one.

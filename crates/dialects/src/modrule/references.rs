@@ -3,7 +3,7 @@
 //! Neither may reach the cluster, so an edited view is turned back into an object by
 //! undoing exactly what making the view did.
 
-use kubewright_engine::{Answer, EvalError, Evaluation, Query};
+use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query};
 use kubewright_value::{Map, Text, Value};
 
 use super::annotation::LAST_APPLIED;
@@ -100,20 +100,54 @@ fn metadata_mut(object: &mut Value) -> Option<&mut Map> {
     object.as_object_mut()?.get_mut("metadata")?.as_object_mut()
 }
 
+/// How a rule comes to its references.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sight {
+    /// Whether anything in the rule can see references.
+    pub(super) sees_references: bool,
+    /// The node of every pod, whatever its annotations say.
+    pub(super) assumed_node: Option<Text>,
+    /// Whether a reference that nobody could look up is the rule's error. Otherwise the rule goes on without it.
+    pub(super) is_strict: bool,
+}
+
+impl Sight {
+    /// Returns `found`, or nothing where it could not be looked up and the rule goes on without it.
+    fn lenient<T>(
+        &self,
+        found: Result<Option<T>, EvalError>,
+        evaluation: &Evaluation<'_>,
+    ) -> Result<Option<T>, EvalError> {
+        match found {
+            Err(EvalError { kind: EvalErrorKind::Query(query), .. })
+                if !self.is_strict && evaluation.world.has_failed(&query) =>
+            {
+                Ok(None)
+            }
+            found => found,
+        }
+    }
+}
+
 /// Returns what `syntheticRefs` shows for `object`.
 ///
 /// # Errors
 /// When the world does not know the namespace or the node yet.
-pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<Value, EvalError> {
+pub(super) fn references(
+    object: &Value,
+    sight: &Sight,
+    evaluation: &Evaluation<'_>,
+) -> Result<Value, EvalError> {
     let mut references = Map::new();
-    if let Some(found) = evaluation.namespace()? {
+    if let Some(found) = sight.lenient(evaluation.namespace(), evaluation)? {
         let mut found = found.clone();
         metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         remove_annotation(&mut found);
         references.insert("namespace".into(), found);
     }
-    if let Some(name) = node_name(object, evaluation)
-        && let Some(mut found) = look_up(evaluation, Query::node(name))?
+    if evaluation.request.kind.kind == "Pod"
+        && let Some(name) = sight.assumed_node.as_deref().or_else(|| node_name(object))
+        && let Some(mut found) = sight.lenient(look_up(evaluation, Query::node(name)), evaluation)?
     {
         metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         references.insert("node".into(), found);
@@ -121,10 +155,7 @@ pub(super) fn references(object: &Value, evaluation: &Evaluation<'_>) -> Result<
     Ok(references.into())
 }
 
-fn node_name<'a>(object: &'a Value, evaluation: &Evaluation<'_>) -> Option<&'a str> {
-    if evaluation.request.kind.kind != "Pod" {
-        return None;
-    }
+fn node_name(object: &Value) -> Option<&str> {
     let annotations = object.at(&["metadata", "annotations"])?;
     NODE_ANNOTATIONS.iter().filter_map(|key| annotations.get(key)?.as_str()).find(|name| !name.is_empty())
 }
@@ -152,7 +183,7 @@ fn remove_annotation(object: &mut Value) {
 const IGNORE_LABEL: &str = "admission.kubemod.io/ignore";
 
 /// Returns whether the namespace of the object, or the namespace that the object is, is labelled to be left alone.
-pub(super) fn is_ignored(evaluation: &Evaluation<'_>) -> Result<bool, EvalError> {
+pub(super) fn is_ignored(sight: &Sight, evaluation: &Evaluation<'_>) -> Result<bool, EvalError> {
     let is_labelled = |object: &Value| {
         object.at(&["metadata", "labels", IGNORE_LABEL]).and_then(Value::as_str) == Some("true")
     };
@@ -160,7 +191,7 @@ pub(super) fn is_ignored(evaluation: &Evaluation<'_>) -> Result<bool, EvalError>
     if request.kind.kind == "Namespace" && request.kind.group.is_empty() {
         return Ok(is_labelled(&request.object));
     }
-    Ok(evaluation.namespace()?.is_some_and(is_labelled))
+    Ok(sight.lenient(evaluation.namespace(), evaluation)?.is_some_and(is_labelled))
 }
 
 /// Returns the key of `Text` under which a hidden field stands, if `path` leads into one.

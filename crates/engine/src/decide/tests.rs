@@ -142,8 +142,7 @@ fn all_rules_together_have_a_limit_too() {
     let rules =
         ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "e * * 0 !spend", "f * *"];
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
-    let settings =
-        Settings { limits: Limits { steps: 100, ..Limits::default() }, is_traced: false, occasion: None };
+    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, ..Settings::default() };
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
     let statuses: Vec<_> =
         decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
@@ -155,8 +154,7 @@ fn all_rules_together_have_a_limit_too() {
 fn what_others_spent_does_not_keep_a_rule_from_refusing() {
     let rules = ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "r * * 0 !reject"];
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
-    let settings =
-        Settings { limits: Limits { steps: 100, ..Limits::default() }, is_traced: false, occasion: None };
+    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, ..Settings::default() };
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
     assert!(!decision.is_allowed);
 }

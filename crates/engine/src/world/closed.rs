@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::RwLock;
 
-use kubewright_value::{Map, Value};
+use kubewright_value::{Map, Text, Value};
 
 use super::{Answer, ApiCall, ObjectName, Query, World};
 use crate::resource_name;
@@ -47,7 +47,7 @@ impl ClosedWorld {
     /// Returns whether there is any object, in whatever namespace, of the resource that `call` is about.
     #[must_use]
     pub fn has_any(&self, call: &ApiCall) -> bool {
-        let Some(path) = Path::parse(&call.url) else { return false };
+        let Some(path) = Path::of(call) else { return false };
         let path = Path { namespace: None, name: None, labels: Vec::new(), ..path };
         self.objects.iter().any(|object| path.selects(object))
     }
@@ -90,7 +90,7 @@ impl ClosedWorld {
 
     /// Answers as the API server would that holds exactly these objects; it does not know other services.
     fn call(&self, call: &ApiCall) -> Answer {
-        let Some(path) = Path::parse(&call.url) else { return Answer::Unknown };
+        let Some(path) = Path::of(call) else { return Answer::Unknown };
         if call.method != "GET" {
             return Answer::Unknown;
         }
@@ -107,8 +107,7 @@ fn list(items: Vec<Value>) -> Value {
         .into()
 }
 
-/// A path of the API server: `/api/v1/...` or `/apis/GROUP/VERSION/...`, then
-/// `[namespaces/NAMESPACE/]RESOURCE[/NAME]`.
+/// What an address of the API server is about.
 struct Path<'p> {
     group: &'p str,
     namespace: Option<&'p str>,
@@ -118,25 +117,20 @@ struct Path<'p> {
 }
 
 impl<'p> Path<'p> {
-    fn parse(url: &'p str) -> Option<Self> {
-        let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        let (group, rest) = match parts.as_slice() {
-            ["api", _, rest @ ..] => ("", rest),
-            ["apis", group, _, rest @ ..] => (*group, rest),
-            _ => return None,
-        };
-        let (namespace, resource, name) = match *rest {
-            ["namespaces", namespace, resource] => (Some(namespace), resource, None),
-            ["namespaces", namespace, resource, name] => (Some(namespace), resource, Some(name)),
-            [resource] => (None, resource, None),
-            [resource, name] => (None, resource, Some(name)),
-            _ => return None,
-        };
-        let labels = query.split('&').filter_map(|part| part.strip_prefix("labelSelector="));
-        let labels =
-            labels.flat_map(|text| text.split(',')).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        Some(Self { group, namespace, resource, name, labels: labels.collect() })
+    fn of(call: &'p ApiCall) -> Option<Self> {
+        let path = call.path.as_ref().filter(|path| path.is_resource() && path.subresource.is_empty())?;
+        let some = |text: &'p Text| Some(text.as_str()).filter(|text| !text.is_empty());
+        let labels = path.query.iter().filter(|(key, _)| key == "labelSelector");
+        let labels = labels
+            .flat_map(|(_, text)| text.split(','))
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        Some(Self {
+            group: &path.group,
+            namespace: some(&path.namespace),
+            resource: &path.resource,
+            name: some(&path.name),
+            labels: labels.collect(),
+        })
     }
 
     fn selects(&self, object: &Value) -> bool {
@@ -153,7 +147,7 @@ impl<'p> Path<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kubewright_value::{Text, json};
+    use kubewright_value::json;
 
     #[test]
     fn a_call_finds_the_objects_that_the_api_server_would_list() {
@@ -167,11 +161,7 @@ mod tests {
                 r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"n","namespace":"x"}}"#,
             ),
         ]);
-        let count = |url: &str| match world.get(&Query::Api(ApiCall {
-            method: "GET".into(),
-            url: url.into(),
-            data: Text::default(),
-        })) {
+        let count = |url: &str| match world.get(&Query::Api(ApiCall::resource("GET", url, Text::default()))) {
             Answer::Found(found) => found.get("items").and_then(Value::as_array).map_or(1, <[_]>::len),
             _ => 99,
         };

@@ -32,6 +32,15 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     Reader::new(text, Nowhere).whole().map(|(value, _)| value).map_err(|error| *error)
 }
 
+/// Parses one JSON value that consists of at most `nodes` values.
+///
+/// # Errors
+/// As [`parse`], and when there are more.
+pub fn parse_within(text: &str, nodes: usize) -> Result<Value, JsonError> {
+    let reader = Reader { nodes_left: nodes, ..Reader::new(text, Nowhere) };
+    reader.whole().map(|(value, _)| value).map_err(|error| *error)
+}
+
 /// Reads one JSON document with the position of every part.
 ///
 /// # Errors
@@ -139,12 +148,22 @@ struct Reader<'a, S> {
     depth: usize,
     duplicates: usize,
     moved: usize,
+    nodes_left: usize,
     sink: S,
 }
 
 impl<'a, S: Sink> Reader<'a, S> {
     fn new(text: &'a str, sink: S) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, depth: 0, duplicates: 0, moved: 0, sink }
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            depth: 0,
+            duplicates: 0,
+            moved: 0,
+            nodes_left: usize::MAX,
+            sink,
+        }
     }
 
     fn whole(mut self) -> Result<(Value, S), Failed> {
@@ -161,6 +180,10 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// Reads a value into `slot`, where it stays.
     fn value(&mut self, slot: &mut Value) -> Result<(), Failed> {
         self.sink.node(self.text, self.at);
+        match self.nodes_left.checked_sub(1) {
+            Some(left) => self.nodes_left = left,
+            None => return Err(self.error(ProblemKind::Size, "too many values".to_owned())),
+        }
         match self.peek() {
             Some(b'"') => *slot = Value::String(Text::new(self.string()?)),
             Some(b'{') => {

@@ -34,6 +34,26 @@ fn a_part_keeps_its_positions() {
 }
 
 #[test]
+fn a_part_is_found_by_its_position() {
+    let document = json::read(&Source::new("t.json", TEXT)).expect("readable");
+    let at = |line, column| document.path_at(Position { line, column });
+    assert_eq!(at(1, 1), []);
+    assert_eq!(at(2, 3), ["a".into()], "at a key");
+    assert_eq!(at(2, 9), ["a".into(), 0.into()]);
+    assert_eq!(at(2, 18), ["a".into(), 1.into(), "b".into()]);
+    assert_eq!(at(3, 10), ["c".into()], "inside of a text");
+}
+
+#[test]
+fn what_was_made_is_written_so_that_its_parts_have_places() {
+    let value = json::parse(r#"{"a": ["x\ny", {"b": 1}]}"#).expect("readable");
+    let document = Document::written(value.clone(), "made");
+    let path = ["a".into(), 1.into(), "b".into()];
+    assert_eq!(document.value, value);
+    assert_eq!(document.path_at(document.locate(&path).position), path);
+}
+
+#[test]
 fn a_line_ends_as_in_yaml() {
     let source = Source::new("t.yaml", "a\r\nb\rc\n\nd");
     let lines: Vec<_> = (0..7).map(|number| source.line(number)).collect();

@@ -1,7 +1,9 @@
 //! What policies find in the world, and what they say where it does not know.
 
-use kubewright_engine::{ApiCall, Dialect as _, Engine, OpenWorld, Operation, Query, Request, Settings};
-use kubewright_value::{Source, Value, json, yaml};
+use kubewright_engine::{
+    ApiCall, Dialect as _, Engine, OpenWorld, Operation, Query, Request, ServiceCall, Settings,
+};
+use kubewright_value::{Source, Text, Value, json, yaml};
 
 use crate::Options;
 use crate::admission::Policies;
@@ -15,16 +17,14 @@ fn world(answers: &[(&str, &str)]) -> OpenWorld {
     let mut world = OpenWorld::default();
     for (asked, answer) in answers {
         let (sort, rest) = asked.split_once(' ').expect("two words");
-        let call = |method: &str, url: &str| ApiCall {
-            method: method.into(),
-            url: url.into(),
-            data: if method == "GET" { "".into() } else { "{\"a\":1}".into() },
-        };
+        let data = |method: &str| Text::new(if method == "GET" { "" } else { "{\"a\":1}" });
         let query = match sort {
             "image" => Query::Image(rest.into()),
             "shared" => Query::Shared(rest.into()),
-            method if rest.starts_with("https:") => Query::Http(call(method, rest)),
-            method => Query::Api(call(method, rest)),
+            method if rest.starts_with("https:") => {
+                Query::Http(ApiCall::service(method, rest, data(method), ServiceCall::default()))
+            }
+            method => Query::Api(ApiCall::resource(method, rest, data(method))),
         };
         let answer = (!answer.is_empty()).then(|| json::parse(answer).expect("JSON"));
         world.learn(query, answer);

@@ -217,11 +217,8 @@ fn who_may_do_what_is_asked_of_the_world() {
         "error: `POST /apis/authorization.k8s.io/v1/subjectaccessreviews` is not known here",
     );
     let data = r#"{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"resourceAttributes":{"group":"apps","resource":"deployments","namespace":"shop","verb":"delete"}}}"#;
-    let query = Query::Api(ApiCall {
-        method: "POST".into(),
-        url: "/apis/authorization.k8s.io/v1/subjectaccessreviews".into(),
-        data: data.into(),
-    });
+    let url = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    let query = Query::Api(ApiCall::resource("POST", url, data.into()));
     world.answer(query, object("{status: {allowed: true}}"));
     says_in(&world, &rule, "{}", "pass: Validation rule 'r' passed.");
 }

@@ -46,7 +46,7 @@ fn source(findings: &mut Findings<'_>, policy: &Policy, entry: &ContextEntry) {
             let message = format!("ConfigMap `{}` is in no namespace", name.value);
             findings.at(&code::NO_NAMESPACE, &name.path, message, "give its `namespace`");
         }
-        ContextSource::ApiCall { url_path: Some(path), service_url: Some(_), .. } => {
+        ContextSource::ApiCall { url_path: Some(path), service: Some(_), .. } => {
             let message = "`urlPath` beside `service`";
             let help = "`urlPath` asks the API server, `service` asks another one";
             findings.at_key(&code::BAD_CALL, &path.path, message, help);

@@ -29,6 +29,8 @@ pub(super) enum From {
 pub(super) struct Call {
     pub(super) path: Option<Template>,
     pub(super) service: Option<Template>,
+    pub(super) headers: Vec<(Text, Template)>,
+    pub(super) ca_bundle: Text,
     pub(super) method: Text,
     pub(super) data: Vec<(Text, Template)>,
     pub(super) query: Option<Query>,
@@ -76,6 +78,7 @@ impl Entry {
             From::ApiCall(call) => From::ApiCall(Box::new(Call {
                 path: template(&call.path),
                 service: template(&call.service),
+                headers: call.headers.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
                 data: call.data.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
                 // It is applied to the answer, in which there are no requests.
                 ..(**call).clone()
@@ -119,7 +122,7 @@ impl Entry {
                 for template in [&call.path, &call.service].into_iter().flatten() {
                     all.extend(template.variables());
                 }
-                all.extend(call.data.iter().flat_map(|(_, value)| value.variables()));
+                all.extend(call.headers.iter().chain(&call.data).flat_map(|(_, value)| value.variables()));
                 all.extend(call.query.iter().flat_map(Query::inner_variables));
             }
             From::Image { reference: template, query, .. } | From::Shared { name: template, query } => {
@@ -154,10 +157,16 @@ impl Compiler<'_> {
                 ],
                 namespace: namespace.as_ref().map(|namespace| self.text(namespace)),
             },
-            ContextSource::ApiCall { url_path, service_url, method, data, jmes_path, default } => {
+            ContextSource::ApiCall { url_path, service, method, data, jmes_path, default } => {
                 From::ApiCall(Box::new(Call {
                     path: url_path.as_ref().map(|path| self.text(path)),
-                    service: service_url.as_ref().map(|url| self.text(url)),
+                    service: service.as_ref().map(|service| self.text(&service.url)),
+                    headers: service
+                        .iter()
+                        .flat_map(|service| &service.headers)
+                        .map(|(key, value)| (key.clone(), self.value(value)))
+                        .collect(),
+                    ca_bundle: service.as_ref().map(|service| service.ca_bundle.clone()).unwrap_or_default(),
                     method: if method.is_empty() { "GET".into() } else { method.clone() },
                     data: data.iter().map(|(key, value)| (key.clone(), self.value(value))).collect(),
                     query: self.query(jmes_path.as_ref()),

@@ -1,6 +1,9 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ObjectName, Query as Asked};
+use kubewright_engine::{
+    Answer, ApiCall, ApiPath, EvalError, GroupVersionKind, ObjectName, Query as Asked, ServiceCall,
+    is_cluster_scoped, kind_of_resource,
+};
 use kubewright_value::{Map, Text, Value};
 
 use super::super::gotext;
@@ -204,17 +207,28 @@ impl Context<'_> {
             template.resolve_text(self).map_err(|unresolved| unresolved.within(&within))
         };
         let path = call.path.as_ref().map(&mut text).transpose()?.unwrap_or_default();
-        let service = call.service.as_ref().map(&mut text).transpose()?.unwrap_or_default();
+        let service_url = call.service.as_ref().map(&mut text).transpose()?.unwrap_or_default();
         let mut data = Map::new();
         for (key, template) in &call.data {
             let value = template.resolve(self).map_err(|unresolved| unresolved.within(&within))?;
             data.insert(key.clone(), value.plain().into_owned());
         }
-        if let Some(home) = self.home {
-            stay_at_home(&path, home)?;
+        let mut headers = Vec::new();
+        for (key, template) in &call.headers {
+            let value = template.resolve_text(self).map_err(|unresolved| unresolved.within(&within))?;
+            headers.push((key.clone(), value));
         }
         let data = if data.is_empty() { Text::default() } else { text_of(&data.into()) };
-        Ok(ApiCall { method: call.method.clone(), url: if path.is_empty() { service } else { path }, data })
+        let asked = if path.is_empty() {
+            let service = ServiceCall { headers, ca_bundle: call.ca_bundle.clone() };
+            ApiCall::service(&call.method, &service_url, data, service)
+        } else {
+            ApiCall::resource(&call.method, &path, data)
+        };
+        if let Some(home) = self.home {
+            stay_at_home(&asked, home)?;
+        }
+        Ok(asked)
     }
 
     fn image(
@@ -328,57 +342,36 @@ fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
     Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) })
 }
 
-/// Refuses a path outside of the namespace `home`.
-fn stay_at_home(path: &str, home: &str) -> Result<(), Unresolved> {
-    let (path, _) = path.split_once(['?', '#']).unwrap_or((path, ""));
-    let path = clean(&decoded(path));
-    let parts: Vec<&str> = path.split('/').skip(1).collect();
-    let (["api", _, "namespaces", namespace, ..] | ["apis", _, _, "namespaces", namespace, ..]) =
-        parts.as_slice()
-    else {
-        return Err(Unresolved::Error(EvalError::new(format!(
-            "path {path} does not contain a namespace segment, which is required for namespaced policies"
-        ))));
-    };
-    if *namespace == home {
-        return Ok(());
-    }
-    Err(Unresolved::Error(EvalError::new(format!(
-        "path {path} refers to namespace {namespace}, which is different from the policy namespace {home}"
-    ))))
-}
-
-/// Returns a path with its `%` codes replaced; what is no such code stays.
-fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Returns a path without `.`, `..` and double slashes; `.` for an empty one.
-fn clean(path: &str) -> String {
-    let is_absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if is_absolute || parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            part => parts.push(part),
+/// Refuses a call that is about anything outside of the namespace `home`. It looks at the very structure that is sent.
+fn stay_at_home(call: &ApiCall, home: &str) -> Result<(), Unresolved> {
+    let refused = |message: String| Err(Unresolved::Error(EvalError::new(message)));
+    let path = match (&call.path, call.service.is_some()) {
+        (Some(path), _) => path,
+        (None, true) => {
+            let message =
+                "path . does not contain a namespace segment, which is required for namespaced policies";
+            return refused(message.to_owned());
         }
+        (None, false) => return refused(ApiPath::parse(&call.url).err().unwrap_or_default()),
+    };
+    let shown = ApiPath { query: Vec::new(), ..path.clone() };
+    if path.namespace.is_empty() {
+        return refused(format!(
+            "path {shown} does not contain a namespace segment, which is required for namespaced policies"
+        ));
     }
-    match (is_absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => ".".to_owned(),
-        (false, false) => parts.join("/"),
+    if path.namespace != home {
+        let namespace = &path.namespace;
+        return refused(format!(
+            "path {shown} refers to namespace {namespace}, which is different from the policy namespace {home}"
+        ));
     }
+    let kind = kind_of_resource(&path.resource).unwrap_or_default();
+    let kind = GroupVersionKind { group: path.group.clone(), version: Text::default(), kind: kind.into() };
+    if is_cluster_scoped(&kind) {
+        return refused(format!("path {shown}: {} are in no namespace", path.resource));
+    }
+    Ok(())
 }
 
 /// Returns how many bytes `value` is as JSON, nearly.

@@ -1,7 +1,7 @@
 use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer};
 use kubewright_value::json;
 
-use super::super::source::{ContextEntry, ContextSource, Workload};
+use super::super::source::{ContextEntry, ContextSource, Service, Workload};
 use super::super::template::{Template, TemplateProblem};
 use super::*;
 use crate::fields::Placed;
@@ -35,7 +35,9 @@ pub(in super::super) fn entry(value: &Value) -> ContextEntry {
     } else if let Some(call) = value.get("apiCall") {
         ContextSource::ApiCall {
             url_path: text(call, "urlPath"),
-            service_url: call.get("service").and_then(|service| text(service, "url")),
+            service: call.get("service").and_then(|service| {
+                Some(Service { url: text(service, "url")?, headers: Vec::new(), ca_bundle: Text::default() })
+            }),
             method: text(call, "method").map(|method| method.value).unwrap_or_default(),
             data: call
                 .get("data")
@@ -310,8 +312,13 @@ fn a_namespaced_policy_stays_in_its_namespace() {
         &call("/api/v1/namespaces/ns2/pods"),
         "refers to namespace ns2, which is different from the policy namespace ns1",
     );
-    refuses(&setting, &call("/api/v1/namespaces/ns1/../ns2/pods"), "refers to namespace ns2");
-    refuses(&setting, &call("/api/v1/namespaces/ns1/%2e%2e/ns2/pods"), "refers to namespace ns2");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/../ns2/pods"), "the part `..`, which is no name");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/%2e%2e/ns2/pods"), "the part `%2e%2e`, which is no name");
+    refuses(&setting, &call("/api/v1/namespaces/ns1"), "does not contain a namespace segment");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/status"), "does not contain a namespace segment");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/nodes"), "nodes are in no namespace");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/services/x/proxy"), "connects to something");
+    refuses(&setting, &call("/version"), "does not contain a namespace segment");
     refuses(
         &setting,
         &call("/api/v1/pods?x=/namespaces/ns1/"),

@@ -57,6 +57,6 @@ impl DryRun {
         if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
             metadata.remove("namespace");
         }
-        Query::Api(ApiCall { method: "POST".into(), url: url.into(), data: tried.to_string().into() })
+        Query::Api(ApiCall::resource("POST", &url, tried.to_string().into()))
     }
 }

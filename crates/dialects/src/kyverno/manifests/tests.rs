@@ -433,7 +433,7 @@ struct Defaulting;
 impl World for Defaulting {
     fn get(&self, query: &Query) -> Answer {
         match query {
-            Query::Api(ApiCall { method, url, data }) if method == "POST" => {
+            Query::Api(ApiCall { method, url, data, .. }) if method == "POST" => {
                 assert_eq!(url, "/api/v1/namespaces/tries/configmaps?dryRun=All");
                 assert!(!data.contains("namespace"), "{data}");
                 Answer::Found(

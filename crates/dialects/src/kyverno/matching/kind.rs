@@ -26,7 +26,7 @@ pub(super) struct Parts {
 }
 
 /// Parts of a Pod that a rule about Pods is about as well.
-const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
+pub(crate) const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
 
 /// The kinds that stand in requests for a part of something else: subresource, kind there, and the kind it belongs to.
 const OPTIONS: [(&str, &str, &str); 10] = [

@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};
 
 use super::super::diagnostics as code;
-use super::{ContextEntry, ContextSource, owned};
+use super::{ContextEntry, ContextSource, Service, owned};
 use crate::fields::{Fields, Placed, Reader};
 
 const SOURCES: [&str; 5] = ["configMap", "apiCall", "imageRegistry", "variable", "globalReference"];
@@ -59,35 +59,38 @@ fn config_map<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Contex
 
 fn api_call<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
     reader.only(fields, &["urlPath", "service", "method", "data", "jmesPath", "default"]);
-    let service_url = reader.object(fields, "service").and_then(|service| {
+    let service = reader.object(fields, "service").and_then(|service| {
         reader.only(&service, &["url", "headers", "caBundle"]);
-        reader.required_string(&service, "url")
+        let headers = pairs(reader, &service, "headers");
+        let ca_bundle = reader.string(&service, "caBundle").map(|text| text.value).unwrap_or_default();
+        Some(Service { url: reader.required_string(&service, "url")?, headers, ca_bundle })
     });
     let method = reader.string(fields, "method");
     let method = method.and_then(|text| reader.one_of(&text, "method", &[("GET", "GET"), ("POST", "POST")]));
     ContextSource::ApiCall {
         url_path: reader.string(fields, "urlPath").filter(|text| !text.value.is_empty()),
-        service_url,
+        service,
         method: Text::new(method.unwrap_or("GET")),
-        data: data(reader, fields),
+        data: pairs(reader, fields, "data"),
         jmes_path: expression(reader, fields),
         default: reader.any(fields, "default").map(owned),
     }
 }
 
-fn data<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<(Text, Placed<Value>)> {
-    let mut data = Vec::new();
-    for item in reader.objects(fields, "data").unwrap_or_default() {
+/// Reads a list of `key` and `value`.
+fn pairs<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<(Text, Placed<Value>)> {
+    let mut pairs = Vec::new();
+    for item in reader.objects(fields, key).unwrap_or_default() {
         reader.only(&item, &["key", "value"]);
         let value = reader.any(&item, "value").map(owned);
         if value.is_none() {
             reader.missing(&item, "value");
         }
         if let (Some(key), Some(value)) = (reader.required_string(&item, "key"), value) {
-            data.push((key.value, value));
+            pairs.push((key.value, value));
         }
     }
-    data
+    pairs
 }
 
 fn image_registry<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {

@@ -20,7 +20,7 @@ fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
-    reader.only(&spec, &["background", "match", "conditions", "exceptions", "podSecurity"]);
+    reader.only(&spec, &["background", "match", "conditions", "exceptions", "podSecurity", "expiresAt"]);
     let matching = reader.required_object(&spec, "match").map(|fields| filter::matching(reader, &fields));
     if reader.any(&spec, "exceptions").is_none() {
         reader.missing(&spec, "exceptions");

@@ -1,0 +1,329 @@
+//! Calls to the API server.
+//!
+//! HTTP/1.1 over connections that are kept and used again; a watch has one of its own. Nothing is sent that was not
+//! an [`ApiPath`], whose parts are looked at once more before they go out.
+
+mod address;
+mod connection;
+mod lines;
+mod session;
+mod tls;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Method;
+use kubewright_engine::ApiPath;
+use kubewright_value::{Text, Value, json};
+pub use lines::Lines;
+
+use self::address::Address;
+use self::connection::{Answer, Call, Connections};
+use self::session::Sessions;
+use crate::{Config, Error};
+
+/// How many objects one page of a list has.
+const PAGE: usize = 500;
+
+/// How often a list begins again because its pages have become old.
+const RESTARTS: usize = 3;
+
+const JSON: &str = "application/json";
+
+/// Calls the API server. A clone shares its connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    limits: Limits,
+}
+
+#[derive(Debug)]
+struct Shared {
+    namespace: String,
+    address: Address,
+    sessions: Sessions,
+    connections: Connections,
+}
+
+/// What one call may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// How many bytes the answer, or one event of a watch, may have.
+    pub size: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(30), size: 64 << 20 }
+    }
+}
+
+/// All objects at one address.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct List {
+    /// The objects, each with its `apiVersion` and `kind`.
+    pub items: Vec<Value>,
+    /// The version from which a watch goes on.
+    pub version: Text,
+}
+
+/// How an object is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patch<'p> {
+    /// RFC 7386: the given parts replace those of the object.
+    Merge,
+    /// RFC 6902: a list of steps.
+    Json,
+    /// Server-side apply.
+    Apply {
+        /// On whose behalf.
+        manager: &'p str,
+        /// Whether fields of others are taken over.
+        force: bool,
+    },
+}
+
+impl Client {
+    /// Makes a client; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the address is none.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        let address = Address::parse(&config.server)?;
+        let namespace = config.namespace.clone();
+        let shared = Shared {
+            namespace,
+            address,
+            sessions: Sessions::new(config),
+            connections: Connections::default(),
+        };
+        Ok(Self { shared: Arc::new(shared), limits: Limits::default() })
+    }
+
+    /// Returns the same client with other limits.
+    #[must_use]
+    pub fn limited(&self, limits: Limits) -> Self {
+        Self { shared: Arc::clone(&self.shared), limits }
+    }
+
+    /// Returns the namespace of the one who asks.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.shared.namespace
+    }
+
+    /// Returns the address of the API server.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.shared.address.text
+    }
+
+    /// Reads an object, or one page of a list.
+    ///
+    /// # Errors
+    /// When there is none, or no answer.
+    pub async fn get(&self, path: &ApiPath) -> Result<Value, Error> {
+        self.value(Method::GET, path, JSON, None).await
+    }
+
+    /// Reads all objects at `path`, page by page.
+    ///
+    /// # Errors
+    /// When there is no such resource, or no answer.
+    pub async fn list(&self, path: &ApiPath) -> Result<List, Error> {
+        let (mut page, mut restarts) = (PAGE, 0);
+        loop {
+            match self.pages(path, page).await {
+                Err(Error::TooLarge(_)) if page > 1 => page = (page / 10).max(1),
+                Err(error) if error.is_gone() && restarts < RESTARTS => restarts += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Makes an object.
+    ///
+    /// # Errors
+    /// When the API server refuses it: 409 if it is there already.
+    pub async fn create(&self, path: &ApiPath, object: &Value) -> Result<Value, Error> {
+        self.value(Method::POST, path, JSON, Some((JSON, object))).await
+    }
+
+    /// Replaces an object.
+    ///
+    /// # Errors
+    /// When the API server refuses it: 409 if it names another version than the stored one.
+    pub async fn replace(&self, path: &ApiPath, object: &Value) -> Result<Value, Error> {
+        self.value(Method::PUT, path, JSON, Some((JSON, object))).await
+    }
+
+    /// Changes an object, or makes it by applying.
+    ///
+    /// # Errors
+    /// When the API server refuses it.
+    pub async fn patch(&self, path: &ApiPath, patch: Patch<'_>, body: &Value) -> Result<Value, Error> {
+        match patch {
+            Patch::Merge => {
+                self.value(Method::PATCH, path, JSON, Some(("application/merge-patch+json", body))).await
+            }
+            Patch::Json => {
+                self.value(Method::PATCH, path, JSON, Some(("application/json-patch+json", body))).await
+            }
+            Patch::Apply { manager, force } => {
+                let mut path = path.clone();
+                path.query.push(("fieldManager".into(), manager.into()));
+                path.query.push(("force".into(), if force { "true" } else { "false" }.into()));
+                // What is YAML may be JSON.
+                self.value(Method::PATCH, &path, JSON, Some(("application/apply-patch+yaml", body))).await
+            }
+        }
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// When it is not there, or the API server refuses.
+    pub async fn delete(&self, path: &ApiPath) -> Result<Value, Error> {
+        self.value(Method::DELETE, path, JSON, None).await
+    }
+
+    /// Calls `path` with `method` and a body of JSON, if any, and returns what was answered as it is.
+    ///
+    /// # Errors
+    /// When it is not answered with success.
+    pub async fn raw(&self, method: &str, path: &ApiPath, body: Option<&Value>) -> Result<String, Error> {
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| Error::Config(format!("`{method}` is no method of HTTP")))?;
+        self.text(method, path, "*/*", body.map(|body| (JSON, body))).await
+    }
+
+    /// Reads an object in the form that `accept` names.
+    pub(crate) async fn get_as(&self, path: &ApiPath, accept: &'static str) -> Result<Value, Error> {
+        self.value(Method::GET, path, accept, None).await
+    }
+
+    /// Watches `path`, whose query says from where on: every line is an event. Nothing for as long as `idle` is an error.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<Lines, Error> {
+        let call = self.call(Method::GET, path, JSON, None)?;
+        let answer = self.in_time(self.answer(&call, true)).await?;
+        Ok(Lines::of(answer, self.limits.size, idle, self.server()))
+    }
+
+    async fn pages(&self, path: &ApiPath, page: usize) -> Result<List, Error> {
+        let mut list = List::default();
+        let mut token = String::new();
+        loop {
+            let mut path = path.clone();
+            path.query.push(("limit".into(), page.to_string().into()));
+            if !token.is_empty() {
+                path.query.push(("continue".into(), token.as_str().into()));
+            }
+            let answer = self.get(&path).await?;
+            let metadata = |key| answer.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+            list.version = metadata("resourceVersion").into();
+            token = metadata("continue").to_owned();
+            add_items(&mut list.items, &answer)?;
+            if token.is_empty() {
+                return Ok(list);
+            }
+        }
+    }
+
+    async fn value(
+        &self,
+        method: Method,
+        path: &ApiPath,
+        accept: &'static str,
+        body: Option<(&'static str, &Value)>,
+    ) -> Result<Value, Error> {
+        let text = self.text(method, path, accept, body).await?;
+        json::parse(&text).map_err(|error| Error::Unreadable(error.to_string()))
+    }
+
+    async fn text(
+        &self,
+        method: Method,
+        path: &ApiPath,
+        accept: &'static str,
+        body: Option<(&'static str, &Value)>,
+    ) -> Result<String, Error> {
+        let call = self.call(method, path, accept, body)?;
+        self.in_time(async {
+            let answer = self.answer(&call, false).await?;
+            let (text, connection) = answer.text(self.limits.size, self.server()).await?;
+            self.shared.connections.keep(connection);
+            Ok(text)
+        })
+        .await
+    }
+
+    fn call(
+        &self,
+        method: Method,
+        path: &ApiPath,
+        accept: &'static str,
+        body: Option<(&'static str, &Value)>,
+    ) -> Result<Call, Error> {
+        Ok(Call {
+            method,
+            target: self.shared.address.target(path)?,
+            accept,
+            content_type: body.map(|(kind, _)| kind),
+            body: body.map(|(_, value)| Bytes::from(json::to_string(value))).unwrap_or_default(),
+        })
+    }
+
+    /// Sends `call` and waits for the head of a successful answer. A login that is refused is read once more: the
+    /// token may have been replaced since.
+    async fn answer(&self, call: &Call, is_own: bool) -> Result<Answer, Error> {
+        let Shared { address, sessions, connections, .. } = &*self.shared;
+        let session = sessions.current().await?;
+        let answer = connections.send(call, address, &session, is_own).await?;
+        let answer = match answer.code() {
+            401 => match sessions.renewed(&session).await? {
+                Some(session) => {
+                    connections.forget();
+                    connections.send(call, address, &session, is_own).await?
+                }
+                None => answer,
+            },
+            _ => answer,
+        };
+        answer.successful(&address.text).await
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        match tokio::time::timeout(self.limits.time, work).await {
+            Ok(done) => done,
+            Err(_) => Err(Error::TimedOut(self.limits.time)),
+        }
+    }
+}
+
+/// The items of a list say what they are only where they are watched; here they say it too.
+fn add_items(items: &mut Vec<Value>, page: &Value) -> Result<(), Error> {
+    let text = |key: &str| page.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let (Some(kind), Some(found)) = (kind.strip_suffix("List"), page.get("items")) else {
+        return Err(Error::Unreadable(format!("a `{kind}` is no list")));
+    };
+    for item in found.as_array().unwrap_or_default() {
+        let mut item = item.clone();
+        if let Some(map) = item.as_object_mut() {
+            if !map.contains_key("kind") {
+                map.insert_at(0, "kind".into(), kind.into());
+            }
+            if !map.contains_key("apiVersion") {
+                map.insert_at(1, "apiVersion".into(), version.into());
+            }
+        }
+        items.push(item);
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Where the API server is, and what stands in the first line of a request to it.
+
+use hyper::Uri;
+use kubewright_engine::ApiPath;
+
+use crate::Error;
+
+/// The address of an API server, in its parts.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub(super) text: String,
+    pub(super) is_tls: bool,
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// What stands before every path; mostly empty.
+    prefix: String,
+}
+
+impl Address {
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Config(format!("`{text}` is no address of an API server"));
+        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let is_tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(wrong()),
+        };
+        let host = uri.host().ok_or_else(wrong)?;
+        Ok(Self {
+            text: text.to_owned(),
+            is_tls,
+            host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port: uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 }),
+            prefix: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// Returns what is asked for. Parts that could be read as something else are not sent.
+    pub(super) fn target(&self, path: &ApiPath) -> Result<String, Error> {
+        let ApiPath { group, version, namespace, resource, name, subresource, query } = path;
+        let parts = [group, version, namespace, resource, name, subresource];
+        if let Some(part) = parts.into_iter().find(|part| !is_plain(part)) {
+            return Err(Error::Config(format!("`{part}` cannot be a part of an address")));
+        }
+        if let Some((key, _)) =
+            query.iter().find(|(key, _)| !key.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        {
+            return Err(Error::Config(format!("`{key}` is no name of a query")));
+        }
+        Ok(format!("{}{path}", self.prefix))
+    }
+
+    /// Returns the `Host` of requests.
+    pub(super) fn host_header(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+fn is_plain(part: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
+    !matches!(part, "." | "..") && part.len() <= 253 && part.bytes().all(is_letter)
+}

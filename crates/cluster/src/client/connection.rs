@@ -1,0 +1,213 @@
+//! Connections that are kept, and what is sent over them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::address::Address;
+use super::session::Session;
+use crate::{Error, Status};
+
+/// How long a new connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long a connection that nobody uses is kept; the API server keeps them longer.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How many are kept.
+const KEPT: usize = 8;
+
+/// How much of an answer that is no success is read.
+const MAX_REFUSAL: usize = 1 << 20;
+
+/// A request, before it is known who sends it.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) target: String,
+    pub(super) accept: &'static str,
+    pub(super) content_type: Option<&'static str>,
+    pub(super) body: Bytes,
+}
+
+/// The head of an answer; the body is still to come.
+pub(super) struct Answer {
+    pub(super) response: Response<Incoming>,
+    pub(super) connection: Connection,
+}
+
+pub(super) type Connection = SendRequest<Full<Bytes>>;
+
+/// Connections that nobody uses at the moment.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    idle: Mutex<Vec<(Connection, Instant)>>,
+}
+
+impl Connections {
+    /// Sends `call`. A kept connection may have been closed by the other side at that very moment; what was not sent,
+    /// or only reads, is then sent again over a new one.
+    pub(super) async fn send(
+        &self,
+        call: &Call,
+        address: &Address,
+        session: &Session,
+        is_own: bool,
+    ) -> Result<Answer, Error> {
+        while !is_own && let Some(mut connection) = self.take() {
+            if !matches!(
+                tokio::time::timeout(Duration::from_millis(50), connection.ready()).await,
+                Ok(Ok(()))
+            ) {
+                continue;
+            }
+            match connection.try_send_request(call.request(address, session)?).await {
+                Ok(response) => return Ok(Answer { response, connection }),
+                Err(mut failed) => {
+                    if failed.take_message().is_none() && call.method != Method::GET {
+                        return Err(unreachable(&address.text, failed.error()));
+                    }
+                }
+            }
+        }
+        let mut connection = open(address, session).await?;
+        let sent = connection.send_request(call.request(address, session)?).await;
+        let response = sent.map_err(|error| unreachable(&address.text, &error))?;
+        Ok(Answer { response, connection })
+    }
+
+    /// Keeps a connection whose last answer was read to its end.
+    pub(super) fn keep(&self, connection: Connection) {
+        let mut idle = self.idle();
+        idle.retain(|(other, since)| !other.is_closed() && since.elapsed() < IDLE);
+        if idle.len() < KEPT && !connection.is_closed() {
+            idle.push((connection, Instant::now()));
+        }
+    }
+
+    /// Closes those that nobody uses.
+    pub(super) fn forget(&self) {
+        self.idle().clear();
+    }
+
+    /// The one that was used last.
+    fn take(&self) -> Option<Connection> {
+        let mut idle = self.idle();
+        while let Some((connection, since)) = idle.pop() {
+            if !connection.is_closed() && since.elapsed() < IDLE {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<(Connection, Instant)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Call {
+    fn request(&self, address: &Address, session: &Session) -> Result<Request<Full<Bytes>>, Error> {
+        let mut request = Request::builder()
+            .method(self.method.clone())
+            .uri(&self.target)
+            .header(HOST, address.host_header())
+            .header(USER_AGENT, concat!("kubewright/", env!("CARGO_PKG_VERSION")))
+            .header(ACCEPT, self.accept);
+        if let Some(kind) = self.content_type {
+            request = request.header(CONTENT_TYPE, kind);
+        }
+        if let Some(authorization) = &session.authorization {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        request
+            .body(Full::new(self.body.clone()))
+            .map_err(|error| Error::Config(format!("`{}` cannot be asked for: {error}", self.target)))
+    }
+}
+
+impl Answer {
+    pub(super) fn code(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Returns this answer, or what the API server says where it is no success.
+    pub(super) async fn successful(self, server: &str) -> Result<Self, Error> {
+        if self.response.status().is_success() {
+            return Ok(self);
+        }
+        let code = self.code();
+        let (text, _) = self.text(MAX_REFUSAL, server).await?;
+        Err(Status::of_answer(code, &text).into())
+    }
+
+    /// Reads the body, of at most `limit` bytes, and returns the connection for others.
+    pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, Connection), Error> {
+        let Self { response, connection } = self;
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| unreachable(server, &error))?;
+            if let Some(data) = frame.data_ref() {
+                if bytes.len() + data.len() > limit {
+                    return Err(Error::TooLarge(limit));
+                }
+                bytes.extend_from_slice(data);
+            }
+        }
+        let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is no text".to_owned()))?;
+        Ok((text, connection))
+    }
+}
+
+async fn open(address: &Address, session: &Session) -> Result<Connection, Error> {
+    let opened = tokio::time::timeout(CONNECT, async {
+        let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
+        tcp.set_nodelay(true)?;
+        if !address.is_tls {
+            return Ok(Box::new(tcp) as Box<dyn Stream>);
+        }
+        let name = session.server_name.as_deref().unwrap_or(&address.host);
+        let name = ServerName::try_from(name.to_owned()).map_err(std::io::Error::other)?;
+        let connector = TlsConnector::from(std::sync::Arc::clone(&session.tls));
+        Ok::<_, std::io::Error>(Box::new(connector.connect(name, tcp).await?) as Box<dyn Stream>)
+    });
+    let stream = match opened.await {
+        Ok(stream) => stream.map_err(|error| unreachable(&address.text, &error))?,
+        Err(_) => return Err(Error::TimedOut(CONNECT)),
+    };
+    let handshake = http1::handshake(TokioIo::new(stream)).await;
+    let (connection, work) = handshake.map_err(|error| unreachable(&address.text, &error))?;
+    // It ends with the connection, which ends when nobody holds it.
+    tokio::spawn(work);
+    Ok(connection)
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Errors of the network say the interesting part in their sources.
+pub(super) fn unreachable(server: &str, error: &dyn std::error::Error) -> Error {
+    let mut why = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let text = inner.to_string();
+        if !why.ends_with(&text) {
+            why = format!("{why}: {text}");
+        }
+        source = inner.source();
+    }
+    Error::Unreachable { server: server.to_owned(), why }
+}

@@ -1,0 +1,110 @@
+//! How the client shows who asks, and whom it trusts; read again as files change.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::header::HeaderValue;
+use rustls::ClientConfig;
+use tokio::sync::Mutex;
+
+use super::tls;
+use crate::config::Shown;
+use crate::{Config, Error, Login};
+
+/// How long what a program said is good, unless the API server refuses it before.
+const EXEC_LIFE: Duration = Duration::from_secs(600);
+
+/// What one call is sent with.
+pub(super) struct Session {
+    pub(super) authorization: Option<HeaderValue>,
+    pub(super) tls: Arc<ClientConfig>,
+    pub(super) server_name: Option<String>,
+    shown: Shown,
+    authority: Option<String>,
+}
+
+/// The session of the moment.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    config: Config,
+    current: Mutex<Option<(Arc<Session>, Instant)>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Session")
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(config: Config) -> Self {
+        Self { config, current: Mutex::new(None) }
+    }
+
+    /// Returns the session, read again if it is old. What cannot be read again stays as it was.
+    pub(super) async fn current(&self) -> Result<Arc<Session>, Error> {
+        let mut current = self.current.lock().await;
+        let life = match self.config.login {
+            Login::Exec(_) => EXEC_LIFE,
+            _ => self.config.read_again_after,
+        };
+        match &mut *current {
+            Some((session, since)) if since.elapsed() < life => Ok(Arc::clone(session)),
+            Some((session, since)) => {
+                *since = Instant::now();
+                if let Ok(new) = self.read(Some(session)).await {
+                    *session = new;
+                }
+                Ok(Arc::clone(session))
+            }
+            none => {
+                let session = self.read(None).await?;
+                *none = Some((Arc::clone(&session), Instant::now()));
+                Ok(session)
+            }
+        }
+    }
+
+    /// Reads the session again because `refused` was refused; `None` if that changes nothing.
+    pub(super) async fn renewed(&self, refused: &Arc<Session>) -> Result<Option<Arc<Session>>, Error> {
+        let mut current = self.current.lock().await;
+        if let Some((session, _)) = &*current
+            && !Arc::ptr_eq(session, refused)
+        {
+            return Ok(Some(Arc::clone(session)));
+        }
+        let session = self.read(Some(refused)).await?;
+        let is_new = !Arc::ptr_eq(&session, refused);
+        *current = Some((Arc::clone(&session), Instant::now()));
+        Ok(is_new.then_some(session))
+    }
+
+    async fn read(&self, old: Option<&Arc<Session>>) -> Result<Arc<Session>, Error> {
+        let authority = self.config.authority.as_ref().map(crate::Pem::read).transpose()?;
+        let shown = match &self.config.login {
+            Login::Exec(_) => {
+                let (login, server) = (self.config.login.clone(), self.config.server.clone());
+                let run = tokio::task::spawn_blocking(move || login.show(&server));
+                run.await.map_err(|error| Error::Config(error.to_string()))??
+            }
+            quick => quick.show(&self.config.server)?,
+        };
+        if let Some(old) = old
+            && old.shown == shown
+            && old.authority == authority
+        {
+            return Ok(Arc::clone(old));
+        }
+        let authorization = shown.token.as_deref().map(bearer).transpose()?;
+        let tls = tls::config(authority.as_deref(), self.config.is_insecure, shown.certificate.as_ref())?;
+        let server_name = self.config.server_name.clone();
+        Ok(Arc::new(Session { authorization, tls, server_name, shown, authority }))
+    }
+}
+
+fn bearer(token: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
+        .map_err(|_| Error::Config("the token cannot be sent: it is no line of text".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,110 @@
+//! Who asks, and how that is shown.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Exec;
+use crate::Error;
+
+/// Who asks.
+#[derive(Clone)]
+pub enum Login {
+    /// Nobody in particular.
+    Nobody,
+    /// Whoever has this token.
+    Token(String),
+    /// Whoever has the token in this file, which may change.
+    TokenFile(PathBuf),
+    /// Whoever has this certificate.
+    Certificate(Identity),
+    /// Whoever a program says.
+    Exec(Exec),
+}
+
+/// A certificate and its key.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate, and those that lead from it to its authority.
+    pub certificate: Pem,
+    /// The key.
+    pub key: Pem,
+}
+
+/// Something written as PEM.
+#[derive(Clone)]
+pub enum Pem {
+    /// Here.
+    Text(String),
+    /// In a file, which may change.
+    File(PathBuf),
+}
+
+/// What is shown to the API server.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Shown {
+    pub(crate) token: Option<String>,
+    /// The certificates and the key, as PEM.
+    pub(crate) certificate: Option<(String, String)>,
+}
+
+impl Login {
+    /// Reads the files and runs the program; may block.
+    pub(crate) fn show(&self, server: &str) -> Result<Shown, Error> {
+        let mut shown = Shown::default();
+        match self {
+            Self::Nobody => {}
+            Self::Token(token) => shown.token = Some(token.clone()),
+            Self::TokenFile(path) => shown.token = Some(read(path)?.trim().to_owned()),
+            Self::Certificate(identity) => {
+                shown.certificate = Some((identity.certificate.read()?, identity.key.read()?));
+            }
+            Self::Exec(exec) => shown = exec.run(server)?,
+        }
+        Ok(shown)
+    }
+}
+
+impl Pem {
+    pub(crate) fn read(&self) -> Result<String, Error> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::File(path) => read(path),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path)
+        .map_err(|error| Error::Config(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Without what is secret.
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str("Nobody"),
+            Self::Token(_) => f.write_str("Token"),
+            Self::TokenFile(path) => f.debug_tuple("TokenFile").field(path).finish(),
+            Self::Certificate(_) => f.write_str("Certificate"),
+            Self::Exec(exec) => f.debug_tuple("Exec").field(&exec.command).finish(),
+        }
+    }
+}
+
+/// Without what is secret.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+/// Without what is secret.
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The objects at one address, as a watch knows them.
+//!
+//! Events are taken in any order and any number of times: an object is never replaced by an older state of itself,
+//! neither the stored one nor the one that a list or a deletion has shown already.
+
+mod content;
+
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
+
+use kubewright_value::{Text, Value};
+use tokio::sync::watch;
+
+use self::content::Content;
+use crate::{Error, List, Status};
+
+/// The objects at one address.
+#[derive(Debug)]
+pub struct Store {
+    trim: fn(&mut Value),
+    content: RwLock<Content>,
+    changes: watch::Sender<u64>,
+    heard: Mutex<Option<Instant>>,
+    problem: Mutex<Option<Error>>,
+}
+
+/// What a watch says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// An object is new, or has changed.
+    Set(Value),
+    /// An object is gone.
+    Removed(Value),
+    /// Nothing has happened up to this version.
+    Bookmark(Text),
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl Store {
+    /// Makes an empty store, which knows nothing yet. `trim` takes away what nobody will ask for; `managedFields` are
+    /// taken away already.
+    #[must_use]
+    pub fn new(trim: fn(&mut Value)) -> Self {
+        Self {
+            trim,
+            content: RwLock::default(),
+            changes: watch::Sender::new(0),
+            heard: Mutex::default(),
+            problem: Mutex::default(),
+        }
+    }
+
+    /// Returns the object of this name; `namespace` is empty for one without.
+    #[must_use]
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Value> {
+        self.read().get(namespace, name).cloned()
+    }
+
+    /// Returns all objects, by namespace and name.
+    #[must_use]
+    pub fn all(&self) -> Vec<Value> {
+        self.read().iter().cloned().collect()
+    }
+
+    /// Returns how many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.read().iter().count()
+    }
+
+    /// Returns whether there are no objects, as far as is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns whether the store has seen a whole list: what is not in it is not there.
+    #[must_use]
+    pub fn is_synced(&self) -> bool {
+        self.read().is_synced
+    }
+
+    /// Returns the version up to which the store knows everything.
+    #[must_use]
+    pub fn version(&self) -> Text {
+        self.read().version.clone()
+    }
+
+    /// Returns how long ago the API server was last heard, if it ever was.
+    #[must_use]
+    pub fn age(&self) -> Option<Duration> {
+        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.map(|heard| heard.elapsed())
+    }
+
+    /// Returns why the API server cannot be heard at the moment.
+    #[must_use]
+    pub fn problem(&self) -> Option<Error> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns a number that grows with every change, to wait for.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Returns a number made of all that is stored: equal for equal objects, whatever way they came.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.read().digest()
+    }
+
+    /// Puts the objects of a whole list in the place of what is stored.
+    pub fn replace(&self, list: List) {
+        let mut new = Content::of(&list.version);
+        for mut object in list.items {
+            self.prepare(&mut object);
+            new.insert(object);
+        }
+        self.heard(None);
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let is_change = !content.is_synced || !content.has_same_versions(&new);
+        *content = new;
+        drop(content);
+        if is_change {
+            self.announce();
+        }
+    }
+
+    /// Does what an event says, unless something newer is known. Returns whether the objects have changed.
+    pub fn apply(&self, event: Event) -> bool {
+        self.heard(None);
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let is_change = match event {
+            Event::Set(mut object) => {
+                self.prepare(&mut object);
+                content.set(object)
+            }
+            Event::Removed(object) => content.remove(&object),
+            Event::Bookmark(version) => {
+                content.advance(&version);
+                false
+            }
+        };
+        drop(content);
+        if is_change {
+            self.announce();
+        }
+        is_change
+    }
+
+    /// Notes that the API server was heard, or why not.
+    pub(crate) fn heard(&self, problem: Option<Error>) {
+        if problem.is_none() {
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
+    fn prepare(&self, object: &mut Value) {
+        if object.at(&["metadata", "managedFields"]).is_some()
+            && let Some(map) = object.as_object_mut()
+            && let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            metadata.remove("managedFields");
+        }
+        (self.trim)(object);
+    }
+
+    fn announce(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Content> {
+        self.content.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Event {
+    /// Reads a line of a watch.
+    ///
+    /// # Errors
+    /// When the line says that the watch cannot go on, or is none.
+    pub fn of(line: &Value) -> Result<Self, Error> {
+        let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
+        let Some(object) = line.get("object") else {
+            return Err(Error::Unreadable("an event has no object".to_owned()));
+        };
+        match kind {
+            "ADDED" | "MODIFIED" => Ok(Self::Set(object.clone())),
+            "DELETED" => Ok(Self::Removed(object.clone())),
+            "BOOKMARK" => Ok(Self::Bookmark(version_of(object).into())),
+            "ERROR" => Err(Status::of_object(object).into()),
+            other => Err(Error::Unreadable(format!("`{other}` is no event"))),
+        }
+    }
+}
+
+pub(crate) fn version_of(object: &Value) -> &str {
+    object.at(&["metadata", "resourceVersion"]).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

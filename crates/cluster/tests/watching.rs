@@ -1,0 +1,171 @@
+//! A store that is kept by a watch equals a fresh list, whatever happens between here and the API server.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kubewright_cluster::{Client, Config, List, Pace, Resource, Store, keep};
+use kubewright_controlplane::{Cluster, Component};
+use kubewright_engine::ApiPath;
+use kubewright_value::{Value, json};
+use tokio::runtime::Runtime;
+
+struct Watched {
+    runtime: Runtime,
+    client: Client,
+    path: ApiPath,
+    store: Arc<Store>,
+}
+
+impl Watched {
+    fn start(cluster: &Cluster, path: ApiPath, pace: Pace) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let client = Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap();
+        let store = Arc::new(Store::default());
+        runtime.spawn(keep(client.clone(), path.clone(), Arc::clone(&store), pace));
+        let watched = Self { runtime, client, path, store };
+        wait_until("the store is synced", || watched.store.is_synced());
+        watched
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let maps = Resource::new("", "v1", "configmaps");
+        let object = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}},"data":{{"key":"{text}"}}}}"#
+        );
+        let patch = kubewright_cluster::Patch::Apply { manager: "test", force: true };
+        let path = maps.named(&self.path.namespace, name);
+        self.runtime.block_on(self.client.patch(&path, patch, &json::parse(&object).unwrap())).unwrap();
+    }
+
+    fn delete(&self, name: &str) {
+        let path = Resource::new("", "v1", "configmaps").named(&self.path.namespace, name);
+        self.runtime.block_on(self.client.delete(&path)).unwrap();
+    }
+
+    /// Waits until the store is what a list says now, and returns how long that took.
+    #[track_caller]
+    fn assert_equals_list(&self) -> Duration {
+        let started = Instant::now();
+        wait_until("the store equals a list", || {
+            let Ok(list) = self.runtime.block_on(self.client.list(&self.path)) else { return false };
+            digest(list) == self.store.digest()
+        });
+        started.elapsed()
+    }
+}
+
+fn digest(list: List) -> u64 {
+    let store = Store::default();
+    store.replace(list);
+    store.digest()
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited for a minute: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn small() -> Option<Cluster> {
+    Cluster::builder().api_server_only().start()
+}
+
+fn config_maps() -> ApiPath {
+    Resource::new("", "v1", "configmaps").within("default")
+}
+
+#[test]
+fn six_hundred_writes_arrive() {
+    let Some(cluster) = small() else { return };
+    let watched = Watched::start(&cluster, config_maps(), Pace::default());
+    for number in 0..600 {
+        let name = format!("map-{}", number % 70);
+        if number % 7 == 6 && watched.store.get("default", &name).is_some() {
+            watched.delete(&name);
+        } else {
+            watched.write(&name, &number.to_string());
+        }
+    }
+    println!("equal {:?} after the last write", watched.assert_equals_list());
+    assert!(watched.store.len() > 30);
+    assert!(
+        watched.store.all().iter().all(|map| map.get("kind").and_then(Value::as_str) == Some("ConfigMap"))
+    );
+}
+
+#[test]
+fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
+    let Some(cluster) = small() else { return };
+    let watched = Watched::start(&cluster, config_maps(), Pace::default());
+    watched.write("kept", "1");
+    watched.write("deleted", "1");
+    wait_until("both arrived", || watched.store.get("default", "deleted").is_some());
+    let before = watched.store.version();
+    // What is written while nobody watches, and then so much of other kinds that the version is forgotten.
+    cluster.pause(Component::ApiServer);
+    cluster.kill(Component::ApiServer);
+    wait_until("the loss is noticed", || watched.store.problem().is_some());
+    cluster.start_again(Component::ApiServer).unwrap();
+    watched.delete("deleted");
+    watched.write("new", "1");
+    println!("equal {:?} after the API server is back", watched.assert_equals_list());
+    assert_ne!(watched.store.version(), before);
+    assert!(
+        watched.store.get("default", "deleted").is_none() && watched.store.get("default", "new").is_some()
+    );
+    wait_until("the problem is over", || watched.store.problem().is_none());
+}
+
+#[test]
+fn a_watch_goes_on_after_a_pause() {
+    let Some(cluster) = small() else { return };
+    let pace = Pace { idle: Duration::from_secs(2), ..Pace::default() };
+    let watched = Watched::start(&cluster, config_maps(), pace);
+    watched.write("one", "1");
+    watched.assert_equals_list();
+    cluster.pause(Component::ApiServer);
+    wait_until("the silence is noticed", || watched.store.problem().is_some());
+    assert!(watched.store.get("default", "one").is_some(), "what is known stays");
+    cluster.resume(Component::ApiServer);
+    watched.write("one", "2");
+    println!("equal {:?} after the pause", watched.assert_equals_list());
+}
+
+#[test]
+fn a_resource_that_comes_later_is_found() {
+    let Some(cluster) = small() else { return };
+    let watched =
+        Watched::start(&cluster, Resource::new("late.example.com", "v1", "things").all(), Pace::default());
+    assert!(watched.store.is_empty() && watched.store.problem().is_some());
+    cluster.kubectl(&["apply", "-f", "-"], THINGS).expect_success();
+    cluster.wait_until("a thing can be made", || cluster.kubectl(&["apply", "-f", "-"], THING).is_success());
+    let started = Instant::now();
+    wait_until("it is seen", || watched.store.get("default", "one").is_some());
+    println!("seen after {:?}", started.elapsed());
+    cluster.kubectl(&["delete", "crd", "things.late.example.com"], "").expect_success();
+    wait_until("it is gone", || watched.store.is_empty());
+    cluster.kubectl(&["apply", "-f", "-"], THINGS).expect_success();
+    cluster.wait_until("a thing can be made", || cluster.kubectl(&["apply", "-f", "-"], THING).is_success());
+    wait_until("it is seen again", || watched.store.get("default", "one").is_some());
+}
+
+const THINGS: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.late.example.com}
+spec:
+  group: late.example.com
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+
+const THING: &str =
+    "{apiVersion: late.example.com/v1, kind: Thing, metadata: {name: one, namespace: default}}";

@@ -1,0 +1,69 @@
+//! What is wrong with a rule object, in the form in which Kubernetes says it about any object.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kubewright_value::{Document, Step, Value};
+
+use crate::{Code, Diagnostic, GroupVersionKind};
+
+/// One mistake in one field of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The field, such as `spec.match[0].select`; empty for the whole object.
+    pub field: String,
+    /// What is wrong, and the remedy.
+    pub message: String,
+    /// Which sort of mistake.
+    pub code: &'static Code,
+}
+
+impl Fault {
+    /// Returns what `diagnostic` says about `document`.
+    #[must_use]
+    pub fn of(document: &Document, diagnostic: &Diagnostic) -> Self {
+        let is_here = Arc::ptr_eq(&diagnostic.location.source, &document.source);
+        let path = if is_here { document.path_at(diagnostic.location.position) } else { Vec::new() };
+        let message = match (diagnostic.message.as_str(), diagnostic.help.as_str()) {
+            (message, "") => message.to_owned(),
+            (message, help) => format!("{message}; {help}"),
+        };
+        Self { field: field(&path), message, code: diagnostic.code }
+    }
+}
+
+/// As one line: `field: message (code)`.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.field.is_empty() {
+            write!(f, "{}: ", self.field)?;
+        }
+        write!(f, "{} ({})", self.message, self.code.id)
+    }
+}
+
+/// Returns the line that says of `object` that it has `faults`: `Kind.group "name" is invalid: [...]`.
+#[must_use]
+pub fn invalid(object: &Value, faults: &[Fault]) -> String {
+    let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
+    let dot = if group.is_empty() { "" } else { "." };
+    let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+    format!("{kind}{dot}{group} {name:?} is invalid: [{}]", faults.join(", "))
+}
+
+/// Writes a path as Kubernetes does: `spec.match[0].select`, and `[key]` for a key that is no plain word.
+fn field(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Key(key) if key.contains(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_') => {
+                text.push_str(&format!("[{key}]"));
+            }
+            Step::Key(key) if text.is_empty() => text.push_str(key),
+            Step::Key(key) => text.push_str(&format!(".{key}")),
+        }
+    }
+    text
+}

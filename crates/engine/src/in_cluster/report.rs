@@ -1,0 +1,77 @@
+//! What became of a rule object, for its status.
+
+use kubewright_value::{Map, Text, Value};
+
+/// What became of a rule object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleReport {
+    /// The generation of the object that this is about.
+    pub generation: i64,
+    /// How many rules of it run.
+    pub rules: usize,
+    /// Whether all of it runs.
+    pub is_ready: bool,
+    /// Why, in one word.
+    pub reason: Text,
+    /// Why, with everything that is wrong.
+    pub message: String,
+    /// Since when it is so, as Kubernetes writes a time.
+    pub since: Text,
+    /// The last time that a rule could not answer, where it is news.
+    pub failure: Option<RuleFailure>,
+}
+
+/// A rule could not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFailure {
+    /// When, as Kubernetes writes a time.
+    pub time: Text,
+    /// Why.
+    pub message: String,
+    /// About which object.
+    pub object: String,
+}
+
+impl RuleReport {
+    /// Returns the usual form: `observedGeneration`, `rules`, the condition `Ready`, `lastFailure`.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        let mut status = Map::from([
+            ("observedGeneration", self.generation.into()),
+            ("rules", i64::try_from(self.rules).unwrap_or(i64::MAX).into()),
+            ("conditions", Value::array(vec![self.condition()])),
+        ]);
+        if let Some(failure) = &self.failure {
+            status.insert("lastFailure".into(), failure.value());
+        }
+        status.into()
+    }
+
+    /// Returns the condition `Ready`.
+    #[must_use]
+    pub fn condition(&self) -> Value {
+        let status = if self.is_ready { "True" } else { "False" };
+        Map::from([
+            ("type", "Ready".into()),
+            ("status", status.into()),
+            ("reason", self.reason.clone().into()),
+            ("message", self.message.as_str().into()),
+            ("observedGeneration", self.generation.into()),
+            ("lastTransitionTime", self.since.clone().into()),
+        ])
+        .into()
+    }
+}
+
+impl RuleFailure {
+    /// Returns it with the fields `time`, `message` and `object`.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        Map::from([
+            ("time", self.time.clone().into()),
+            ("message", self.message.as_str().into()),
+            ("object", self.object.as_str().into()),
+        ])
+        .into()
+    }
+}

@@ -1,0 +1,74 @@
+//! `kubewright serve`: the admission webhook.
+
+use std::net::SocketAddr;
+
+use kubewright_serve::{Settings, offline};
+
+use crate::arguments::Serve;
+use crate::codes::{self, NOTHING_FOUND};
+use crate::failure::{Exit, Failure};
+use crate::given::Values;
+use crate::load;
+use crate::output::ColorChoice;
+use crate::rules;
+use crate::session::{complain, world};
+use crate::words::listed;
+
+/// The port beside that of reviews.
+const HEALTH_PORT: u16 = 8080;
+
+/// Serves until it is told to stop.
+///
+/// # Errors
+/// When it cannot begin.
+pub(crate) fn run(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure> {
+    let settings = settings(arguments);
+    if !arguments.offline {
+        return Err(Failure::usage("there is no cluster to serve yet").help("use `--offline -p RULES`"));
+    }
+    let mut diagnostics = Vec::new();
+    let found = load::find(&arguments.policies);
+    diagnostics.extend(found.problems);
+    let documents = load::documents(&found.inputs, &mut diagnostics);
+    let documents = load::objects_of(documents, &mut diagnostics);
+    let world = world(&arguments.world, Values::default(), &mut diagnostics);
+    let exceptions = load::find(&arguments.exceptions);
+    diagnostics.extend(exceptions.problems);
+    let mut settings = settings;
+    settings.options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut diagnostics));
+    let dialects = kubewright_dialects::all(&settings.options);
+    let loaded = kubewright_dialects::load(&dialects, &documents);
+    diagnostics.extend(loaded.diagnostics);
+    if loaded.rules.is_empty() && diagnostics.is_empty() {
+        let message = format!("no rules found in {}", listed(&arguments.policies));
+        diagnostics.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
+    }
+    complain(&diagnostics, color.paint_errors());
+    if loaded.rules.is_empty() {
+        return Err(Failure::usage("there is no rule to serve"));
+    }
+    let ca = arguments.write_ca.as_deref();
+    offline(settings, &documents, Box::new(world), ca).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(Exit::Clean)
+}
+
+fn settings(arguments: &Serve) -> Settings {
+    let beside = match arguments.address.port() {
+        0 => SocketAddr::new(arguments.address.ip(), 0),
+        _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
+    };
+    let usual = Settings::default();
+    Settings {
+        address: arguments.address,
+        health_address: arguments.health_address.unwrap_or(beside),
+        dialects: arguments.dialects.clone(),
+        options: rules::dialect_options(&arguments.options, None),
+        tls_folder: arguments.tls_dir.clone(),
+        allows_tls12: arguments.allow_tls12,
+        max_in_flight: arguments.max_in_flight.unwrap_or(usual.max_in_flight),
+        drain: arguments.drain,
+        log_level: arguments.log_level,
+        otlp_endpoint: arguments.otlp_endpoint.clone(),
+        ..usual
+    }
+}

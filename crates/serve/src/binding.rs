@@ -1,0 +1,140 @@
+//! Pods that are bound to nodes: what a rule language wants a pod to know of its node is written into the pod.
+//!
+//! It is written before the binding is answered, so that the pod knows it when it starts. The binding itself is never
+//! refused, whatever goes wrong here.
+
+use std::time::{Duration, Instant};
+
+use kubewright_cluster::{Client, Error, Patch, Resource};
+use kubewright_engine::ObjectName;
+use kubewright_value::{Map, Value};
+
+use crate::Snapshot;
+
+/// How often a write is tried.
+const TRIES: u32 = 5;
+
+/// The pause after the first try; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long writing may go on after the binding was answered.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// What became of a binding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bound {
+    /// Nobody wants anything of it.
+    Nothing,
+    /// The pod was told.
+    Told,
+    /// It is still being tried.
+    Late,
+    /// The pod was not told, and why.
+    Failed(String),
+}
+
+/// Answers `request`, the request of an AdmissionReview about `pods/binding`, with the response of that review and
+/// what became of it. Not later than `deadline`; the writing then goes on alone.
+pub async fn review(
+    snapshot: &Snapshot,
+    client: Option<&Client>,
+    request: &Value,
+    deadline: Instant,
+) -> (Value, Bound) {
+    let bound = match client {
+        Some(client) if snapshot.languages().any(|language| language.hears_bindings()) => {
+            tell(snapshot, client, request, deadline).await
+        }
+        _ => Bound::Nothing,
+    };
+    let uid = request.get("uid").cloned().unwrap_or_default();
+    (Map::from([("uid", uid), ("allowed", true.into())]).into(), bound)
+}
+
+async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: Instant) -> Bound {
+    if request.get("dryRun").and_then(Value::as_bool) == Some(true) {
+        return Bound::Nothing;
+    }
+    let Some((binding, pod)) = bound_pod(request) else { return Bound::Nothing };
+    let path = Resource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
+    let in_time =
+        |left: Duration| client.limited(kubewright_cluster::Limits { time: left, ..Default::default() });
+    let found = in_time(deadline.saturating_duration_since(Instant::now())).get(&path).await;
+    let found = match found {
+        Ok(found) => found,
+        Err(error) if error.is_not_found() => return Bound::Nothing,
+        Err(error) => return Bound::Failed(error.to_string()),
+    };
+    let mut change = Value::Null;
+    for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
+        merge(&mut change, &wanted);
+    }
+    if change.is_null() {
+        return Bound::Nothing;
+    }
+    let client = in_time(LONGEST);
+    let writing = tokio::spawn(async move { write(&client, &path, &change).await });
+    match tokio::time::timeout_at(deadline.into(), writing).await {
+        Err(_) => Bound::Late,
+        Ok(Ok(Ok(()))) => Bound::Told,
+        Ok(Ok(Err(error))) => Bound::Failed(error.to_string()),
+        Ok(Err(error)) => Bound::Failed(error.to_string()),
+    }
+}
+
+/// Returns the Binding, complete with the name of its pod, and that name.
+fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
+    let mut binding = request.get("object").filter(|object| !object.is_null())?.clone();
+    let of_request = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let metadata = binding.as_object_mut()?.get_or_insert(&"metadata".into())?;
+    if metadata.is_null() {
+        *metadata = Map::new().into();
+    }
+    let metadata = metadata.as_object_mut()?;
+    for key in ["name", "namespace"] {
+        if metadata.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+            metadata.insert(key.into(), of_request(key).into());
+        }
+    }
+    let pod = ObjectName { kind: "Pod".into(), group: "".into(), ..ObjectName::of(&binding) };
+    (!pod.name.is_empty() && !pod.namespace.is_empty()).then_some((binding, pod))
+}
+
+/// Writes into a pod that somebody else may be writing too.
+async fn write(client: &Client, path: &kubewright_engine::ApiPath, change: &Value) -> Result<(), Error> {
+    let mut pause = PAUSE;
+    let mut tries = 1;
+    loop {
+        match client.patch(path, Patch::Merge, change).await {
+            Ok(_) => return Ok(()),
+            Err(error) if tries >= TRIES || !may_pass(&error) => return Err(error),
+            Err(_) => tokio::time::sleep(pause).await,
+        }
+        pause *= 2;
+        tries += 1;
+    }
+}
+
+/// Returns whether the same write may succeed later.
+fn may_pass(error: &Error) -> bool {
+    match error.code() {
+        Some(code) => matches!(code, 404 | 409 | 429) || code >= 500,
+        None => !matches!(error, Error::Config(_)),
+    }
+}
+
+/// Puts what `from` has into `into`; of two values the later one stays.
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(_), Value::Object(from)) if from.is_empty() => {}
+        (into @ Value::Object(_), Value::Object(from)) => {
+            for (key, value) in from.iter() {
+                let Some(place) = into.as_object_mut().and_then(|map| map.get_or_insert(key)) else {
+                    continue;
+                };
+                merge(place, value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}

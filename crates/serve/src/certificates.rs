@@ -1,0 +1,116 @@
+//! The certificate that the API server believes, and the authorities that it is told to believe.
+//!
+//! Our own live in a Secret that all replicas share ([`next`] says what becomes of it); somebody else's lie in a
+//! folder. Either way the one that is served is swapped beneath the listener: connections that stand stay, and the
+//! next handshake has the new one.
+
+mod der;
+mod issue;
+mod keys;
+mod step;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwapOption;
+use rustls::ServerConfig;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio::sync::watch;
+
+pub use issue::take;
+pub use keys::Keys;
+pub use step::{Step, Terms, next};
+
+/// What is served now, and what the API server should believe.
+#[derive(Debug)]
+pub struct Certificates {
+    served: Arc<Served>,
+    bundle: watch::Sender<Option<String>>,
+    expiry: AtomicI64,
+}
+
+/// The certificate of the next handshake.
+#[derive(Debug, Default)]
+struct Served(ArcSwapOption<CertifiedKey>);
+
+impl ResolvesServerCert for Served {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.0.load_full()
+    }
+}
+
+impl Default for Certificates {
+    fn default() -> Self {
+        Self { served: Arc::default(), bundle: watch::Sender::new(None), expiry: AtomicI64::new(0) }
+    }
+}
+
+impl Certificates {
+    /// Returns certificates of our own that live in memory only, for a server without a cluster.
+    ///
+    /// # Errors
+    /// When a name is none.
+    pub fn in_memory(terms: &Terms) -> Result<Self, String> {
+        let certificates = Self::default();
+        let keys = take(Step::Make, &Keys::default(), now(), terms);
+        certificates.serve(&keys.map_err(|error| error.to_string())?)?;
+        Ok(certificates)
+    }
+
+    /// Serves the certificate of `keys` from the next handshake on.
+    ///
+    /// # Errors
+    /// When they cannot be served; what was served before still is.
+    pub fn serve(&self, keys: &Keys) -> Result<(), String> {
+        let (served, expiry) = keys.served()?;
+        self.served.0.store(Some(Arc::new(served)));
+        self.expiry.store(expiry, Ordering::Relaxed);
+        let bundle = Some(keys.bundle()).filter(|bundle| !bundle.is_empty());
+        self.bundle.send_if_modified(|known| {
+            let is_new = *known != bundle;
+            *known = bundle;
+            is_new
+        });
+        Ok(())
+    }
+
+    /// Returns whether there is a certificate to serve.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.served.0.load().is_some()
+    }
+
+    /// Returns when the certificate ends, in seconds since 1970; 0 while there is none.
+    #[must_use]
+    pub fn expiry(&self) -> i64 {
+        self.expiry.load(Ordering::Relaxed)
+    }
+
+    /// Returns the authorities that the API server should believe, in PEM, now and whenever they change. There are
+    /// none while there is no certificate, or where it is not for us to say.
+    #[must_use]
+    pub fn bundle(&self) -> watch::Receiver<Option<String>> {
+        self.bundle.subscribe()
+    }
+
+    /// Returns how connections are accepted: HTTP/2 first, TLS 1.3 or 1.2.
+    ///
+    /// # Errors
+    /// Never, with the cryptography that is built in.
+    pub fn server_config(&self) -> Result<ServerConfig, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let resolver = Arc::clone(&self.served);
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+/// Returns the seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,111 @@
+//! Makes authorities and certificates. P-256: every Kubernetes knows it, and signing is cheap.
+
+use std::time::Duration;
+
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, Error,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
+};
+
+use super::der;
+use super::keys::{Keys, first_certificate};
+use super::step::{Step, Terms};
+
+/// How far before now a certificate starts to count, in seconds, so that clocks may differ.
+pub(super) const SKEW: i64 = 600;
+
+/// How many certificates long an authority lives.
+const LIVES: i64 = 12;
+
+/// The end of the year 9999, after which a certificate cannot say a time.
+const LAST_DAY: i64 = 253_402_300_799;
+
+/// Returns what the Secret holds after `step`, which [`next`](super::next) wanted.
+///
+/// # Errors
+/// When the step does not fit what is there.
+pub fn take(step: Step, keys: &Keys, now: i64, terms: &Terms) -> Result<Keys, Error> {
+    let life = i64::try_from(terms.life.as_secs()).unwrap_or(i64::MAX / 1000).clamp(1, i64::MAX / 1000);
+    match step {
+        Step::Make => {
+            let (authority, authority_key) = make_authority(now, life)?;
+            sign(Keys { authority, authority_key, ..Keys::default() }, now, life, terms)
+        }
+        Step::Announce => {
+            let (authority, authority_key) = make_authority(now, life)?;
+            Ok(Keys { authority, authority_key, old_authority: keys.authority.clone(), ..keys.clone() })
+        }
+        Step::Switch | Step::Renew => sign(keys.clone(), now, life, terms),
+        Step::Retire => Ok(Keys { old_authority: String::new(), ..keys.clone() }),
+        Step::Wait(_) => Ok(keys.clone()),
+    }
+}
+
+/// Returns the name of the authority that was made at `time`. Its parameters are made anew from that whenever
+/// something is signed.
+pub(super) fn authority_name(time: i64) -> String {
+    format!("kubewright CA {time}")
+}
+
+/// Returns whether the public key in DER is that of the private key in PEM.
+pub(super) fn is_key_of(private: &str, public: &[u8]) -> bool {
+    KeyPair::from_pem(private).is_ok_and(|key| public.ends_with(key.public_key_raw()))
+}
+
+fn make_authority(now: i64, life: i64) -> Result<(String, String), Error> {
+    let key = KeyPair::generate()?;
+    let mut parameters = authority_parameters(now)?;
+    lasts(&mut parameters, now - SKEW, now.saturating_add(life * LIVES));
+    Ok((parameters.self_signed(&key)?.pem(), key.serialize_pem()))
+}
+
+fn authority_parameters(made: i64) -> Result<CertificateParams, Error> {
+    let mut parameters = CertificateParams::new(Vec::new())?;
+    parameters.distinguished_name = name(&authority_name(made));
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(parameters)
+}
+
+/// Gives `keys` a new certificate of their authority.
+fn sign(keys: Keys, now: i64, life: i64, terms: &Terms) -> Result<Keys, Error> {
+    let authority = first_certificate(&keys.authority);
+    let authority = authority.as_deref().and_then(der::certificate).ok_or(Error::CouldNotParseCertificate)?;
+    let signer = KeyPair::from_pem(&keys.authority_key)?;
+    let issuer = Issuer::new(authority_parameters(authority.not_before + SKEW)?, signer);
+    let key = KeyPair::generate()?;
+    let ends = now.saturating_add(life).min(authority.not_after);
+    let certificate = certificate(&issuer, &key, (now - SKEW, ends), terms)?;
+    Ok(Keys { certificate: certificate.pem(), key: key.serialize_pem(), ..keys })
+}
+
+fn certificate(
+    issuer: &Issuer<'_, KeyPair>,
+    key: &KeyPair,
+    (from, to): (i64, i64),
+    terms: &Terms,
+) -> Result<Certificate, Error> {
+    let mut parameters = CertificateParams::new(terms.names.clone())?;
+    parameters.distinguished_name = name("kubewright");
+    lasts(&mut parameters, from, to);
+    parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    parameters.use_authority_key_identifier_extension = true;
+    parameters.signed_by(key, issuer)
+}
+
+fn name(common: &str) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    name.push(DnType::CommonName, common);
+    name
+}
+
+fn lasts(parameters: &mut CertificateParams, from: i64, to: i64) {
+    // A closure, because the type belongs to a crate that rcgen does not hand on.
+    let date = |seconds: i64| {
+        let seconds = u64::try_from(seconds.clamp(0, LAST_DAY)).unwrap_or_default();
+        date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
+    };
+    parameters.not_before = date(from);
+    parameters.not_after = date(to);
+}

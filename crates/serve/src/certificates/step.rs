@@ -1,0 +1,166 @@
+//! What is to be done next to the Secret, decided from what it holds, the time and whether the API server knows.
+//!
+//! An authority is replaced in three steps, each safe for replicas that have not seen it yet: it is *announced* (both
+//! are in the bundle, the certificate is of the old one), then *switched* to, then the old one is *retired*. Every
+//! replica decides the same, so nobody has to lead; that only one writes is seen to by the Secret's version.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::der::{self, Certificate};
+use super::issue::{SKEW, authority_name, is_key_of};
+use super::keys::{Keys, first_certificate};
+
+/// How long an old authority stays in the bundle; less where certificates live shorter.
+const RETIREMENT: i64 = 3600;
+
+/// How certificates are to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// The names and addresses that the API server calls us by; the first one is ours.
+    pub names: Vec<String>,
+    /// How long a certificate lives; an authority lives twelve times as long.
+    pub life: Duration,
+    /// How long the API server must have known a new authority before a certificate of its is served.
+    pub grace: Duration,
+}
+
+impl Terms {
+    /// Returns the usual ones: thirty days, a year, ten seconds.
+    #[must_use]
+    pub fn usual(names: Vec<String>) -> Self {
+        Self { names, life: Duration::from_secs(30 * 86_400), grace: Duration::from_secs(10) }
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// An authority and a certificate: there is nothing to go on with.
+    Make,
+    /// A new authority beside the old one.
+    Announce,
+    /// A certificate of the new authority.
+    Switch,
+    /// Away with the old authority.
+    Retire,
+    /// A new certificate of the same authority.
+    Renew,
+    /// Nothing before this time, in seconds since 1970.
+    Wait(i64),
+}
+
+/// Returns what is to be done to a Secret that holds `keys`. `adopted` is how long the webhook configurations have
+/// had the bundle of `keys`; nothing when they do not.
+#[must_use]
+pub fn next(keys: Option<&Keys>, now: i64, adopted: Option<Duration>, terms: &Terms) -> Step {
+    let Some(keys) = keys else { return Step::Make };
+    let Some(authority_der) = first_certificate(&keys.authority) else { return Step::Make };
+    let Some(authority) = der::certificate(&authority_der) else { return Step::Make };
+    if now >= authority.not_after {
+        return Step::Make;
+    }
+    let can_sign = now >= authority.not_before
+        && der::common_name(&authority_name(authority.not_before + SKEW)).as_deref()
+            == Some(authority.subject)
+        && is_key_of(&keys.authority_key, authority.public_key);
+    let old_der = first_certificate(&keys.old_authority);
+    let served_der = first_certificate(&keys.certificate);
+    let served = served_der.as_deref().and_then(der::certificate).filter(|_| keys.served().is_ok());
+    let (Some(served), Some(served_der)) = (served, &served_der) else {
+        return if can_sign { Step::Renew } else { Step::Make };
+    };
+
+    if is_trusted(served_der, &served, &authority_der, terms) {
+        if let Some(step) = retirement(keys, &old_der, &served, now, terms) {
+            return step;
+        }
+        return match can_sign {
+            true if is_due(&served, now) => Step::Renew,
+            true if !is_due(&authority, now) => {
+                let retired = old_der.map_or(i64::MAX, |_| retires(&served, terms));
+                Step::Wait(due(&served).min(due(&authority)).min(retired))
+            }
+            // The one that we could sign with no more is still trusted, and has to be until it is replaced.
+            _ => Step::Announce,
+        };
+    }
+    if !can_sign {
+        return Step::Make;
+    }
+    let is_of_the_old = old_der.is_some_and(|old| is_trusted(served_der, &served, &old, terms));
+    if !is_of_the_old {
+        return Step::Renew;
+    }
+    let is_adopted = adopted.is_some_and(|adopted| adopted >= terms.grace);
+    let last_call = served.not_after - (served.not_after - issued(&served)) / 6;
+    if is_adopted || now >= last_call || now < served.not_before {
+        Step::Switch
+    } else {
+        Step::Wait(now.saturating_add(1).min(last_call))
+    }
+}
+
+/// Returns how long the old authority stays once the new one's certificate is served.
+fn retires(served: &Certificate<'_>, terms: &Terms) -> i64 {
+    issued(served) + RETIREMENT.min(i64::try_from(terms.life.as_secs() / 3).unwrap_or(RETIREMENT))
+}
+
+fn retirement(
+    keys: &Keys,
+    old: &Option<CertificateDer<'static>>,
+    served: &Certificate<'_>,
+    now: i64,
+    terms: &Terms,
+) -> Option<Step> {
+    if keys.old_authority.is_empty() {
+        return None;
+    }
+    let ends = old.as_deref().and_then(der::certificate).map_or(i64::MIN, |old| old.not_after);
+    (now >= ends || now >= retires(served, terms)).then_some(Step::Retire)
+}
+
+fn issued(certificate: &Certificate<'_>) -> i64 {
+    certificate.not_before.saturating_add(SKEW)
+}
+
+/// When two thirds of its life are over.
+fn due(certificate: &Certificate<'_>) -> i64 {
+    issued(certificate) + certificate.not_after.saturating_sub(issued(certificate)).max(0) / 3 * 2
+}
+
+/// One that is not valid yet, by more than clocks differ, was made by a clock that is wrong.
+fn is_due(certificate: &Certificate<'_>, now: i64) -> bool {
+    now >= due(certificate) || now < certificate.not_before
+}
+
+/// Returns whether whoever trusts `authority` would believe the certificate for all names, at a time when both count.
+fn is_trusted(
+    der: &CertificateDer<'_>,
+    served: &Certificate<'_>,
+    authority: &CertificateDer<'_>,
+    terms: &Terms,
+) -> bool {
+    let mut roots = RootCertStore::empty();
+    if roots.add(authority.clone().into_owned()).is_err() {
+        return false;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let Ok(verifier) = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build() else {
+        return false;
+    };
+    let Ok(seconds) = u64::try_from(served.not_after) else { return false };
+    let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+    terms.names.iter().all(|name| {
+        let name = ServerName::try_from(name.as_str());
+        name.is_ok_and(|name| verifier.verify_server_cert(der, &[], &name, &[], at).is_ok())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! Events: what rules did, told where people look for it.
+//!
+//! The same thing told again within a minute is one Event that counts. How many are written is limited; what comes
+//! too fast waits, and counts meanwhile. Of a Secret only its name is told, whatever a rule says about it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use kubewright_engine::ObjectName;
+use kubewright_value::{Map, Text, Value};
+
+use crate::clock;
+use crate::{Notice, NoticeKind};
+
+/// For how long the same thing is the same Event.
+const SAME: Duration = Duration::from_secs(60);
+
+/// How many different things are remembered; more are dropped.
+const MAX_THINGS: usize = 2_000;
+
+/// How many Events are written in a second, and how many at once after a quiet time.
+const RATE: f64 = 5.0;
+const BURST: f64 = 50.0;
+
+/// How long the text of an Event may be, in bytes; the API server refuses more.
+const MAX_TEXT: usize = 1024;
+
+/// What was told and is to be written.
+#[derive(Debug)]
+pub(crate) struct Events {
+    /// Who tells: a name that no other replica has.
+    instance: String,
+    things: HashMap<Thing, Entry>,
+    made: u64,
+    tokens: f64,
+    filled: Instant,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Thing {
+    document: ObjectName,
+    subject: ObjectName,
+    kind: NoticeKind,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: Text,
+    message: String,
+    first: SystemTime,
+    last: SystemTime,
+    heard: Instant,
+    count: u64,
+    /// How many of them are written.
+    written: u64,
+}
+
+/// A rule object, as an Event points to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Regarding {
+    /// Its `apiVersion`.
+    pub(crate) api_version: Text,
+    /// Its `metadata.uid`.
+    pub(crate) uid: Text,
+}
+
+/// Something to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Write {
+    /// The namespace of the Event.
+    pub(crate) namespace: Text,
+    /// Its name.
+    pub(crate) name: Text,
+    /// The whole of it where it is new; otherwise what has changed.
+    pub(crate) object: Value,
+    /// Whether it is new.
+    pub(crate) is_new: bool,
+}
+
+impl Events {
+    pub(crate) fn new(instance: &str, now: Instant) -> Self {
+        Self { instance: instance.to_owned(), things: HashMap::new(), made: 0, tokens: BURST, filled: now }
+    }
+
+    /// Takes up what was told; false where there is no room for it.
+    pub(crate) fn add(&mut self, notice: &Notice, now: Instant, time: SystemTime) -> bool {
+        let thing =
+            Thing { document: notice.document.clone(), subject: notice.subject.clone(), kind: notice.kind };
+        if let Some(entry) = self.things.get_mut(&thing)
+            && now.saturating_duration_since(entry.heard) < SAME
+        {
+            (entry.count, entry.last, entry.heard) = (entry.count + 1, time, now);
+            return true;
+        }
+        if self.things.len() >= MAX_THINGS && !self.things.contains_key(&thing) {
+            return false;
+        }
+        self.made += 1;
+        let entry = Entry {
+            name: event_name(&thing.document.name, &self.instance, self.made, time),
+            message: text(notice),
+            first: time,
+            last: time,
+            heard: now,
+            count: 1,
+            written: 0,
+        };
+        self.things.insert(thing, entry);
+        true
+    }
+
+    /// Returns what is to be written now, and forgets what is over.
+    pub(crate) fn due(&mut self, now: Instant, find: impl Fn(&ObjectName) -> Regarding) -> Vec<Write> {
+        let passed = now.saturating_duration_since(self.filled).as_secs_f64();
+        (self.tokens, self.filled) = ((self.tokens + passed * RATE).min(BURST), now);
+        let mut writes = Vec::new();
+        for (thing, entry) in &mut self.things {
+            if entry.written == entry.count {
+                continue;
+            }
+            if self.tokens < 1.0 {
+                break;
+            }
+            self.tokens -= 1.0;
+            writes.push(entry.write(thing, &self.instance, &find));
+            entry.written = entry.count;
+        }
+        self.things.retain(|_, entry| {
+            entry.written < entry.count || now.saturating_duration_since(entry.heard) < SAME
+        });
+        writes
+    }
+}
+
+impl Entry {
+    fn write(&self, thing: &Thing, instance: &str, find: &impl Fn(&ObjectName) -> Regarding) -> Write {
+        let namespace = match thing.document.namespace.as_str() {
+            // Where the Events about objects without a namespace are kept.
+            "" => Text::new("default"),
+            namespace => namespace.into(),
+        };
+        let counted = [
+            ("count", i64::try_from(self.count).unwrap_or(i64::MAX).into()),
+            ("lastTimestamp", clock::text(self.last).into()),
+        ];
+        let is_new = self.written == 0;
+        let mut object = Map::from(counted);
+        if is_new {
+            for (key, value) in self.whole(thing, &namespace, instance, &find(&thing.document)) {
+                object.insert(key.into(), value);
+            }
+        }
+        Write { namespace, name: self.name.clone(), object: object.into(), is_new }
+    }
+
+    fn whole(
+        &self,
+        thing: &Thing,
+        namespace: &Text,
+        instance: &str,
+        regarding: &Regarding,
+    ) -> Vec<(&'static str, Value)> {
+        let (reason, kind) = words(thing.kind);
+        let mut involved = reference(&thing.document);
+        involved.insert("apiVersion".into(), regarding.api_version.clone().into());
+        if !regarding.uid.is_empty() {
+            involved.insert("uid".into(), regarding.uid.clone().into());
+        }
+        let metadata =
+            Map::from([("name", self.name.clone().into()), ("namespace", namespace.clone().into())]);
+        let source = Map::from([("component", "kubewright".into()), ("host", instance.into())]);
+        vec![
+            ("apiVersion", "v1".into()),
+            ("kind", "Event".into()),
+            ("metadata", metadata.into()),
+            ("type", kind.into()),
+            ("reason", reason.into()),
+            ("message", self.message.as_str().into()),
+            ("involvedObject", involved.into()),
+            ("related", reference(&thing.subject).into()),
+            ("firstTimestamp", clock::text(self.first).into()),
+            ("source", source.into()),
+            ("reportingComponent", "kubewright.dev/serve".into()),
+            ("reportingInstance", instance.into()),
+        ]
+    }
+}
+
+/// Returns the reason and the type of an Event.
+fn words(kind: NoticeKind) -> (&'static str, &'static str) {
+    match kind {
+        NoticeKind::Refused | NoticeKind::Reported => ("PolicyViolation", "Warning"),
+        NoticeKind::Failed => ("PolicyError", "Warning"),
+        NoticeKind::Excepted => ("ExceptionUsed", "Normal"),
+    }
+}
+
+/// Returns what is told of a notice.
+pub(crate) fn text(notice: &Notice) -> String {
+    let ObjectName { kind, namespace, name, .. } = &notice.subject;
+    let name = if name.is_empty() { "(no name yet)" } else { name.as_str() };
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let done = match notice.kind {
+        NoticeKind::Refused => "refused",
+        NoticeKind::Reported => "let pass with a violation",
+        NoticeKind::Failed => "the rule could not answer",
+        NoticeKind::Excepted => "left alone because of an exception",
+    };
+    let mut text = format!("{kind} {namespace}{slash}{name} {done}");
+    // A message can be made of anything that the object has in it.
+    if !notice.message.is_empty() && !is_secret(&notice.subject) {
+        text.push_str(": ");
+        text.push_str(&notice.message);
+    }
+    cut(text, MAX_TEXT)
+}
+
+/// Returns whether nothing of the object may be told.
+pub(crate) fn is_secret(subject: &ObjectName) -> bool {
+    subject.kind == "Secret" && subject.group.is_empty()
+}
+
+/// Returns as much of `text` as fits in `size` bytes.
+pub(crate) fn cut(mut text: String, size: usize) -> String {
+    const MORE: &str = "…";
+    if text.len() > size {
+        let mut end = size.saturating_sub(MORE.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str(MORE);
+    }
+    text
+}
+
+fn reference(object: &ObjectName) -> Map {
+    let mut reference =
+        Map::from([("kind", object.kind.clone().into()), ("name", object.name.clone().into())]);
+    if !object.namespace.is_empty() {
+        reference.insert("namespace".into(), object.namespace.clone().into());
+    }
+    reference
+}
+
+/// Returns a name that no other Event has: the rule's, the time, and a number of this process.
+fn event_name(rule: &str, instance: &str, number: u64, time: SystemTime) -> Text {
+    use std::hash::{Hash as _, Hasher as _};
+    let mut hasher = std::hash::DefaultHasher::new();
+    (instance, number, time).hash(&mut hasher);
+    let rule: String = rule.chars().take(200).collect();
+    format!("{}.{:016x}", rule.trim_end_matches(['.', '-']), hasher.finish()).into()
+}
+
+#[cfg(test)]
+mod tests;

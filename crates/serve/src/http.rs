@@ -1,0 +1,39 @@
+//! Reviews over HTTPS: who may connect, how much may be sent, how fast, and how many at once.
+//!
+//! Over every bound there is an answer at once, and never a queue.
+
+mod body;
+mod bounds;
+mod listener;
+mod routes;
+mod tls;
+
+pub(crate) use bounds::Bounds;
+pub(crate) use listener::{Phase, serve};
+pub(crate) use tls::configuration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
+use kubewright_value::json;
+
+/// What is sent back.
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+/// Returns `body`, which is JSON.
+pub(crate) fn ok(body: String) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// Returns that what was asked for cannot be done, and why.
+pub(crate) fn problem(status: StatusCode, message: &str) -> Answer {
+    let mut answer = ok(format!("{{\"error\":{}}}\n", json::quote(message)));
+    *answer.status_mut() = status;
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    answer
+}

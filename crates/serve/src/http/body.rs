@@ -1,0 +1,76 @@
+//! Reading a body that may be too large, too slow, or of the wrong type.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::CONTENT_TYPE;
+use hyper::{HeaderMap, Request, StatusCode};
+
+use super::bounds::{MAX_BODY, Room};
+use super::{Answer, problem};
+use crate::State;
+
+/// How long a body may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Reads the body of `request`, which must be JSON.
+pub(super) async fn read<'s>(
+    state: &'s State,
+    request: Request<Incoming>,
+) -> Result<(Bytes, Room<'s>), Answer> {
+    if !is_json(request.headers()) {
+        let message = "a body of the content type application/json is expected";
+        return Err(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let body = request.into_body();
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let mut room = Room::new(state);
+    let read = tokio::time::timeout(PATIENCE, collect(body, &mut room)).await;
+    let bytes = read.map_err(|_| problem(StatusCode::REQUEST_TIMEOUT, "the body took too long"))??;
+    if bytes.is_empty() {
+        return Err(problem(StatusCode::BAD_REQUEST, "the body is empty"));
+    }
+    Ok((bytes, room))
+}
+
+async fn collect(mut body: Incoming, room: &mut Room<'_>) -> Result<Bytes, Answer> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| problem(StatusCode::BAD_REQUEST, "the body broke off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if !room.grow(data.len()) {
+            return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"));
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        // Most bodies are one frame, which is taken as it is.
+        if all.is_empty() {
+            let expected = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(MAX_BODY);
+            all.reserve(first.len() + data.len() + expected);
+            all.extend_from_slice(&first);
+            first = Bytes::new();
+        }
+        all.extend_from_slice(&data);
+        if all.len() > MAX_BODY {
+            return Err(too_large());
+        }
+    }
+    if all.is_empty() { Ok(first) } else { Ok(all.freeze()) }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+fn too_large() -> Answer {
+    problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 7 MiB")
+}

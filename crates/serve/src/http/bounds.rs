@@ -1,0 +1,97 @@
+//! How much may be under way at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Semaphore;
+
+use crate::State;
+use crate::metrics::Overload;
+
+/// How large a body may be; the API server sends no larger object.
+pub(crate) const MAX_BODY: usize = 7 << 20;
+
+/// How much memory bodies may take together.
+const MAX_BODIES: usize = 32 << 20;
+
+/// From here on a body is large: it is read into values while no other large one is.
+pub(crate) const LARGE_BODY: usize = 512 << 10;
+
+/// How many connections may be open.
+const MAX_CONNECTIONS: usize = 1000;
+
+/// What is under way, and how much of it may be.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    in_flight: AtomicUsize,
+    max_in_flight: usize,
+    bodies: AtomicUsize,
+    pub(crate) large: Semaphore,
+    pub(crate) connections: Arc<Semaphore>,
+}
+
+impl Bounds {
+    pub(crate) fn new(max_in_flight: usize) -> Self {
+        Self {
+            in_flight: AtomicUsize::new(0),
+            max_in_flight,
+            bodies: AtomicUsize::new(0),
+            large: Semaphore::new(1),
+            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        }
+    }
+}
+
+/// A place among the reviews under way, given back when it is dropped.
+pub(crate) struct Place<'s>(&'s State);
+
+impl<'s> Place<'s> {
+    /// Takes a place, if there is one.
+    pub(crate) fn take(state: &'s State) -> Option<Self> {
+        let before = state.bounds.in_flight.fetch_add(1, Ordering::Relaxed);
+        state.metrics.in_flight_changed(before + 1);
+        let place = Self(state);
+        if before < state.bounds.max_in_flight {
+            return Some(place);
+        }
+        state.metrics.overloaded(Overload::InFlight);
+        None
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let before = self.0.bounds.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.0.metrics.in_flight_changed(before.saturating_sub(1));
+    }
+}
+
+/// Memory of a body, given back when it is dropped.
+pub(crate) struct Room<'s> {
+    state: &'s State,
+    bytes: usize,
+}
+
+impl<'s> Room<'s> {
+    pub(crate) fn new(state: &'s State) -> Self {
+        Self { state, bytes: 0 }
+    }
+
+    /// Takes room for `bytes` more, if there is any.
+    #[must_use]
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let before = self.state.bounds.bodies.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        let fits = before.saturating_add(bytes) <= MAX_BODIES;
+        if !fits {
+            self.state.metrics.overloaded(Overload::Memory);
+        }
+        fits
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.state.bounds.bodies.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}

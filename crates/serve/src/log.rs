@@ -1,0 +1,239 @@
+//! What the server tells its operator: one JSON object a line, on standard error.
+//!
+//! Lines go through a bounded channel to a thread of their own, so that a reader who does not read keeps no review
+//! waiting; what does not fit is dropped, and counted.
+
+use std::fmt;
+use std::io::Write as _;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use kubewright_value::{Value, json};
+
+/// How many lines may wait.
+const WAITING: usize = 4096;
+
+/// How much a line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Every review.
+    Debug,
+    /// What changed: reviews that a rule refused or changed, and the server itself.
+    Info,
+    /// What an operator should look at some day.
+    Warn,
+    /// What an operator should look at now.
+    Error,
+}
+
+impl Level {
+    /// Returns the word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let levels = [Self::Debug, Self::Info, Self::Warn, Self::Error];
+        levels
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| format!("`{text}` is no level: `debug`, `info`, `warn` or `error`"))
+    }
+}
+
+/// Where lines go.
+#[derive(Debug)]
+pub struct Log {
+    level: Level,
+    lines: SyncSender<Sent>,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Sent {
+    Line(String),
+    /// Everything before it is written when it is answered.
+    Flush(SyncSender<()>),
+}
+
+impl Log {
+    /// Returns a log that writes what matters as much as `level` to standard error.
+    #[must_use]
+    pub fn to_stderr(level: Level) -> Self {
+        let (lines, waiting) = sync_channel(WAITING);
+        // Without the thread there is no log, and everything is counted as dropped.
+        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&waiting));
+        Self { level, lines, dropped: AtomicU64::new(0) }
+    }
+
+    /// Returns a log, and the lines that come into it.
+    #[must_use]
+    pub fn captured(level: Level) -> (Self, impl Iterator<Item = String>) {
+        let (lines, waiting) = sync_channel(WAITING);
+        let taken = std::iter::from_fn(move || {
+            waiting.recv_timeout(Duration::from_millis(200)).ok().map(|sent| match sent {
+                Sent::Line(line) => line,
+                Sent::Flush(_) => String::new(),
+            })
+        });
+        (Self { level, lines, dropped: AtomicU64::new(0) }, taken)
+    }
+
+    /// Returns whether lines of `level` are written.
+    #[must_use]
+    pub fn is_on(&self, level: Level) -> bool {
+        level >= self.level
+    }
+
+    /// Begins a line, which is written by [`Line::write`].
+    #[must_use]
+    pub fn line(&self, level: Level, message: &str) -> Line<'_> {
+        if self.is_on(level) { self.always(level, message) } else { Line { log: self, text: None } }
+    }
+
+    /// Begins a line that is written whatever the level of the log.
+    #[must_use]
+    pub fn always(&self, level: Level, message: &str) -> Line<'_> {
+        let mut text = String::with_capacity(512);
+        text.push_str("{\"time\":\"");
+        push_time(&mut text, SystemTime::now());
+        text.push_str("\",\"level\":\"");
+        text.push_str(level.name());
+        text.push('"');
+        Line { log: self, text: Some(text) }.text("message", message)
+    }
+
+    /// Returns how many lines were dropped.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything is written, at most a second.
+    pub fn flush(&self) {
+        let (done, written) = sync_channel(1);
+        if self.lines.send(Sent::Flush(done)).is_ok() {
+            let _ = written.recv_timeout(Duration::from_secs(1));
+        }
+    }
+}
+
+/// A line that is being made.
+#[must_use = "a line is written by `write`"]
+#[derive(Debug)]
+pub struct Line<'l> {
+    log: &'l Log,
+    text: Option<String>,
+}
+
+impl Line<'_> {
+    /// Adds a text.
+    pub fn text(mut self, key: &str, value: &str) -> Self {
+        if let Some(text) = self.key(key) {
+            json::write(text, &Value::from(value));
+        }
+        self
+    }
+
+    /// Adds what can be shown.
+    pub fn shown(self, key: &str, value: impl fmt::Display) -> Self {
+        if self.text.is_none() { self } else { self.text(key, &value.to_string()) }
+    }
+
+    /// Adds a number.
+    pub fn number(mut self, key: &str, value: u64) -> Self {
+        if let Some(text) = self.key(key) {
+            text.push_str(&value.to_string());
+        }
+        self
+    }
+
+    /// Adds a value.
+    pub fn value(mut self, key: &str, value: &Value) -> Self {
+        if let Some(text) = self.key(key) {
+            json::write(text, value);
+        }
+        self
+    }
+
+    /// Writes the line, if there is room for it.
+    pub fn write(self) {
+        let Some(mut text) = self.text else { return };
+        text.push_str("}\n");
+        if self.log.lines.try_send(Sent::Line(text)).is_err() {
+            self.log.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn key(&mut self, key: &str) -> Option<&mut String> {
+        let text = self.text.as_mut()?;
+        text.push_str(",\"");
+        text.push_str(key);
+        text.push_str("\":");
+        Some(text)
+    }
+}
+
+fn write_all(waiting: &Receiver<Sent>) {
+    while let Ok(sent) = waiting.recv() {
+        let mut together = String::new();
+        let mut waiters = Vec::new();
+        for sent in std::iter::once(sent).chain(waiting.try_iter().take(256)) {
+            match sent {
+                Sent::Line(line) => together.push_str(&line),
+                Sent::Flush(done) => waiters.push(done),
+            }
+        }
+        let _ = std::io::stderr().lock().write_all(together.as_bytes());
+        for waiter in waiters {
+            let _ = waiter.try_send(());
+        }
+    }
+}
+
+/// Appends `time` as RFC 3339 with milliseconds, in UTC.
+pub(crate) fn push_time(text: &mut String, time: SystemTime) {
+    use fmt::Write as _;
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = since.as_secs();
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let milliseconds = since.subsec_millis();
+    let _ =
+        write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z");
+}
+
+/// Returns year, month and day of the day that is this many days after the first of 1970.
+fn date(days: u64) -> (u64, u64, u64) {
+    // Years begin in March here, so that the day that not every year has is their last.
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+use super::*;
+
+#[track_caller]
+fn check_time(seconds: u64, want: &str) {
+    let mut text = String::new();
+    push_time(&mut text, UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7));
+    assert_eq!(text, want);
+}
+
+#[test]
+fn times_are_dates_in_utc() {
+    check_time(0, "1970-01-01T00:00:00.007Z");
+    check_time(951_782_400, "2000-02-29T00:00:00.007Z");
+    check_time(1_709_251_199, "2024-02-29T23:59:59.007Z");
+    check_time(1_735_689_599, "2024-12-31T23:59:59.007Z");
+    check_time(4_107_542_400, "2100-03-01T00:00:00.007Z");
+}
+
+#[test]
+fn a_line_is_one_json_object_whatever_is_in_it() {
+    let (log, mut lines) = Log::captured(Level::Info);
+    log.line(Level::Info, "two\nlines \"quoted\"").text("a", "\u{1}").number("n", 3).write();
+    let line = lines.next().unwrap();
+    assert_eq!(line.matches('\n').count(), 1, "{line}");
+    let value = json::parse(&line).unwrap();
+    assert_eq!(value.get("message").and_then(Value::as_str), Some("two\nlines \"quoted\""));
+    assert_eq!(value.get("a").and_then(Value::as_str), Some("\u{1}"));
+    assert_eq!(value.get("n").and_then(Value::as_i64), Some(3));
+}
+
+#[test]
+fn what_matters_less_than_the_level_is_left_out() {
+    let (log, mut lines) = Log::captured(Level::Warn);
+    log.line(Level::Info, "quiet").write();
+    log.line(Level::Error, "loud").write();
+    assert!(lines.next().unwrap().contains("loud"));
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn lines_that_nobody_takes_are_dropped_and_counted() {
+    let (log, _lines) = Log::captured(Level::Info);
+    for _ in 0..WAITING + 5 {
+        log.line(Level::Info, "x").write();
+    }
+    assert_eq!(log.dropped(), 5);
+}

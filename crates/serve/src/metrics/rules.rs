@@ -1,0 +1,146 @@
+//! What each rule said, how often.
+//!
+//! An outcome names its rule by a reference to the name that the rule itself holds, so the counters of the rules of a
+//! snapshot are found by that address: nothing is hashed but a number, and nothing is locked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use kubewright_engine::{Outcome, RuleId, Status};
+
+use super::text::{Exposition, escaped};
+use super::{SERIES, add};
+use crate::Snapshot;
+
+/// Result and cause, in the order of the counters.
+const RESULTS: [(&str, &str); 9] = [
+    ("pass", ""),
+    ("pass", "patched"),
+    ("fail", "refused"),
+    ("fail", "reported"),
+    ("warn", ""),
+    ("error", "refused"),
+    ("error", "ignored"),
+    ("skip", "exception"),
+    ("skip", ""),
+];
+
+/// What requests leave to rules; see [`super::requests`].
+const MOST: usize = SERIES / 5 * 4;
+
+/// The counters of the rules of one snapshot, and those of the one before.
+#[derive(Debug, Default)]
+pub(crate) struct RuleMeters {
+    current: ArcSwap<Meters>,
+}
+
+/// The counters of the rules of one snapshot.
+#[derive(Debug, Default)]
+pub(crate) struct Meters {
+    snapshot: usize,
+    generation: u64,
+    by_address: HashMap<usize, Arc<Counters>>,
+}
+
+#[derive(Debug)]
+struct Counters {
+    rule: Arc<RuleId>,
+    counts: [AtomicU64; RESULTS.len()],
+}
+
+impl RuleMeters {
+    /// Returns the counters of the rules of `snapshot`.
+    pub(crate) fn of(&self, snapshot: &Arc<Snapshot>) -> arc_swap::Guard<Arc<Meters>> {
+        let current = self.current.load();
+        // A review that began with earlier rules is not worth going back for.
+        if current.is_of(snapshot) || snapshot.generation < current.generation {
+            return current;
+        }
+        let mut known: HashMap<&RuleId, &Arc<Counters>> = HashMap::new();
+        known.extend(current.by_address.values().map(|counters| (&*counters.rule, counters)));
+        let counters = |rule: &Arc<RuleId>| match known.get(&**rule) {
+            Some(counters) if Arc::ptr_eq(&counters.rule, rule) => Arc::clone(counters),
+            known => {
+                // The name is held as long as its address is in the table.
+                let counts: [AtomicU64; RESULTS.len()] = std::array::from_fn(|place| {
+                    AtomicU64::new(known.map_or(0, |known| super::at(&known.counts, place)))
+                });
+                Arc::new(Counters { rule: Arc::clone(rule), counts })
+            }
+        };
+        let rules = ["mutate", "validate"].into_iter().filter_map(|door| snapshot.engine(door));
+        let rules = rules.flat_map(|engine| engine.rules().iter().map(|rule| &rule.id));
+        let by_address = rules.map(|rule| (address(rule), counters(rule))).collect();
+        let meters = Meters { snapshot: pointer(snapshot), generation: snapshot.generation, by_address };
+        self.current.store(Arc::new(meters));
+        self.current.load()
+    }
+
+    pub(super) fn expose(&self, text: &mut Exposition) {
+        let name = "kubewright_rule_results_total";
+        text.family(name, "counter", "What rules said.");
+        let current = self.current.load();
+        let mut all: Vec<&Arc<Counters>> = current.by_address.values().collect();
+        all.sort_by(|a, b| a.rule.cmp(&b.rule));
+        let (mut series, mut rest) = (0, 0);
+        for counters in all {
+            let RuleId { dialect, policy, rule } = &*counters.rule;
+            let (policy, rule) = (escaped(policy), escaped(rule));
+            for ((result, cause), count) in RESULTS.iter().zip(&counters.counts) {
+                let count = count.load(Ordering::Relaxed);
+                if count == 0 {
+                    continue;
+                }
+                series += 1;
+                if series > MOST {
+                    rest += count;
+                    continue;
+                }
+                let labels = format!(
+                    "dialect=\"{dialect}\",policy=\"{policy}\",rule=\"{rule}\",result=\"{result}\",cause=\"{cause}\""
+                );
+                text.sample(name, &labels, count);
+            }
+        }
+        if rest > 0 {
+            let other = "dialect=\"other\",policy=\"other\",rule=\"other\",result=\"other\",cause=\"\"";
+            text.sample(name, other, rest);
+        }
+    }
+}
+
+impl Meters {
+    /// Counts `outcome`.
+    pub(crate) fn count(&self, outcome: &Outcome) {
+        if let Some(counters) = self.by_address.get(&address(&outcome.rule)) {
+            add(&counters.counts, place(outcome));
+        }
+    }
+
+    fn is_of(&self, snapshot: &Arc<Snapshot>) -> bool {
+        self.snapshot == pointer(snapshot) && self.generation == snapshot.generation
+    }
+}
+
+fn place(outcome: &Outcome) -> usize {
+    match (outcome.status, outcome.is_refusal) {
+        (Status::Pass, _) => usize::from(!outcome.patch.is_empty()),
+        (Status::Fail, true) => 2,
+        (Status::Fail, false) => 3,
+        (Status::Warn, _) => 4,
+        (Status::Error, true) => 5,
+        (Status::Error, false) => 6,
+        (Status::Skip, _) if !outcome.exceptions.is_empty() => 7,
+        (Status::Skip, _) => 8,
+    }
+}
+
+fn address(rule: &Arc<RuleId>) -> usize {
+    Arc::as_ptr(rule).addr()
+}
+
+fn pointer(snapshot: &Arc<Snapshot>) -> usize {
+    Arc::as_ptr(snapshot).addr()
+}

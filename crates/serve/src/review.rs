@@ -1,0 +1,108 @@
+//! One review: the bytes that the API server sends, and the bytes that it gets.
+//!
+//! Read, decide, say it in the words of the rules' languages, tell those who should know. What we ourselves cannot do
+//! is an HTTP error, so that the API server does what the webhook's failure policy says; it is never "allowed".
+
+mod decide;
+mod read;
+mod secrets;
+mod slow;
+mod tell;
+mod verdict;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::StatusCode;
+use kubewright_engine::{Decision, Operation};
+
+use crate::http::{Answer, ok, problem};
+use crate::metrics::{Overload, Trouble};
+use crate::{Snapshot, State};
+pub use read::{BadReview, Review};
+pub use secrets::Secrets;
+pub(crate) use slow::SlowLane;
+pub use verdict::Verdict;
+
+/// Why a review was not decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undecided {
+    Trouble(Trouble),
+    Overload,
+}
+
+/// Answers the review in `bytes` with the rules behind `hook`.
+pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadline: Instant) -> Answer {
+    let begun = Instant::now();
+    if !state.readiness.is_loaded() {
+        return undecided(state, hook, "", Undecided::Trouble(Trouble::Unsynced));
+    }
+    let mut review = match Review::read(bytes) {
+        Ok(review) => review,
+        Err(BadReview(message)) => {
+            state.metrics.refused_request();
+            return problem(StatusCode::BAD_REQUEST, &message);
+        }
+    };
+    let snapshot = state.snapshot.load_full();
+    if snapshot.needs.bindings {
+        (review.request.roles, review.request.cluster_roles) = state.roles.of(&review.request.user);
+    }
+    let uid = review.request.uid.clone();
+    let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);
+    match decide::decided(case, deadline).await {
+        Ok((review, decision)) => {
+            let secrets = Secrets::of(&review.request);
+            let verdict = Verdict::of(&snapshot, &review, &decision, &secrets);
+            let body = verdict.written(&review.request.uid);
+            let told = tell::Told { state, snapshot: &snapshot, hook, review: &review, secrets: &secrets };
+            told.tell(&decision, &verdict, begun.elapsed());
+            ok(body)
+        }
+        Err(reason) => undecided(state, hook, &uid, reason),
+    }
+}
+
+fn undecided(state: &State, hook: &str, uid: &str, reason: Undecided) -> Answer {
+    let (status, message) = match reason {
+        Undecided::Overload => {
+            state.metrics.overloaded(Overload::SlowLane);
+            (StatusCode::TOO_MANY_REQUESTS, "too many slow reviews are under way")
+        }
+        Undecided::Trouble(trouble) => {
+            state.metrics.troubled(trouble);
+            match trouble {
+                Trouble::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "a rule made the program fail"),
+                Trouble::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),
+                Trouble::Steps => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too many steps"),
+                Trouble::Unsynced => (StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet"),
+            }
+        }
+    };
+    let line = state.log.line(crate::log::Level::Error, "a review could not be decided");
+    line.text("uid", uid).text("webhook", hook).text("reason", message).write();
+    problem(status, message)
+}
+
+/// Returns whether an answer may change the object.
+fn may_patch(review: &Review, decision: &Decision) -> bool {
+    decision.is_allowed
+        && review.has_object
+        && matches!(review.request.operation, Operation::Create | Operation::Update)
+}
+
+/// Returns what `bytes`, an AdmissionReview, is answered with the rules behind `hook` of `snapshot`, where nobody can be
+/// asked for anything; `None` where it could not be decided.
+///
+/// # Errors
+/// When it is no review.
+pub fn answered(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
+    let review = Review::read(bytes)?;
+    let world = kubewright_engine::ClosedWorld::default();
+    let Some(decision) = decide::at_once(snapshot, hook, &review.request, &world) else { return Ok(None) };
+    let verdict = Verdict::of(snapshot, &review, &decision, &Secrets::of(&review.request));
+    Ok(Some(verdict.written(&review.request.uid)))
+}
+
+#[cfg(test)]
+mod tests;

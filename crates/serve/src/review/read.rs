@@ -1,0 +1,97 @@
+//! An AdmissionReview, read into what the engine asks about.
+
+use kubewright_engine::{GroupVersionKind, Operation, Request};
+use kubewright_value::{Map, Text, Value, json};
+use thiserror::Error;
+
+/// How many values an AdmissionReview may consist of.
+const MAX_NODES: usize = 1_000_000;
+
+/// What the API server asks.
+#[derive(Debug, Clone)]
+pub struct Review {
+    /// What the engine asks about.
+    pub request: Request,
+    /// The `request` as it was sent.
+    pub raw: Value,
+    /// Whether there is an object that could be changed.
+    pub has_object: bool,
+}
+
+/// Why bytes are no review that is answered here.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct BadReview(pub String);
+
+impl Review {
+    /// Reads an AdmissionReview of `admission.k8s.io/v1`. What it has besides is ignored.
+    ///
+    /// # Errors
+    /// When it is none, or lacks what cannot be done without.
+    pub fn read(bytes: &[u8]) -> Result<Self, BadReview> {
+        let wrong = |message: &str| BadReview(message.to_owned());
+        let text = std::str::from_utf8(bytes).map_err(|_| wrong("the body is not UTF-8"))?;
+        let mut review = json::parse_within(text, MAX_NODES)
+            .map_err(|error| BadReview(format!("the body is not JSON: {error}")))?;
+        if review.get("kind").and_then(Value::as_str) != Some("AdmissionReview") {
+            return Err(wrong("the body is no AdmissionReview"));
+        }
+        match review.get("apiVersion").and_then(Value::as_str) {
+            Some("admission.k8s.io/v1") => {}
+            Some("admission.k8s.io/v1beta1") => {
+                return Err(wrong(
+                    "`admission.k8s.io/v1beta1` is not answered; register the webhook with admissionReviewVersions: [v1]",
+                ));
+            }
+            _ => return Err(wrong("the AdmissionReview is not of `admission.k8s.io/v1`")),
+        }
+        let request = review.as_object_mut().and_then(|review| review.remove("request"));
+        Self::of(request.filter(|request| request.as_object().is_some()).unwrap_or_default())
+    }
+
+    fn of(raw: Value) -> Result<Self, BadReview> {
+        let text = |key: &str| raw.get(key).and_then(Value::as_str).unwrap_or_default();
+        let lacks = |what: &str| Err(BadReview(format!("the AdmissionReview has no `request.{what}`")));
+        let uid = text("uid");
+        if uid.is_empty() {
+            return lacks("uid");
+        }
+        let Some(operation) = Operation::named(text("operation")) else { return lacks("operation") };
+        let taken = |key: &str| raw.get(key).filter(|value| value.as_object().is_some()).cloned();
+        let (object, old_object) = (taken("object"), taken("oldObject").unwrap_or_default());
+        let has_object = object.is_some();
+        // What is deleted is judged as it was.
+        let object = match operation {
+            Operation::Delete => old_object.clone(),
+            _ => object.unwrap_or_default(),
+        };
+        let kind = match raw.get("kind").filter(|kind| kind.as_object().is_some()) {
+            Some(kind) => {
+                let part = |key: &str| kind.get(key).and_then(Value::as_str).unwrap_or_default().into();
+                GroupVersionKind { group: part("group"), version: part("version"), kind: part("kind") }
+            }
+            None => GroupVersionKind::of(&object),
+        };
+        if kind.kind.is_empty() {
+            return lacks("kind");
+        }
+        let named = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+        let names = [text("name"), named("name"), named("generateName")];
+        let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        let request = Request {
+            uid: uid.into(),
+            operation,
+            subresource: text("subResource").into(),
+            name: name.into(),
+            namespace: Text::new(text("namespace")),
+            user: taken("userInfo").unwrap_or_else(|| Value::object(Map::new())),
+            roles: Vec::new(),
+            cluster_roles: Vec::new(),
+            is_dry_run: raw.get("dryRun").and_then(Value::as_bool).unwrap_or_default(),
+            kind,
+            object,
+            old_object,
+        };
+        Ok(Self { request, raw, has_object })
+    }
+}

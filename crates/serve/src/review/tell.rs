@@ -1,0 +1,158 @@
+//! Who hears of a decision besides the one who asked: the log, the counters, the rules' Events and statuses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Status};
+use kubewright_value::{Map, Value};
+
+use super::{Review, Secrets, Verdict};
+use crate::log::Level;
+use crate::metrics::{RequestKey, RuleError};
+use crate::{Notice, NoticeKind, Snapshot, State};
+
+/// How long a patch in the log may be.
+const PATCH: usize = 16 << 10;
+
+/// A review that was decided.
+pub(super) struct Told<'a> {
+    pub(super) state: &'a State,
+    pub(super) snapshot: &'a Arc<Snapshot>,
+    pub(super) hook: &'a str,
+    pub(super) review: &'a Review,
+    pub(super) secrets: &'a Secrets,
+}
+
+impl Told<'_> {
+    /// Tells everybody.
+    pub(super) fn tell(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+        self.count(decision, verdict, time);
+        self.log(decision, verdict, time);
+        if !self.review.request.is_dry_run {
+            decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
+        }
+    }
+
+    fn count(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+        let metrics = &self.state.metrics;
+        metrics.reviewed(self.hook.starts_with("mutate"), time);
+        metrics.requested(RequestKey {
+            is_allowed: verdict.is_allowed,
+            webhook: self.hook.into(),
+            kind: self.review.request.kind.kind.clone(),
+            operation: self.review.request.operation,
+        });
+        let meters = metrics.rules.of(self.snapshot);
+        for outcome in &decision.outcomes {
+            meters.count(outcome);
+            if outcome.status == Status::Error {
+                let reason = match outcome.message.as_str() {
+                    _ if !decision.queries.is_empty() => RuleError::Lookup,
+                    message if message.contains("the budget of ") => RuleError::Limit,
+                    _ => RuleError::Evaluation,
+                };
+                metrics.rule_failed(reason);
+            }
+            if !outcome.exceptions.is_empty() {
+                metrics.exceptions_used(1);
+            }
+        }
+    }
+
+    /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
+    fn log(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+        let is_quiet = verdict.is_allowed
+            && verdict.patch.is_empty()
+            && !decision.outcomes.iter().any(|outcome| is_remarkable(outcome));
+        let level = if is_quiet { Level::Debug } else { Level::Info };
+        let log = &self.state.log;
+        if !log.is_on(level) {
+            return;
+        }
+        let request = &self.review.request;
+        let GroupVersionKind { group, version, kind } = &request.kind;
+        let full_kind = match group.as_str() {
+            "" => format!("{version}/{kind}"),
+            group => format!("{group}/{version}/{kind}"),
+        };
+        let rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
+        let rules = rules.map(|outcome| self.shown(outcome)).collect();
+        let mut line = log
+            .line(level, "review")
+            .text("uid", &request.uid)
+            .text("webhook", self.hook)
+            .text("operation", request.operation.name())
+            .text("kind", &full_kind)
+            .text("namespace", &request.namespace)
+            .text("name", &request.name);
+        if !request.subresource.is_empty() {
+            line = line.text("subresource", &request.subresource);
+        }
+        let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+        line = line
+            .text("user", user)
+            .value("dryRun", &request.is_dry_run.into())
+            .value("allowed", &verdict.is_allowed.into())
+            .value("rules", &Value::array(rules));
+        if !verdict.patch.is_empty() {
+            let patch = self.secrets.masked_patch(&verdict.patch);
+            let text = kubewright_value::json::to_string(&patch);
+            line = match text.len() <= PATCH {
+                true => line.value("patch", &patch),
+                false => line.number("patchBytes", text.len() as u64),
+            };
+        }
+        line.number("microseconds", u64::try_from(time.as_micros()).unwrap_or(u64::MAX)).write();
+    }
+
+    fn shown(&self, outcome: &Outcome) -> Value {
+        let mut shown = Map::new();
+        shown.insert("rule".into(), outcome.rule.to_string().into());
+        shown.insert("result".into(), outcome.status.name().into());
+        if !outcome.message.is_empty() {
+            shown.insert("message".into(), self.secrets.masked(outcome.message.to_string()).into());
+        }
+        if outcome.is_refusal {
+            shown.insert("refused".into(), true.into());
+        }
+        if !outcome.exceptions.is_empty() {
+            shown.insert("exceptions".into(), outcome.exceptions.clone().into());
+        }
+        Value::object(shown)
+    }
+
+    fn notice(&self, outcome: &Outcome) {
+        let Some(kind) = notice_kind(outcome) else { return };
+        let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
+        let request = &self.review.request;
+        let notice = Notice {
+            rule: Arc::clone(&outcome.rule),
+            document: document.name.clone(),
+            subject: ObjectName {
+                group: request.kind.group.clone(),
+                kind: request.kind.kind.clone(),
+                namespace: request.namespace.clone(),
+                name: request.name.clone(),
+            },
+            kind,
+            message: self.secrets.masked(outcome.message.to_string()),
+        };
+        if self.state.notices.try_send(notice).is_err() {
+            self.state.metrics.notice_dropped();
+        }
+    }
+}
+
+fn notice_kind(outcome: &Outcome) -> Option<NoticeKind> {
+    match outcome.status {
+        Status::Error => Some(NoticeKind::Failed),
+        Status::Fail | Status::Warn if outcome.is_refusal => Some(NoticeKind::Refused),
+        Status::Fail | Status::Warn => Some(NoticeKind::Reported),
+        Status::Skip if !outcome.exceptions.is_empty() => Some(NoticeKind::Excepted),
+        Status::Skip | Status::Pass => None,
+    }
+}
+
+fn is_remarkable(outcome: &Outcome) -> bool {
+    notice_kind(outcome).is_some() || !outcome.patch.is_empty()
+}

@@ -1,0 +1,138 @@
+//! The server: bound to its addresses, then serving until it is told to stop.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::server::ResolvesServerCert;
+use thiserror::Error;
+use tokio::sync::watch;
+
+use crate::http::{self, Phase};
+use crate::log::Level;
+use crate::{State, health};
+
+/// How long what is under way may take when everything else is closed. With the longest drain that is useful, a
+/// server is gone 15 seconds after the signal.
+const IN_FLIGHT: Duration = Duration::from_secs(9);
+
+/// Why the server cannot serve.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// An address cannot be listened on.
+    #[error("cannot listen on `{0}`: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// The certificate cannot be used.
+    #[error("cannot use the certificate: {0}")]
+    Certificate(String),
+    /// The system refuses threads or the like.
+    #[error("cannot start: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// A server that has its addresses and does not serve yet.
+#[derive(Debug)]
+pub struct Server {
+    state: Arc<State>,
+    reviews: TcpListener,
+    health: TcpListener,
+}
+
+impl Server {
+    /// Listens on the addresses of the settings. Health is answered from now on.
+    ///
+    /// # Errors
+    /// When one cannot be listened on.
+    pub fn bind(state: Arc<State>) -> Result<Self, ServeError> {
+        let listen = |address: SocketAddr| {
+            TcpListener::bind(address).map_err(|error| ServeError::Listen(address, error))
+        };
+        let reviews = listen(state.settings.address)?;
+        let health = listen(state.settings.health_address)?;
+        reviews.set_nonblocking(true)?;
+        health::serve(Arc::clone(&state), health.try_clone()?)?;
+        Ok(Self { state, reviews, health })
+    }
+
+    /// Returns where reviews are answered.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.reviews.local_addr()
+    }
+
+    /// Returns where health and metrics are answered.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn health_address(&self) -> io::Result<SocketAddr> {
+        self.health.local_addr()
+    }
+
+    /// Serves until `stop` is there: from then on it is not ready, goes on for as long as the settings say, closes all
+    /// connections without losing an answer, and returns.
+    ///
+    /// # Errors
+    /// When it cannot even begin.
+    pub async fn serve(
+        self,
+        certificates: Arc<dyn ResolvesServerCert>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let (address, health) = (self.address()?, self.health_address()?);
+        let state = self.state;
+        let configuration = http::configuration(certificates, state.settings.allows_tls12)
+            .map_err(|error| ServeError::Certificate(error.to_string()))?;
+        let listener = tokio::net::TcpListener::from_std(self.reviews)?;
+        let (phase, phases) = watch::channel(Phase::Serving);
+        let serving =
+            tokio::spawn(http::serve(Arc::clone(&state), listener, Arc::new(configuration), phases));
+        let line = state.log.always(Level::Info, "listening");
+        line.shown("address", address).shown("healthAddress", health).write();
+
+        stop.await;
+        state.readiness.stop();
+        let line = state.log.line(Level::Info, "stopping");
+        line.number("drainMilliseconds", millis(state.settings.drain)).write();
+        tokio::time::sleep(state.settings.drain).await;
+        phase.send_replace(Phase::Closing);
+        let is_clean = tokio::time::timeout(IN_FLIGHT, serving).await.is_ok();
+        state.log.line(Level::Info, "stopped").value("clean", &is_clean.into()).write();
+        state.log.flush();
+        Ok(())
+    }
+}
+
+/// Returns when the process is asked to stop.
+pub async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// Lets a panic be a line of the log, without what was panicked about: that may come from an object.
+pub fn log_panics(state: &Arc<State>) {
+    let state = Arc::downgrade(state);
+    std::panic::set_hook(Box::new(move |panic| {
+        let Some(state) = state.upgrade() else { return };
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        state
+            .log
+            .line(Level::Error, "the program failed in one place and goes on")
+            .text("place", &place)
+            .write();
+    }));
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

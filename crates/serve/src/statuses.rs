@@ -1,0 +1,175 @@
+//! The statuses of rule objects: whether a rule runs, what is wrong with it, and when it last could not answer.
+//!
+//! Every replica works out the same status and writes it only where the stored one differs, so that they do not
+//! fight, and so that the watch which brings the written status back leads to no further write.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use kubewright_engine::{Diagnostic, Fault, ObjectName, RuleFailure, RuleReport};
+use kubewright_value::{Map, Text, Value, json};
+
+use crate::events::{cut, is_secret};
+use crate::{Notice, RuleState, clock};
+
+/// How often at most the last failure of a rule is written.
+const FAILURES_APART: Duration = Duration::from_secs(60);
+
+/// How long a message may be, in bytes.
+const MAX_MESSAGE: usize = 4096;
+
+/// How many rules' failures are remembered.
+const MAX_FAILURES: usize = 10_000;
+
+/// The last failures of rules.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    by_rule: HashMap<ObjectName, Failure>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    last: RuleFailure,
+    is_written: bool,
+    written: Option<Instant>,
+}
+
+impl Failures {
+    /// Takes up that a rule could not answer.
+    pub(crate) fn add(&mut self, notice: &Notice, time: SystemTime) {
+        if self.by_rule.len() >= MAX_FAILURES && !self.by_rule.contains_key(&notice.document) {
+            return;
+        }
+        let ObjectName { kind, namespace, name, .. } = &notice.subject;
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        let message = match is_secret(&notice.subject) {
+            // A message can be made of anything that the object has in it.
+            true => "the rule could not answer".to_owned(),
+            false => cut(notice.message.clone(), MAX_MESSAGE),
+        };
+        let last = RuleFailure {
+            time: clock::text(time).into(),
+            message,
+            object: format!("{kind} {namespace}{slash}{name}"),
+        };
+        let entry = self.by_rule.entry(notice.document.clone());
+        let entry = entry.or_insert_with(|| Failure { last: last.clone(), is_written: false, written: None });
+        (entry.last, entry.is_written) = (last, false);
+    }
+
+    /// Returns the rules whose failures are to be written now.
+    pub(crate) fn due(&self, now: Instant) -> Vec<ObjectName> {
+        let is_due = |failure: &Failure| {
+            let is_quiet = |at: Instant| now.saturating_duration_since(at) >= FAILURES_APART;
+            !failure.is_written && failure.written.is_none_or(is_quiet)
+        };
+        self.by_rule.iter().filter(|(_, failure)| is_due(failure)).map(|(rule, _)| rule.clone()).collect()
+    }
+
+    /// Returns the last failure of `rule`, where it is not written yet.
+    pub(crate) fn news(&self, rule: &ObjectName) -> Option<&RuleFailure> {
+        self.by_rule.get(rule).filter(|failure| !failure.is_written).map(|failure| &failure.last)
+    }
+
+    /// Remembers that the last failure of `rule` is written, or that there is no such rule.
+    pub(crate) fn written(&mut self, rule: &ObjectName, now: Instant) {
+        if let Some(failure) = self.by_rule.get_mut(rule) {
+            (failure.is_written, failure.written) = (true, Some(now));
+        }
+    }
+
+    /// Forgets rules that are not there any more.
+    pub(crate) fn keep(&mut self, is_there: impl Fn(&ObjectName) -> bool) {
+        self.by_rule.retain(|rule, _| is_there(rule));
+    }
+}
+
+/// Returns what became of a rule object. `since` is left to whoever knows the stored status.
+pub(crate) fn report(state: &RuleState) -> RuleReport {
+    let errors = state.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let reason = match (errors, state.rules) {
+        (0, 0) => "NoRules",
+        (0, _) => "Compiled",
+        (_, 0) => "Invalid",
+        _ => "PartlyInvalid",
+    };
+    let message = match (state.diagnostics.as_slice(), state.rules) {
+        ([], 0) => "no rule of it runs here".to_owned(),
+        ([], 1) => "1 rule runs".to_owned(),
+        ([], rules) => format!("{rules} rules run"),
+        (diagnostics, _) => cut(faults(diagnostics).join("; "), MAX_MESSAGE),
+    };
+    RuleReport {
+        generation: state.generation,
+        rules: state.rules,
+        is_ready: errors == 0 && state.rules > 0,
+        reason: reason.into(),
+        message,
+        since: Text::default(),
+        failure: None,
+    }
+}
+
+/// Returns what is wrong, each with its field. The errors come first.
+fn faults(diagnostics: &[Diagnostic]) -> Vec<String> {
+    let document = diagnostics.first().and_then(|first| json::read(&first.location.source).ok());
+    let say = |diagnostic: &Diagnostic| match &document {
+        Some(document) => Fault::of(document, diagnostic).to_string(),
+        None => format!("{} ({})", diagnostic.message, diagnostic.code.id),
+    };
+    let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.iter().partition(|found| found.is_error());
+    errors.into_iter().chain(warnings).map(say).collect()
+}
+
+/// Returns the patch that gives `stored`, a rule object, the status that `make` makes of `report`, or nothing where
+/// it has that status already.
+pub(crate) fn change(
+    stored: &Value,
+    mut report: RuleReport,
+    now: SystemTime,
+    make: impl Fn(&RuleReport) -> Value,
+) -> Option<Value> {
+    let status = stored.get("status").cloned().unwrap_or_default();
+    let conditions = status.get("conditions").and_then(Value::as_array).unwrap_or_default();
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let before = conditions.iter().find(|condition| text(condition, "type") == "Ready");
+    let word = if report.is_ready { "True" } else { "False" };
+    report.since = match before {
+        Some(before) if text(before, "status") == word => text(before, "lastTransitionTime").into(),
+        _ => clock::text(now).into(),
+    };
+    let mut wanted = make(&report);
+    keep_others(&mut wanted, conditions);
+    let wanted = wanted.as_object()?;
+    let changed: Vec<_> = wanted.iter().filter(|(key, value)| status.get(key) != Some(value)).collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let mut patch = Map::new();
+    for (key, value) in changed {
+        patch.insert(key.clone(), value.clone());
+    }
+    Some(Map::from([("status", patch.into())]).into())
+}
+
+/// Puts the conditions of others beside ours: the list is replaced as a whole.
+fn keep_others(wanted: &mut Value, stored: &[Value]) {
+    let Some(ours) =
+        wanted.as_object_mut().and_then(|map| map.get_mut("conditions")).and_then(Value::as_array_mut)
+    else {
+        return;
+    };
+    let kind = |condition: &Value| condition.get("type").and_then(Value::as_str).map(Text::new);
+    let mut all = stored.to_vec();
+    for condition in std::mem::take(ours) {
+        match all.iter_mut().find(|other| kind(other) == kind(&condition)) {
+            Some(place) => *place = condition,
+            None => all.push(condition),
+        }
+    }
+    *ours = all;
+}
+
+#[cfg(test)]
+mod tests;

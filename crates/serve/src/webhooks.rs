@@ -1,0 +1,17 @@
+//! The webhook configurations: what the API server asks us, and what it does when we do not answer.
+//!
+//! They are in no manifest. What they should be follows from the rules of the moment ([`desired`]); whatever else
+//! stands there is put right. They belong to our ClusterRole, so that they go when the installation goes.
+
+mod desired;
+mod spared;
+mod targets;
+
+pub use desired::{Address, Owner, Wanted, desired};
+
+use kubewright_value::{Map, Value};
+
+/// Returns an object with these entries.
+fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
+}

@@ -1,0 +1,328 @@
+//! The webhook configurations as they should be, with every default written out: then equal means equal.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kubewright_cluster::Resources;
+use kubewright_engine::{Door, Operation, Operations, WatchRole, Watched, Webhook};
+use kubewright_value::{Map, Text, Value};
+
+use super::object;
+use super::spared::Spared;
+use super::targets::Rules;
+use crate::guard;
+
+/// How long the API server waits for an answer unless a rule says otherwise, in seconds.
+const TIMEOUT: u8 = 5;
+/// The longest that it waits.
+const LONGEST: u8 = 30;
+/// How many conditions a webhook may have.
+const MAX_CONDITIONS: usize = 64;
+
+/// The domain of the names of webhooks.
+const DOMAIN: &str = "kubewright.dev";
+
+/// What the configurations are made from.
+#[derive(Debug, Clone)]
+pub struct Wanted<'w> {
+    /// The name of both configurations.
+    pub name: &'w str,
+    /// Our own namespace.
+    pub namespace: &'w str,
+    /// Where the API server finds us.
+    pub address: Address,
+    /// Whom it should believe, in PEM; without any, whatever stands there is left.
+    pub bundle: Option<&'w str>,
+    /// What the rules want, each with its path.
+    pub hooks: Vec<(&'w str, &'w Webhook)>,
+    /// The kinds of our own: those that rules are never asked about.
+    pub kinds: Vec<Watched>,
+    /// Those of them that are checked when they are stored.
+    pub checked: Vec<Watched>,
+    /// The labels by which namespaces keep out, each a key and the value that counts.
+    pub labels: Vec<(&'w str, &'w str)>,
+    /// Whether anybody wants to hear of pods that are bound to nodes.
+    pub hears_bindings: bool,
+    /// Who may give a namespace such a label.
+    pub exempt: &'w [String],
+    /// What the configurations belong to.
+    pub owner: Option<Owner>,
+    /// The Certificate, as `namespace/name`, from which cert-manager puts in whom to believe.
+    pub injected_from: Option<&'w str>,
+}
+
+/// Where the API server finds us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// At an address, such as `https://127.0.0.1:9443`.
+    Url(String),
+    /// Behind a Service.
+    Service {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The ClusterRole with which the configurations go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its name.
+    pub name: Text,
+    /// Its uid.
+    pub uid: Text,
+}
+
+/// Returns the configurations: that of the webhooks that change, then that of those that judge.
+#[must_use]
+pub fn desired(wanted: &Wanted<'_>, discovery: &Resources) -> [Value; 2] {
+    let spared = Spared { namespace: wanted.namespace, labels: &wanted.labels, kinds: &wanted.kinds };
+    let (mut mutating, mut validating) = (Vec::new(), Vec::new());
+    for (path, webhook) in &wanted.hooks {
+        let entries = match webhook.door {
+            Door::Mutate => &mut mutating,
+            Door::Validate => &mut validating,
+        };
+        entries.extend(of_rules(wanted, path, webhook, discovery, &spared));
+    }
+    validating.extend(checking(wanted));
+    if wanted.hears_bindings {
+        validating.push(binding(wanted, &spared));
+    }
+    validating.extend(guarding(wanted, &spared));
+    [
+        configuration(wanted, "MutatingWebhookConfiguration", mutating),
+        configuration(wanted, "ValidatingWebhookConfiguration", validating),
+    ]
+}
+
+/// A webhook that is being made.
+struct Entry<'e> {
+    name: String,
+    path: &'e str,
+    rules: Rules,
+    fails: bool,
+    door: Door,
+    timeout: u8,
+    namespaces: Value,
+    objects: Value,
+    conditions: Vec<(Text, Text)>,
+    side_effects: &'static str,
+}
+
+/// Returns the webhook of rules, and its twin for what must not be refused for want of an answer.
+fn of_rules(
+    wanted: &Wanted<'_>,
+    path: &str,
+    webhook: &Webhook,
+    discovery: &Resources,
+    spared: &Spared<'_>,
+) -> Vec<Value> {
+    let (mut asked, kept_apart) = Rules::of(&webhook.targets, discovery, spared);
+    if !webhook.fails {
+        asked.extend(&kept_apart);
+    }
+    let entry = |rules: Rules, fails: bool, is_twin: bool| Entry {
+        name: name_of(webhook, is_twin),
+        path,
+        rules,
+        fails,
+        door: webhook.door,
+        timeout: if webhook.timeout == 0 { TIMEOUT } else { webhook.timeout.min(LONGEST) },
+        namespaces: spared.namespaces(&webhook.namespaces, fails),
+        objects: webhook.objects.clone(),
+        conditions: webhook.conditions.iter().cloned().chain(fails.then(|| spared.condition())).collect(),
+        side_effects: "None",
+    };
+    let mut entries = vec![entry(asked, webhook.fails, false)];
+    if webhook.fails {
+        entries.push(entry(kept_apart, false, true));
+    }
+    entries.into_iter().filter(|entry| !entry.rules.is_empty()).map(|entry| entry.value(wanted)).collect()
+}
+
+/// Rule objects are checked before they are stored. Only kinds of ours are asked about, so nothing else can be held
+/// up, and no namespace is left out: a rule that does not work helps nobody anywhere.
+fn checking(wanted: &Wanted<'_>) -> Option<Value> {
+    let mut rules = Rules::default();
+    let operations: Operations = [Operation::Create, Operation::Update].into_iter().collect();
+    for kind in wanted.checked.iter().filter(|kind| kind.role != WatchRole::Shared) {
+        rules.add(&kind.group.into(), &"*".into(), kind.resource, "", operations);
+    }
+    let entry = Entry { fails: true, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
+    (!entry.rules.is_empty()).then(|| entry.value(wanted))
+}
+
+fn binding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Value {
+    let mut rules = Rules::default();
+    rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
+    let entry = plain(format!("binding.{DOMAIN}"), "binding", rules);
+    let namespaces = spared.namespaces(&Value::Null, false);
+    // What is written is written to the pod, and not when the binding is only tried.
+    Entry { namespaces, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
+}
+
+/// Whoever may label a namespace could take it out of everything, so that label is guarded.
+fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
+    let condition = guard::condition(&wanted.labels, wanted.exempt)?;
+    let mut rules = Rules::default();
+    let operations = [Operation::Create, Operation::Update].into_iter().collect();
+    rules.add(&"".into(), &"v1".into(), "namespaces", "", operations);
+    let entry = Entry {
+        fails: true,
+        // Not by labels: a namespace is known by the labels that it is about to have.
+        namespaces: spared.named_namespaces(),
+        conditions: vec![("label-added-or-changed".into(), condition.into())],
+        ..plain(format!("guard.{DOMAIN}"), "guard", rules)
+    };
+    Some(entry.value(wanted))
+}
+
+fn plain(name: String, path: &str, rules: Rules) -> Entry<'_> {
+    Entry {
+        name,
+        path,
+        rules,
+        fails: false,
+        door: Door::Validate,
+        timeout: TIMEOUT,
+        namespaces: object([]),
+        objects: Value::Null,
+        conditions: Vec::new(),
+        side_effects: "None",
+    }
+}
+
+impl Entry<'_> {
+    fn value(&self, wanted: &Wanted<'_>) -> Value {
+        let objects = if self.objects.is_null() { object([]) } else { self.objects.clone() };
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Value| map.insert(key.into(), value);
+        put("name", self.name.as_str().into());
+        put("clientConfig", client(wanted, self.path));
+        put("rules", self.rules.value());
+        put("failurePolicy", if self.fails { "Fail" } else { "Ignore" }.into());
+        put("matchPolicy", "Equivalent".into());
+        put("namespaceSelector", self.namespaces.clone());
+        put("objectSelector", objects);
+        put("sideEffects", self.side_effects.into());
+        put("timeoutSeconds", u64::from(self.timeout).into());
+        put("admissionReviewVersions", Value::array(vec!["v1".into()]));
+        if self.door == Door::Mutate {
+            put("reinvocationPolicy", "IfNeeded".into());
+        }
+        if !self.conditions.is_empty() {
+            put("matchConditions", conditions(&self.conditions));
+        }
+        map.into()
+    }
+}
+
+/// The API server takes so many conditions and no more; what is over goes into the last one.
+fn conditions(all: &[(Text, Text)]) -> Value {
+    let one = |(name, expression): &(Text, Text)| {
+        object([("name", name.clone().into()), ("expression", expression.clone().into())])
+    };
+    if all.len() <= MAX_CONDITIONS {
+        return Value::array(all.iter().map(one).collect());
+    }
+    let (first, last) = all.split_at(MAX_CONDITIONS - 1);
+    let joined: Vec<String> = last.iter().map(|(_, expression)| format!("({expression})")).collect();
+    let name = last.first().map(|(name, _)| name.clone()).unwrap_or_default();
+    let last = one(&(name, joined.join(" && ").into()));
+    Value::array(first.iter().map(one).chain([last]).collect())
+}
+
+fn client(wanted: &Wanted<'_>, path: &str) -> Value {
+    let mut map = Map::new();
+    match &wanted.address {
+        Address::Url(url) => {
+            map.insert("url".into(), format!("{}/{path}", url.trim_end_matches('/')).into());
+        }
+        Address::Service { namespace, name } => {
+            let service = object([
+                ("namespace", namespace.as_str().into()),
+                ("name", name.as_str().into()),
+                ("path", format!("/{path}").into()),
+                ("port", 443_u64.into()),
+            ]);
+            map.insert("service".into(), service);
+        }
+    }
+    if let Some(bundle) = wanted.bundle {
+        map.insert("caBundle".into(), STANDARD.encode(bundle).into());
+    }
+    map.into()
+}
+
+fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
+    let mut metadata = Map::new();
+    metadata.insert("name".into(), wanted.name.into());
+    metadata.insert(
+        "labels".into(),
+        object([
+            ("app.kubernetes.io/name", "kubewright".into()),
+            ("app.kubernetes.io/instance", wanted.name.into()),
+            ("app.kubernetes.io/component", "webhooks".into()),
+            ("app.kubernetes.io/managed-by", "kubewright".into()),
+        ]),
+    );
+    if let Some(certificate) = wanted.injected_from {
+        let annotation = object([("cert-manager.io/inject-ca-from", certificate.into())]);
+        metadata.insert("annotations".into(), annotation);
+    }
+    if let Some(owner) = &wanted.owner {
+        let reference = object([
+            ("apiVersion", "rbac.authorization.k8s.io/v1".into()),
+            ("kind", "ClusterRole".into()),
+            ("name", owner.name.clone().into()),
+            ("uid", owner.uid.clone().into()),
+        ]);
+        metadata.insert("ownerReferences".into(), Value::array(vec![reference]));
+    }
+    object([
+        ("apiVersion", "admissionregistration.k8s.io/v1".into()),
+        ("kind", kind.into()),
+        ("metadata", metadata.into()),
+        ("webhooks", Value::array(webhooks)),
+    ])
+}
+
+fn name_of(webhook: &Webhook, is_twin: bool) -> String {
+    let door = match webhook.door {
+        Door::Mutate => "patch",
+        Door::Validate => "judge",
+    };
+    let twin = if is_twin { "-spared" } else { "" };
+    match (&webhook.own, webhook.door, webhook.fails) {
+        (Some(own), _, _) => format!("{}.{door}{twin}.{DOMAIN}", label(own)),
+        (None, Door::Mutate, false) => format!("{door}.{DOMAIN}"),
+        (None, _, true) => format!("{door}-fail{twin}.{DOMAIN}"),
+        (None, Door::Validate, false) => format!("{door}-ignore.{DOMAIN}"),
+    }
+}
+
+/// Returns `name` as part of a domain: unchanged if it can be one, else told apart from others by a number.
+fn label(name: &str) -> String {
+    const LONGEST: usize = 180;
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_part = |part: &str| {
+        let (first, last) = (part.bytes().next(), part.bytes().last());
+        first.is_some_and(is_letter)
+            && last.is_some_and(is_letter)
+            && part.bytes().all(|byte| is_letter(byte) || byte == b'-')
+    };
+    if name.len() <= LONGEST && name.split('.').all(is_part) {
+        return name.to_owned();
+    }
+    // FNV-1a: the same in every replica and every version.
+    let number = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |number, byte| {
+        (number ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let plain = |byte: u8| if is_letter(byte) { char::from(byte) } else { '-' };
+    let start: String = name.to_ascii_lowercase().bytes().take(60).map(plain).collect();
+    format!("x{}-{number:016x}", start.trim_end_matches('-'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Addresses on the API server, the one who reads them against the one who sends them: what is printed is read as the
+//! same again, and leads nowhere else.
+
+use kubewright_engine::ApiPath;
+
+use super::Target;
+
+pub(crate) const TARGET: Target = Target {
+    name: "api_path",
+    run,
+    seeds: &[
+        "/api/v1/namespaces/default/pods/web/status",
+        "/apis/apps/v1/namespaces/default/deployments?labelSelector=app%3Dweb&limit=5",
+        "/api/v1/namespaces/a/status",
+        "/version",
+    ],
+    words: &[
+        "/",
+        "//",
+        "..",
+        ".",
+        "%2e",
+        "%2E",
+        "%252e",
+        "%2f",
+        "?",
+        "&",
+        "=",
+        "#",
+        ";",
+        "%00",
+        "\\",
+        "\r\n",
+        "namespaces",
+        "/namespaces/",
+        "api",
+        "apis",
+        "v1",
+        "status",
+        "finalize",
+        "proxy",
+        "watch",
+        "+",
+        "\u{ff0e}",
+        "labelSelector=",
+    ],
+};
+
+fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(path) = ApiPath::parse(text) else { return };
+    let sent = path.to_string();
+    assert_eq!(ApiPath::parse(&sent).as_ref(), Ok(&path), "`{text}` is sent as `{sent}`");
+    assert!(!sent.contains("..") && !sent.contains("//"), "`{sent}`");
+    assert!(sent.bytes().all(|byte| byte.is_ascii_graphic() && !b"#;\\".contains(&byte)), "`{sent}`");
+    assert_eq!(namespace(&sent), path.namespace.as_str(), "`{sent}`");
+}
+
+/// Returns the namespace as the API server reads it.
+fn namespace(sent: &str) -> &str {
+    let (path, _) = sent.split_once('?').unwrap_or((sent, ""));
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match parts.as_slice() {
+        ["api", _, "namespaces", _, "status" | "finalize", ..]
+        | ["apis", _, _, "namespaces", _, "status" | "finalize", ..] => "",
+        ["api", _, "namespaces", namespace, _, ..] | ["apis", _, _, "namespaces", namespace, _, ..] => {
+            namespace
+        }
+        _ => "",
+    }
+}
