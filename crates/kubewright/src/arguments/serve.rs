@@ -60,7 +60,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) allow_tls12: bool,
 
-    /// The rule languages that are read, such as `kyverno`; may be repeated [default: all that live in a cluster]
+    /// The rule languages that are read by name; may be repeated [default: all that live in a cluster]
     #[arg(long = "dialect", value_name = "NAME")]
     pub(crate) dialects: Vec<String>,
 
