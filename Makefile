@@ -71,7 +71,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
 
 static:
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
+	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
 	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
 	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "it needs libraries:"; ldd target/static/kubewright; exit 1; fi
 	target/static/kubewright --version
