@@ -7,34 +7,42 @@
 //! [`InCluster`]: kubewright_engine::InCluster
 
 pub mod binding;
-mod certificates;
+pub mod certificates;
 mod clock;
 pub mod dry_run;
 mod events;
-mod guard;
+pub mod guard;
 pub mod health;
 mod http;
+mod jitter;
 pub mod log;
 pub mod metrics;
 mod notice;
 mod offline;
+mod reread;
 pub mod review;
+mod rules;
 mod server;
 mod settings;
 mod snapshot;
 mod state;
 mod statuses;
+mod stores;
 mod tell;
 pub mod validate;
-mod webhooks;
+mod watchman;
+pub mod webhooks;
+mod world;
 
-pub use certificates::{Certificates, Keys, Step, Terms, next, take};
-pub use guard::refusal;
+pub use certificates::Certificates;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;
+pub use rules::keep_compiled;
 pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use stores::Stores;
 pub use tell::{RuleObjects, run as tell};
-pub use webhooks::{Address, Owner, Wanted, desired};
+pub use watchman::watch_over;
+pub use world::Known;

@@ -31,6 +31,8 @@ pub struct State {
     pub world: Box<dyn World + Send>,
     /// Who is asked for what is not known.
     pub lookup: Box<dyn Lookup>,
+    /// Who writes into the cluster, where there is one.
+    pub client: Option<kubewright_cluster::Client>,
     /// Who knows the roles of the one who asks.
     pub roles: Box<dyn Roles>,
     /// What is counted.
@@ -84,6 +86,7 @@ impl State {
             notices,
             world: Box::new(ClosedWorld::default()),
             lookup: Box::new(Nobody),
+            client: None,
             roles: Box::new(Nobody),
             metrics: Metrics::default(),
             certificates: Certificates::default(),

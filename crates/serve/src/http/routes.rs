@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 
 use super::bounds::{LARGE_BODY, Place};
-use super::{Answer, body, problem};
+use super::{Answer, beside, body, problem};
 use crate::State;
 use crate::review;
 
@@ -17,6 +17,11 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much earlier we are.
 const MARGIN: Duration = Duration::from_millis(500);
 
+/// Where rule objects are checked, pods that are bound told of, and rules tried out.
+const RULES: &str = "rules";
+const BINDING: &str = "binding";
+const DRY_RUN: &str = "v1/dryrun";
+
 /// Answers `request`.
 pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> Answer {
     let begun = Instant::now();
@@ -25,9 +30,10 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         state.metrics.refused_request();
         return problem(StatusCode::NOT_FOUND, "there is nothing here");
     };
-    if request.method() != Method::POST {
+    let method = if hook == DRY_RUN { Method::PUT } else { Method::POST };
+    if request.method() != method {
         state.metrics.refused_request();
-        return problem(StatusCode::METHOD_NOT_ALLOWED, "reviews are sent with POST");
+        return problem(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
     let (bytes, _room) = match body::read(state, request).await {
@@ -44,19 +50,24 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         true => state.bounds.large.acquire().await.ok(),
         false => None,
     };
-    review::answer(state, hook, &bytes, deadline).await
+    match hook {
+        RULES => beside::rules(state, &bytes),
+        BINDING => beside::binding(state, &bytes, deadline).await,
+        DRY_RUN => beside::dry_run(state, bytes, deadline).await,
+        hook => review::answer(state, hook, &bytes, deadline).await,
+    }
 }
 
 /// Returns whether a webhook configuration of ours may name `path`. One that no rule is behind any more is still asked
 /// until the API server has heard of it.
 fn is_hook(path: &str) -> bool {
     match path.split_once('/') {
-        None => matches!(path, "mutate" | "validate"),
+        None => matches!(path, "mutate" | "validate" | RULES | BINDING),
         Some(("mutate" | "validate", rest)) => {
             matches!(rest, "fail" | "ignore")
                 || rest.strip_prefix("own/").is_some_and(|name| !name.is_empty())
         }
-        Some(_) => false,
+        Some(_) => path == DRY_RUN,
     }
 }
 
