@@ -226,6 +226,7 @@ fn applying_twice_changes_nothing_the_second_time() {
         let second = stored(cluster, "applied", &format!("deployment/{name}"));
         let of = |object: &Value, key: &str| object.at(&["metadata", key]).cloned();
         assert_eq!(of(&first, "generation"), of(&second, "generation"), "{name}: {said}");
+        assert_eq!(of(&first, "resourceVersion"), of(&second, "resourceVersion"), "{name}: {said}");
         assert_eq!(first.get("spec"), second.get("spec"), "{name}: {said}");
         assert_eq!(of(&first, "labels"), of(&second, "labels"), "{name}: {said}");
         assert_eq!(of(&first, "annotations"), of(&second, "annotations"), "{name}: {said}");

@@ -3,16 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cluster::{Client, Config, Pace, Resource, Store, keep};
+use kubewright_cluster::{Client, Config, Pace};
 use kubewright_controlplane::Cluster;
 use kubewright_dialects::Options;
-use kubewright_engine::{Answer, ObjectName, Query, World};
-use kubewright_serve::{RuleObjects, Server, Settings, Snapshot, State};
-use kubewright_value::{Document, Value, json};
+use kubewright_serve::log::Level;
+use kubewright_serve::{Known, Server, Settings, State, Stores, keep_compiled, tell};
+use kubewright_value::{Value, json};
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -59,35 +58,6 @@ pub(crate) fn stored(cluster: &Cluster, namespace: &str, name: &str) -> Value {
     json::parse(&text).expect("json")
 }
 
-#[derive(Clone)]
-struct Stores {
-    rules: Arc<Store>,
-    namespaces: Arc<Store>,
-    nodes: Arc<Store>,
-}
-
-impl World for Stores {
-    fn get(&self, query: &Query) -> Answer {
-        let Query::Object(name) = query else { return Answer::Unknown };
-        let store = match name.kind.as_str() {
-            "Namespace" => &self.namespaces,
-            "Node" => &self.nodes,
-            _ => return Answer::Unknown,
-        };
-        match store.get("", &name.name) {
-            Some(found) => Answer::Found(found),
-            None if store.is_synced() => Answer::Absent,
-            None => Answer::Unknown,
-        }
-    }
-}
-
-impl RuleObjects for Stores {
-    fn rule_object(&self, name: &ObjectName) -> Option<Value> {
-        self.rules.get(&name.namespace, &name.name)
-    }
-}
-
 fn start(cluster: &'static Cluster) {
     let dialects = kubewright_dialects::all(&Options::default());
     let definitions: Vec<_> = dialects
@@ -125,48 +95,22 @@ fn start(cluster: &'static Cluster) {
 async fn serve(cluster: &Cluster) -> Server {
     let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
     let client = Client::new(config).expect("a client");
-    let store = || Arc::new(Store::default());
-    let stores = Stores { rules: store(), namespaces: store(), nodes: store() };
-    for (resource, store) in [
-        (Resource::new("api.kubemod.io", "v1beta1", "modrules"), &stores.rules),
-        (Resource::new("", "v1", "namespaces"), &stores.namespaces),
-        (Resource::new("", "v1", "nodes"), &stores.nodes),
-    ] {
-        tokio::spawn(keep(client.clone(), resource.all(), Arc::clone(store), Pace::default()));
-    }
-    let (notices, told) = mpsc::channel(1000);
     let local = SocketAddr::from(([127, 0, 0, 1], 0));
     let settings = Settings {
         address: local,
         health_address: local,
-        log_level: kubewright_serve::log::Level::Error,
+        dialects: vec!["modrule".to_owned()],
+        log_level: Level::Error,
         ..Settings::default()
     };
+    let stores = Stores::start(&client, &settings, Pace::default());
+    let (notices, told) = mpsc::channel(1000);
     let mut state = State::new(settings, notices);
-    state.world = Box::new(stores.clone());
+    state.world = Box::new(Known(Arc::clone(&stores)));
     state.client = Some(client.clone());
     let state = Arc::new(state);
-    tokio::spawn(kubewright_serve::tell(
-        Arc::clone(&state),
-        client,
-        Arc::new(stores.clone()),
-        told,
-        "test".to_owned(),
-    ));
-    let snapshots = Arc::clone(&state);
-    let mut changes = stores.rules.changes();
-    tokio::spawn(async move {
-        for generation in 1.. {
-            let documents: Vec<_> =
-                stores.rules.all().into_iter().map(|rule| Document::written(rule, "rule")).collect();
-            let snapshot = Snapshot::of(&Options::default(), &["modrule".to_owned()], &documents, generation);
-            snapshots.snapshot.store(Arc::new(snapshot));
-            if changes.changed().await.is_err() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(30)).await;
-        }
-    });
+    keep_compiled(&state, &stores).expect("a thread");
+    tokio::spawn(tell(Arc::clone(&state), client, stores, told, "test".to_owned()));
     Server::bind(state).expect("a port")
 }
 
