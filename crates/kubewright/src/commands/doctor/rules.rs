@@ -35,7 +35,9 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             }
             Some(_) => {}
         }
-        if let Some(failure) = rule.at(&["status", "lastFailure"]).filter(|failure| failure.is_object()) {
+        if let Some(failure) =
+            rule.at(&["status", "lastFailure"]).filter(|failure| failure.as_object().is_some())
+        {
             let (time, why) = (text(failure, &["time"]), first_line(text(failure, &["message"])));
             failed.push(format!("{who}: {time} on {}: {why}", text(failure, &["object"])));
         }
@@ -51,7 +53,8 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
         findings.warn("rules", format!("and {more} more like these"), "");
     }
     if silent > 0 {
-        let why = format!("{silent} of {all} rules have no status: no server has read them, or it may not say so");
+        let why =
+            format!("{silent} of {all} rules have no status: no server has read them, or it may not say so");
         findings.warn("rules", why, "look at the log of the servers");
     }
     if broken.is_empty() && failed.is_empty() && silent == 0 {
