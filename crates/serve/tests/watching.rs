@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, Pace};
 use kubewright_controlplane::{Cluster, Component};
-use kubewright_engine::{Answer, Query, World};
+use kubewright_engine::{Answer, ApiCall, ApiPath, Query, World};
 use kubewright_serve::{Known, Settings, Snapshot, State, Stores, keep_compiled, review};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
@@ -174,6 +174,18 @@ fn what_is_watched_is_known_and_what_rules_need_later_does_not_make_it_unready()
     assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "nobody needs nodes yet");
     cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
+    let call = |method: &str, url: &str| {
+        let path = Some(ApiPath::parse(url).unwrap());
+        let call = ApiCall { method: method.into(), url: url.into(), path, ..ApiCall::default() };
+        matches!(world.get(&Query::Api(call)), Answer::Found(_))
+    };
+    assert!(call("GET", "/api/v1/namespaces/later"));
+    for unknown in
+        ["/api/v1/namespaces", "/api/v1/namespaces/later/status", "/api/v1/namespaces/later?limit=1"]
+    {
+        assert!(!call("GET", unknown), "{unknown}");
+    }
+    assert!(!call("POST", "/api/v1/namespaces/later"));
 
     cluster.create_node("node-1", &[("rack", "12")]);
     apply(&cluster, &rule("one", "label"));
