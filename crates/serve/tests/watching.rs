@@ -176,7 +176,7 @@ fn what_is_watched_is_known_and_what_rules_need_later_does_not_make_it_unready()
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
     let call = |method: &str, url: &str| {
         let path = Some(ApiPath::parse(url).unwrap());
-        let call = ApiCall { method: method.into(), url: url.into(), path, ..ApiCall::default() };
+        let call = ApiCall { method: method.into(), url: url.into(), data: "".into(), path, service: None };
         matches!(world.get(&Query::Api(call)), Answer::Found(_))
     };
     assert!(call("GET", "/api/v1/namespaces/later"));
