@@ -30,8 +30,15 @@ pub fn read(folder: &Path) -> Result<Keys, String> {
 }
 
 /// Serves what lies in `folder`, and whatever is put there later, for ever. What is half written is left alone until
-/// it is whole.
-pub async fn follow(state: Arc<State>, folder: PathBuf) -> Infallible {
+/// it is whole. From the call on the state is not ready before there is a certificate.
+pub fn follow(state: Arc<State>, folder: PathBuf) -> impl Future<Output = Infallible> + Send {
+    if !state.certificates.is_ready() {
+        state.readiness.wait_for(super::CERTIFICATE);
+    }
+    run(state, folder)
+}
+
+async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
     let (mut known, mut told) = (None, String::new());
     loop {
         let found = read(&folder).and_then(|keys| {
@@ -46,7 +53,7 @@ pub async fn follow(state: Arc<State>, folder: PathBuf) -> Infallible {
                 known = Some(keys);
                 told.clear();
                 state.metrics.certificate_expires(state.certificates.expiry());
-                state.readiness.done("certificate");
+                state.readiness.done(super::CERTIFICATE);
                 state.log.line(Level::Info, "certificate served").shown("folder", folder.display()).write();
             }
             Err(error) if error != told => {

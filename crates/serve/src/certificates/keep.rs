@@ -23,8 +23,14 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const APART: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Keeps the Secret `name` in the namespace of the settings, for ever.
-pub async fn keep(state: Arc<State>, client: Client, name: String, terms: Terms) -> Infallible {
+/// Keeps the Secret of the settings, for ever. From the call on the state is not ready before there is a certificate.
+pub fn keep(state: Arc<State>, client: Client) -> impl Future<Output = Infallible> + Send {
+    state.readiness.wait_for(super::CERTIFICATE);
+    run(state, client)
+}
+
+async fn run(state: Arc<State>, client: Client) -> Infallible {
+    let (name, terms) = (format!("{}-tls", state.settings.name), Terms::of(&state.settings));
     let resource = Resource::new("", "v1", "secrets");
     let namespace = state.settings.namespace.clone();
     let store = Arc::new(Store::default());
@@ -123,7 +129,7 @@ impl Keeper {
         self.known = Some(keys.clone());
         let expiry = self.state.certificates.expiry();
         self.state.metrics.certificate_expires(expiry);
-        self.state.readiness.done("certificate");
+        self.state.readiness.done(super::CERTIFICATE);
         let line = self.state.log.line(Level::Info, "certificate served");
         line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
     }

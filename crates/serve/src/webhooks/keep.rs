@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kubewright_cluster::{Client, Discovery, Event, Pace, Resource, Resources, Store};
 use kubewright_engine::{WatchRole, Watched};
@@ -16,7 +16,8 @@ use tokio::time::{Instant, timeout};
 use super::compare::repaired;
 use super::installation::Installation;
 use super::rewrites::Rewrites;
-use super::{Address, Wanted, desired, originals};
+use super::{Address, Wanted, desired, object, originals};
+use crate::clock;
 use crate::jitter::jitter;
 use crate::log::Level;
 use crate::reread::reread;
@@ -297,7 +298,7 @@ impl Configuration {
         let now = Instant::now();
         let is_ours = self.settled.as_ref() != Some(&wanted);
         if !is_ours && let Some(wait) = self.rewrites.wait(now) {
-            self.tell_of_fight(state);
+            self.tell_of_fight(state, client).await;
             return Ok(Some(wait));
         }
         // Everything is looked at once more when it is due: what is wanted may be something else by then.
@@ -391,11 +392,44 @@ impl Configuration {
         wanted
     }
 
-    fn tell_of_fight(&mut self, state: &State) {
+    async fn tell_of_fight(&mut self, state: &State, client: &Client) {
         if std::mem::replace(&mut self.is_fought, true) {
             return;
         }
         let message = "somebody else keeps changing the webhook configuration; it is put right once a minute from now on";
         state.log.line(Level::Error, message).text("resource", &self.resource.name).write();
+        let Some(configuration) = self.store.get("", &state.settings.name) else { return };
+        let events = Resource::new("", "v1", "events").within("default");
+        // It is in the log and counted already; who may not write Events misses nothing else.
+        let _ = client.create(&events, &event(&configuration, message)).await;
     }
+}
+
+/// Returns an Event about a configuration. Those about what is in no namespace are in `default`.
+fn event(configuration: &Value, message: &str) -> Value {
+    let text = |path: &[&str]| configuration.at(path).cloned().unwrap_or_default();
+    let (name, time) = (text(&["metadata", "name"]), clock::text(SystemTime::now()));
+    let involved = object([
+        ("apiVersion", text(&["apiVersion"])),
+        ("kind", text(&["kind"])),
+        ("name", name.clone()),
+        ("uid", text(&["metadata", "uid"])),
+    ]);
+    let metadata = object([
+        ("generateName", format!("{}-", name.as_str().unwrap_or_default()).into()),
+        ("namespace", "default".into()),
+    ]);
+    object([
+        ("apiVersion", "v1".into()),
+        ("kind", "Event".into()),
+        ("metadata", metadata),
+        ("involvedObject", involved),
+        ("type", "Warning".into()),
+        ("reason", "WebhookConfigurationFought".into()),
+        ("message", message.into()),
+        ("source", object([("component", "kubewright".into())])),
+        ("firstTimestamp", time.as_str().into()),
+        ("lastTimestamp", time.into()),
+        ("count", 1_u64.into()),
+    ])
 }

@@ -1,0 +1,269 @@
+//! Webhook configurations on a real control plane: written, put right, taken away, and harmless when nobody answers.
+
+use std::time::{Duration, Instant};
+
+use kubewright_controlplane::{Balancer, Cluster};
+use kubewright_serve::webhooks::{WEBHOOKS, rescue};
+use kubewright_value::Value;
+
+use crate::replica::{POLICY, Replica, client, get, settings, time};
+
+const VALIDATING: &str = "validatingwebhookconfigurations";
+const MUTATING: &str = "mutatingwebhookconfigurations";
+
+/// A rule that patches, so that there is a webhook of that sort too.
+const RULE: &str = "
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: colour, namespace: default}
+spec:
+  type: Patch
+  match: [{select: '$.kind', matchValue: ConfigMap}]
+  patch: [{op: add, path: /metadata/labels/colour, value: blue}]
+";
+
+/// A cluster with a namespace and a ClusterRole of the name, and replicas that are all ready.
+struct Installed {
+    replicas: Vec<Replica>,
+    balancer: Balancer,
+    cluster: Cluster,
+    name: &'static str,
+}
+
+fn install(name: &'static str, count: usize) -> Option<Installed> {
+    let cluster = Cluster::start()?;
+    cluster.create_namespace(name);
+    cluster.kubectl(&["create", "clusterrole", name, "--verb=get", "--resource=pods"], "").expect_success();
+    let balancer = Balancer::start().expect("a balancer");
+    let rules = format!("{POLICY}---{RULE}");
+    let settings = settings(&balancer, name, name);
+    let replicas =
+        (0..count).map(|_| Replica::start(&cluster, &balancer, settings.clone(), &rules)).collect();
+    let installed = Installed { replicas, balancer, cluster, name };
+    let cluster = &installed.cluster;
+    cluster.wait_until("all are ready", || installed.balancer.ready() == count);
+    let written = time(cluster, "the webhooks are there", || installed.exist());
+    println!("written {written:?} after the replicas were ready");
+    Some(installed)
+}
+
+impl Installed {
+    fn configuration(&self, resource: &str) -> Option<Value> {
+        get(&self.cluster, &[resource, self.name])
+    }
+
+    fn webhooks(&self, resource: &str) -> Value {
+        let configuration = self.configuration(resource);
+        configuration.and_then(|configuration| configuration.get("webhooks").cloned()).unwrap_or_default()
+    }
+
+    fn exist(&self) -> bool {
+        [MUTATING, VALIDATING].into_iter().all(|resource| self.configuration(resource).is_some())
+    }
+
+    fn are_gone(&self) -> bool {
+        [MUTATING, VALIDATING].into_iter().all(|resource| self.configuration(resource).is_none())
+    }
+
+    /// Changes a configuration by a JSON patch, and says how long it took to be put right.
+    #[track_caller]
+    fn check_patched(&self, resource: &str, patch: &str) {
+        let before = self.webhooks(resource);
+        let patch = ["patch", resource, self.name, "--type=json", "-p", patch];
+        self.cluster.kubectl(&patch, "").expect_success();
+        let back = time(&self.cluster, "it is put right", || self.webhooks(resource) == before);
+        println!("{}: put right after {back:?}", patch[5]);
+        assert!(back < Duration::from_secs(5), "{back:?}");
+    }
+
+    #[track_caller]
+    fn stays_gone(&self) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(3) {
+            assert!(self.are_gone(), "made again after {:?}", begun.elapsed());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+#[test]
+fn configurations_are_put_right_within_five_seconds_and_replicas_do_not_fight() {
+    let Some(installed) = install("mending", 3) else { return };
+    let owner = installed.configuration(VALIDATING).expect("it");
+    let owner = owner.at(&["metadata", "ownerReferences"]).and_then(|list| list.item(0)).cloned();
+    assert_eq!(owner.expect("an owner").get("kind").and_then(Value::as_str), Some("ClusterRole"));
+
+    installed.check_patched(
+        VALIDATING,
+        r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#,
+    );
+    let never = r#"[{"op":"add","path":"/webhooks/0/matchConditions/-","value":{"name":"never","expression":"false"}}]"#;
+    installed.check_patched(VALIDATING, never);
+    let never = r#"[{"op":"add","path":"/webhooks/0/matchConditions","value":[{"name":"never","expression":"false"}]}]"#;
+    installed.check_patched(MUTATING, never);
+    installed.check_patched(MUTATING, r#"[{"op":"remove","path":"/webhooks/0"}]"#);
+
+    let before = installed.webhooks(VALIDATING);
+    installed.cluster.kubectl(&["delete", VALIDATING, installed.name], "").expect_success();
+    let back = time(&installed.cluster, "it is made again", || installed.webhooks(VALIDATING) == before);
+    println!("deleted: made again after {back:?}");
+    assert!(back < Duration::from_secs(5), "{back:?}");
+
+    let version = |resource: &str| {
+        let configuration = installed.configuration(resource).expect("it");
+        configuration.at(&["metadata", "resourceVersion"]).cloned()
+    };
+    std::thread::sleep(Duration::from_secs(1));
+    let before = [version(MUTATING), version(VALIDATING)];
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!([version(MUTATING), version(VALIDATING)], before, "nobody writes what is as it should be");
+}
+
+#[test]
+fn what_the_rules_want_is_written_soon_after_they_change() {
+    let Some(installed) = install("changing", 2) else { return };
+    let names = || {
+        let webhooks = installed.webhooks(VALIDATING);
+        let webhooks = webhooks.as_array().unwrap_or_default();
+        webhooks
+            .iter()
+            .filter_map(|webhook| webhook.get("name")?.as_str().map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    assert!(names().contains(&"judge-fail.kubewright.dev".to_owned()), "{:?}", names());
+    assert!(installed.webhooks(MUTATING).item(0).is_some());
+    for replica in &installed.replicas {
+        replica.learn(&POLICY.replace("failurePolicy: Fail", "failurePolicy: Ignore"));
+    }
+    let changed = time(&installed.cluster, "the webhook that refuses is gone", || {
+        names().contains(&"judge-ignore.kubewright.dev".to_owned())
+    });
+    println!("changed after {changed:?}");
+    assert!(changed < Duration::from_secs(2), "{changed:?}");
+    assert!(!names().contains(&"judge-fail.kubewright.dev".to_owned()));
+    installed.cluster.wait_until("nothing patches", || installed.webhooks(MUTATING).item(0).is_none());
+}
+
+#[test]
+fn somebody_who_keeps_changing_a_configuration_is_let_have_it_after_five_times() {
+    let Some(installed) = install("fought", 1) else { return };
+    let patch = r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
+    let is_ours = || {
+        let policy =
+            installed.webhooks(VALIDATING).item(0).and_then(|first| first.get("failurePolicy")).cloned();
+        policy.as_ref().and_then(Value::as_str) == Some("Fail")
+    };
+    let (begun, mut times) = (Instant::now(), 0);
+    while begun.elapsed() < Duration::from_secs(20) {
+        if is_ours() {
+            times += 1;
+            let patch = ["patch", VALIDATING, installed.name, "--type=json", "-p", patch];
+            installed.cluster.kubectl(&patch, "").expect_success();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    println!("put right {} times in 20 s", times - 1);
+    assert_eq!(times - 1, 5);
+    let events = || get(&installed.cluster, &["events", "-n", "default"]).expect("a list");
+    installed.cluster.wait_until("an Event says so", || {
+        events()
+            .get("items")
+            .and_then(Value::as_array)
+            .unwrap_or_default()
+            .iter()
+            .any(|event| event.get("reason").and_then(Value::as_str) == Some("WebhookConfigurationFought"))
+    });
+}
+
+#[test]
+fn configurations_go_with_the_role_that_owns_them_and_come_back_with_it() {
+    let Some(installed) = install("leaving", 2) else { return };
+    installed.cluster.kubectl(&["delete", "clusterrole", "leaving"], "").expect_success();
+    let gone = time(&installed.cluster, "they are gone", || installed.are_gone());
+    println!("gone after {gone:?}");
+    installed.stays_gone();
+    let again = ["create", "clusterrole", "leaving", "--verb=get", "--resource=pods"];
+    installed.cluster.kubectl(&again, "").expect_success();
+    installed.cluster.wait_until("they are back", || installed.exist());
+
+    let off = format!("{WEBHOOKS}=off");
+    installed.cluster.kubectl(&["annotate", "clusterrole", "leaving", &off], "").expect_success();
+    let gone = time(&installed.cluster, "they are gone", || installed.are_gone());
+    println!("switched off after {gone:?}");
+    installed.stays_gone();
+    installed
+        .cluster
+        .kubectl(&["annotate", "clusterrole", "leaving", &format!("{WEBHOOKS}-")], "")
+        .expect_success();
+    installed.cluster.wait_until("they are back", || installed.exist());
+
+    installed.cluster.kubectl(&["delete", "namespace", "leaving", "--wait=false"], "").expect_success();
+    let gone = time(&installed.cluster, "they are gone", || installed.are_gone());
+    println!("gone {gone:?} after the namespace was deleted");
+    installed.stays_gone();
+}
+
+#[test]
+fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() {
+    let Some(mut installed) = install("absent", 2) else { return };
+    let settings = installed.replicas[0].state.settings.clone();
+    installed.replicas.clear();
+    let cluster = &installed.cluster;
+    let create = |manifest: &str| cluster.kubectl(&["create", "-f", "-"], manifest);
+    let map = |namespace: &str, name: &str| {
+        create(&format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: {namespace}}}}}"
+        ))
+    };
+    let refusal = map("default", "refused").failure();
+    assert!(refusal.contains("failed calling webhook"), "{refusal}");
+
+    map("kube-system", "let-through").expect_success();
+    map("absent", "let-through").expect_success();
+    map("kube-node-lease", "let-through").expect_success();
+    let deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: back, namespace: absent}, spec: {selector:
+        {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}";
+    create(deployment).expect_success();
+    cluster.wait_until("a pod of ours is bound", || {
+        let pods = get(cluster, &["pods", "-n", "absent"]).expect("a list");
+        pods.get("items")
+            .and_then(|items| items.item(0))
+            .is_some_and(|pod| pod.at(&["spec", "nodeName"]).is_some())
+    });
+    create("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l, namespace: default}, spec: {holderIdentity: me}}").expect_success();
+    create("{apiVersion: v1, kind: Event, metadata: {name: e, namespace: default}, involvedObject: {kind: Pod, namespace: default}}").expect_success();
+    create("{apiVersion: v1, kind: Node, metadata: {name: fresh}}").expect_success();
+    let status = r#"{"status":{"conditions":[{"type":"Ready","status":"True","reason":"r","message":"m"}]}}"#;
+    cluster.kubectl(&["patch", "node", "fresh", "--subresource=status", "-p", status], "").expect_success();
+    cluster.kubectl(&["label", "node", "fresh", "a=b"], "").expect_success();
+    let csr = "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: c}, spec: {signerName: example.com/x, usages: [client auth], request: bm9uc2Vuc2U=}}";
+    let said = create(csr);
+    assert!(!said.stderr.contains("webhook"), "{said}");
+    cluster.kubectl(&["auth", "can-i", "get", "pods"], "").expect_success();
+    let token = cluster.kubectl(&["create", "token", "default", "-n", "absent"], "");
+    assert!(token.is_success(), "{token}");
+
+    installed.replicas.push(Replica::start(cluster, &installed.balancer, settings, POLICY));
+    let back = time(cluster, "one is back", || map("default", "let-through").is_success());
+    println!("judged again {back:?} after one replica was started");
+    let agent = create(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: bond, namespace: default, labels: {agent: 'yes'}}}",
+    );
+    assert!(agent.failure().contains("agents are not welcome"));
+}
+
+#[test]
+fn the_rescue_takes_our_webhooks_away_and_nothing_else() {
+    let Some(mut installed) = install("rescued", 1) else { return };
+    installed.replicas.clear();
+    let cluster = &installed.cluster;
+    let other = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: other,
+        labels: {app.kubernetes.io/name: other, app.kubernetes.io/component: webhooks}}, webhooks: []}";
+    cluster.kubectl(&["create", "-f", "-"], other).expect_success();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let mut deleted = runtime.block_on(rescue(&client(cluster))).expect("deleted");
+    deleted.sort();
+    assert_eq!(deleted, ["mutatingwebhookconfigurations/rescued", "validatingwebhookconfigurations/rescued"]);
+    assert!(installed.are_gone());
+    assert!(get(cluster, &[VALIDATING, "other"]).is_some());
+}
