@@ -19,6 +19,7 @@ metadata: {name: no-secret-agents}
 spec:
   validationFailureAction: Enforce
   failurePolicy: Fail
+  background: false
   rules:
   - name: agents
     match: {any: [{resources: {kinds: ['*']}}]}
