@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -39,6 +39,13 @@ conformance:
 bench:
 	cargo bench -p kubewright-bench
 
+# The webhook under load beside one that does nothing, and whether it keeps its limits. On a machine that does nothing
+# else; `make bench-webhook LOAD="--seconds 30 --soak 60"` for longer, `PROFILE=quick` for a first look.
+PROFILE ?= release
+
+bench-webhook:
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
+
 # Every target for a while: `make fuzz SECONDS=600` for longer.
 fuzz:
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds $(SECONDS)
@@ -56,6 +63,19 @@ pictures:
 # What the Helm chart has from the rule languages; a test says when it is older than they are.
 chart:
 	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
+
+# The program as it goes into the image: one file that needs nothing of the system, `target/static/kubewright`.
+# It is run in an empty folder as the only file there, where that is allowed. `make static PROFILE=quick` is built sooner.
+PROFILE ?= release
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
+
+static:
+	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
+	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
+	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "it needs libraries:"; ldd target/static/kubewright; exit 1; fi
+	target/static/kubewright --version
+	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "it runs where nothing else is"; fi
 
 # The page of `graph -o html` in a real browser. `test-browser` gets what it needs: Chromium where it may install
 # packages, and the driver. `browser`, which is part of `test`, takes the Chromium that is there.

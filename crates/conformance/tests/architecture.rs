@@ -12,7 +12,7 @@ use kubewright_value::{Value, json};
 /// Each crate may depend on those before it, never on those after it.
 const LAYERS: &[&[&str]] = &[
     &["kubewright-value", "kubewright-controlplane"],
-    &["kubewright-lang"],
+    &["kubewright-lang", "kubewright-load"],
     &["kubewright-engine"],
     &["kubewright-graph", "kubewright-cluster"],
     &["kubewright-dialects"],

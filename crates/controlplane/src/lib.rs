@@ -38,3 +38,4 @@ pub use component::Component;
 pub use error::ClusterError;
 pub use kubelet::Kubelet;
 pub use output::Output;
+pub use skip::announce as announce_skipped;

@@ -19,7 +19,8 @@ pub(crate) fn is_off() -> bool {
     env::var(MODE).is_ok_and(|mode| mode == "off")
 }
 
-pub(crate) fn announce(reason: &str) {
+/// Says that the test of this thread is skipped, and why.
+pub fn announce(reason: &str) {
     let line = format!("SKIPPED {}: {reason}\n", thread::current().name().unwrap_or("a cluster test"));
     say(&line);
     if let Some(path) = env::var_os(SUMMARY)

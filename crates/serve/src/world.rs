@@ -15,7 +15,11 @@ impl World for Known {
     fn get(&self, query: &Query) -> Answer {
         let Query::Object(name) = query else { return Answer::Unknown };
         match (name.group.as_str(), name.kind.as_str()) {
-            ("", "Namespace") => answer(Some(self.0.namespaces()), name),
+            // Whoever asks about an object in a namespace has seen it; we may not have heard of it yet.
+            ("", "Namespace") => match answer(Some(self.0.namespaces()), name) {
+                Answer::Absent => Answer::Unknown,
+                answer => answer,
+            },
             ("", "Node") => answer(self.0.nodes().as_ref(), name),
             ("", "ConfigMap") => answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
             _ => Answer::Unknown,

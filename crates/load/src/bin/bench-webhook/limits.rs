@@ -1,0 +1,55 @@
+//! What was promised, and whether it was kept.
+
+use std::time::Duration;
+
+use crate::measure::{Figures, Load};
+
+/// Microseconds of CPU a request.
+const CPU: f64 = 60.0;
+/// The rate at which that and the next count.
+const RATE: f64 = 2_000.0;
+/// For all but one of a hundred requests.
+const LATENCY: Duration = Duration::from_millis(3);
+
+/// The limits that were looked at.
+#[derive(Default)]
+pub(crate) struct Limits(Vec<Limit>);
+
+struct Limit {
+    what: String,
+    limit: String,
+    seen: String,
+    is_kept: bool,
+}
+
+impl Limits {
+    /// Adds a limit.
+    pub(crate) fn add(&mut self, what: &str, limit: &str, seen: String, is_kept: bool) {
+        self.0.push(Limit { what: what.to_owned(), limit: limit.to_owned(), seen, is_kept });
+    }
+
+    /// Adds those of a load, if it has any; the last of `figures` is the server that counts.
+    pub(crate) fn load(&mut self, title: &str, load: Load, figures: &[Figures]) {
+        let Some(figures) = figures.last() else { return };
+        if load == Load::Rate(RATE) {
+            let (cpu, p99) = (figures.cpu_each(), figures.latencies.at(0.99));
+            let what = |what: &str| format!("{what}, {title}, {RATE}/s");
+            self.add(&what("CPU a request"), &format!("≤ {CPU} µs"), format!("{cpu:.1} µs"), cpu <= CPU);
+            self.add(&what("p99"), "< 3 ms", format!("{p99:.2?}"), p99 < LATENCY);
+        }
+        let wrong = figures.wrong.0;
+        let what = format!("requests that went wrong, {title}, {load:?}");
+        if wrong > 0 || load == Load::Rate(RATE) {
+            self.add(&what, "0", wrong.to_string(), wrong == 0);
+        }
+    }
+
+    /// Prints them and returns whether all were kept.
+    pub(crate) fn print(&self) -> bool {
+        println!("\n## Limits\n\n| what | limit | seen | |\n|---|---|---|---|");
+        for Limit { what, limit, seen, is_kept } in &self.0 {
+            println!("| {what} | {limit} | {seen} | {} |", if *is_kept { "reached" } else { "**missed**" });
+        }
+        self.0.iter().all(|limit| limit.is_kept)
+    }
+}

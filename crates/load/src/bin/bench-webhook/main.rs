@@ -1,0 +1,93 @@
+//! The webhook under load, beside one that does nothing, and whether it keeps its limits.
+//!
+//! Both are processes of their own with the same network, TLS, HTTP and JSON, and are measured in turn.
+
+mod arguments;
+mod limits;
+mod measure;
+mod memory;
+mod servers;
+mod spike;
+mod table;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser as _;
+use kubewright_load::Reviews;
+use tokio::runtime::{Builder, Runtime};
+
+use arguments::Arguments;
+use limits::Limits;
+use measure::{Load, Subject, measure};
+use servers::{Programs, Scratch};
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench-webhook: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns whether all limits were kept.
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let runtime = runtime()?;
+    let programs = Programs::build()?;
+    let scratch = Scratch::new()?;
+    let mut limits = Limits::default();
+    println!(
+        "Profile `{}`, {} s a measurement, {} rounds.",
+        programs.profile, arguments.seconds, arguments.rounds
+    );
+
+    let pods = arguments.pods()?;
+    under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?;
+    spike::spike(arguments, &runtime, &programs, &scratch, &pods.allowed, &mut limits)?;
+    memory::memory(arguments, &runtime, &programs, &scratch, &pods.allowed, &mut limits)?;
+    Ok(limits.print())
+}
+
+fn under_load(
+    arguments: &Arguments,
+    runtime: &Runtime,
+    programs: &Programs,
+    scratch: &Scratch,
+    pods: &arguments::Pods,
+    limits: &mut Limits,
+) -> Result<(), String> {
+    let nothing = programs.nothing(scratch)?;
+    let ours = programs.serve(scratch, "load", &arguments.policies)?;
+    for (title, pod, is_allowed) in [("allowed", &pods.allowed, true), ("denied", &pods.denied, false)] {
+        let subjects = [
+            Subject::new("nothing", &nothing, Reviews::of_pod(pod, "shop", true), arguments.connections)?,
+            Subject::new(
+                "kubewright",
+                &ours,
+                Reviews::of_pod(pod, "shop", is_allowed),
+                arguments.connections,
+            )?,
+        ];
+        for subject in &subjects {
+            subject.await_answer(runtime)?;
+        }
+        let size = subjects.first().map_or(0, |subject| subject.reviews.size());
+        println!("\n## A Pod of {} bytes, {title} (review of {size} bytes)\n", pod.len());
+        table::head();
+        let rates = arguments.rates.iter().map(|rate| Load::Rate(*rate));
+        for load in rates.chain([Load::Saturation(arguments.under_way)]) {
+            let seconds = Duration::from_secs(arguments.seconds);
+            let figures = measure(runtime, &subjects, load, seconds, arguments.rounds);
+            table::rows(load, &subjects, &figures);
+            limits.load(title, load, &figures);
+        }
+    }
+    Ok(())
+}
+
+fn runtime() -> Result<Runtime, String> {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| error.to_string())
+}

@@ -1,0 +1,131 @@
+//! One load on several servers in turn.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kubewright_load::{Client, Latencies, Outcome, Reviews, Run, at_rate, by_as_many_as};
+use tokio::runtime::Runtime;
+
+use crate::servers::Running;
+
+/// How long a request may take before it counts as lost.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How requests leave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Load {
+    /// So many a second, by schedule.
+    Rate(f64),
+    /// As many as are answered, so many at a time.
+    Saturation(usize),
+}
+
+/// A server under load.
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) running: &'a Running,
+    pub(crate) reviews: Reviews,
+    client: Arc<Client>,
+}
+
+/// What was seen of a server under one load, over all rounds.
+#[derive(Default)]
+pub(crate) struct Figures {
+    pub(crate) requests: usize,
+    pub(crate) duration: Duration,
+    pub(crate) latencies: Latencies,
+    pub(crate) refused: usize,
+    /// How many went wrong, and how one of them did.
+    pub(crate) wrong: (usize, String),
+    pub(crate) cpu: Duration,
+    pub(crate) memory: u64,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(
+        name: &'a str,
+        running: &'a Running,
+        reviews: Reviews,
+        connections: usize,
+    ) -> Result<Self, String> {
+        let client = Client::new(running.target.clone(), connections).map_err(|error| error.to_string())?;
+        Ok(Self { name, running, reviews, client: Arc::new(client) })
+    }
+
+    /// Waits until it answers as it should, which also makes the connections.
+    pub(crate) fn await_answer(&self, runtime: &Runtime) -> Result<(), String> {
+        let start = Instant::now();
+        loop {
+            match runtime.block_on(self.request(0)) {
+                Outcome::Wrong(reason) if start.elapsed() > LIMIT => {
+                    return Err(format!("{} does not answer as it should: {reason}", self.name));
+                }
+                Outcome::Wrong(_) | Outcome::Refused => std::thread::sleep(Duration::from_millis(20)),
+                Outcome::Right => return Ok(()),
+            }
+        }
+    }
+
+    pub(crate) fn run(&self, runtime: &Runtime, load: Load, duration: Duration) -> Run {
+        let request = |number| self.request(number);
+        match load {
+            Load::Rate(rate) => at_rate(runtime.handle(), rate, |due| due < duration, request),
+            Load::Saturation(limit) => by_as_many_as(runtime.handle(), limit, duration, request),
+        }
+    }
+
+    fn request(&self, number: usize) -> impl Future<Output = Outcome> + Send + use<> {
+        let (client, reviews) = (Arc::clone(&self.client), self.reviews.clone());
+        let (id, body) = reviews.get(number);
+        async move {
+            let answer = client.post("/validate?timeout=10s", body, LIMIT).await;
+            reviews.judge(&id, answer)
+        }
+    }
+}
+
+/// Puts all `subjects` under `load` in turn, `rounds` times.
+pub(crate) fn measure(
+    runtime: &Runtime,
+    subjects: &[Subject<'_>],
+    load: Load,
+    duration: Duration,
+    rounds: usize,
+) -> Vec<Figures> {
+    let mut seen: Vec<(Vec<Duration>, Figures)> = subjects.iter().map(|_| Default::default()).collect();
+    for _ in 0..rounds {
+        for (subject, (times, figures)) in subjects.iter().zip(&mut seen) {
+            let before = subject.running.server.usage();
+            let run = subject.run(runtime, load, duration);
+            let after = subject.running.server.usage();
+            figures.add(&run);
+            figures.cpu += after.cpu.saturating_sub(before.cpu);
+            figures.memory = after.memory;
+            times.extend(run.samples.iter().map(|sample| sample.latency));
+        }
+    }
+    let finish = |(times, figures)| Figures { latencies: Latencies::new(times), ..figures };
+    seen.into_iter().map(finish).collect()
+}
+
+impl Figures {
+    fn add(&mut self, run: &Run) {
+        self.requests += run.samples.len();
+        self.duration += run.duration;
+        self.refused += run.refusals().count();
+        self.wrong.0 += run.wrong().count();
+        if let Some((_, reason)) = run.wrong().next() {
+            reason.clone_into(&mut self.wrong.1);
+        }
+    }
+
+    /// The answers of a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.requests as f64 / self.duration.as_secs_f64().max(1e-9)
+    }
+
+    /// The server's CPU time for a request, in microseconds.
+    pub(crate) fn cpu_each(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / (self.requests.max(1) as f64)
+    }
+}

@@ -1,0 +1,72 @@
+//! Ten times too much for a few seconds, and the time after it.
+
+use std::time::Duration;
+
+use kubewright_load::Reviews;
+use tokio::runtime::Runtime;
+
+use crate::arguments::Arguments;
+use crate::limits::Limits;
+use crate::measure::{Load, Subject};
+use crate::servers::{Programs, Scratch};
+use crate::table::{megabytes, milliseconds};
+
+/// As long as the spike is, and as what follows it is looked at.
+const SPIKE: Duration = Duration::from_secs(5);
+const AFTERWARDS: Duration = Duration::from_secs(4);
+/// When everything should be as before.
+const CALM: Duration = Duration::from_secs(2);
+const USUAL: f64 = 2_000.0;
+
+pub(crate) fn spike(
+    arguments: &Arguments,
+    runtime: &Runtime,
+    programs: &Programs,
+    scratch: &Scratch,
+    pod: &str,
+    limits: &mut Limits,
+) -> Result<(), String> {
+    let ours = programs.serve(scratch, "spike", &arguments.policies)?;
+    // More connections, so that it is the server that sets the limit and not the streams of a few of them.
+    let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
+    subject.await_answer(runtime)?;
+    let usual = subject.run(runtime, Load::Rate(USUAL), AFTERWARDS);
+    let run = subject.run(runtime, Load::Rate(arguments.spike), SPIKE);
+    let after = subject.run(runtime, Load::Rate(USUAL), AFTERWARDS);
+
+    let refusals = run.refusals();
+    let (all, refused, wrong) = (run.samples.len(), refusals.count(), run.wrong().count());
+    println!("\n## A spike of {:.0}/s for {} s\n", arguments.spike, SPIKE.as_secs());
+    println!(
+        "| requests | answers/s | right | refused | wrong | refused: p50 ms | p99 ms | max ms | peak memory MB |"
+    );
+    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!(
+        "| {all} | {:.0} | {} | {refused} | {wrong} | {} | {} | {} | {:.1} |",
+        run.rate(),
+        all - refused - wrong,
+        milliseconds(refusals.at(0.5)),
+        milliseconds(refusals.at(0.99)),
+        milliseconds(refusals.longest()),
+        megabytes(ours.server.usage().peak),
+    );
+    if let Some((_, reason)) = run.wrong().next() {
+        println!("{reason}");
+    }
+    let mut calm = after;
+    calm.samples.retain(|sample| sample.due >= CALM);
+    let (before, after) = (usual.latencies().at(0.99), calm.latencies().at(0.99));
+    println!("\np99 at {USUAL:.0}/s before it {before:.2?}, from {} s after it {after:.2?}", CALM.as_secs());
+
+    let p99 = refusals.at(0.99);
+    limits.add(
+        "a spike: what is too much is answered",
+        "< 50 ms (p99)",
+        format!("{p99:.2?}"),
+        p99.as_millis() < 50,
+    );
+    limits.add("a spike: neither answered nor refused", "0", wrong.to_string(), wrong == 0);
+    let is_calm = after < before * 2 + Duration::from_millis(1);
+    limits.add("a spike: p99 2 s after it", "as before", format!("{before:.2?}, then {after:.2?}"), is_calm);
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Load by schedule, and what it costs the server.
+//!
+//! Requests leave when the clock says so, whether or not the ones before them were answered, and the time of each is
+//! counted from the moment at which it should have left: a server that stalls cannot hide the requests that it kept
+//! from being sent.
+
+mod client;
+mod latencies;
+mod nothing;
+mod open_loop;
+mod process;
+mod reviews;
+mod usage;
+
+pub use client::{Answer, Client, LoadError, Target};
+pub use latencies::Latencies;
+pub use nothing::{allow, serve_answers, serve_nothing};
+pub use open_loop::{Outcome, Run, Sample, at_rate, by_as_many_as};
+pub use process::{Server, free_address};
+pub use reviews::Reviews;
+pub use usage::Usage;
