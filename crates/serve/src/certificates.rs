@@ -28,7 +28,7 @@ pub use keys::Keys;
 pub use step::{Step, Terms, next};
 
 /// What is waited for before reviews are answered.
-const CERTIFICATE: &str = "certificate";
+pub(crate) const CERTIFICATE: &str = "certificate";
 
 /// What is served now, and what the API server should believe.
 #[derive(Debug)]
