@@ -41,16 +41,9 @@ pub fn follow(state: Arc<State>, folder: PathBuf) -> impl Future<Output = Infall
 async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
     let (mut known, mut told) = (None, String::new());
     loop {
-        let found = read(&folder).and_then(|keys| {
-            if known.as_ref() == Some(&keys) {
-                return Ok(None);
-            }
-            state.certificates.serve(&keys).map(|()| Some(keys))
-        });
-        match found {
-            Ok(None) => {}
-            Ok(Some(keys)) => {
-                known = Some(keys);
+        match look(&state, &folder, &mut known) {
+            Ok(false) => {}
+            Ok(true) => {
                 told.clear();
                 state.metrics.certificate_expires(state.certificates.expiry());
                 state.readiness.done(super::CERTIFICATE);
@@ -64,4 +57,22 @@ async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
         }
         sleep(EVERY).await;
     }
+}
+
+/// Serves what lies in `folder` if it is not `known`, and returns whether it was new. The authority of before stays
+/// among those to believe: other replicas may have it for a while.
+fn look(state: &State, folder: &Path, known: &mut Option<Keys>) -> Result<bool, String> {
+    let mut keys = read(folder)?;
+    if let Some(known) = known {
+        keys.old_authority = match keys.authority == known.authority {
+            true => known.old_authority.clone(),
+            false => known.authority.clone(),
+        };
+    }
+    if known.as_ref() == Some(&keys) {
+        return Ok(false);
+    }
+    state.certificates.serve(&keys)?;
+    *known = Some(keys);
+    Ok(true)
 }

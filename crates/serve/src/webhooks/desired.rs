@@ -21,6 +21,9 @@ const MAX_CONDITIONS: usize = 64;
 /// The domain of the names of webhooks.
 const DOMAIN: &str = "kubewright.dev";
 
+/// By what our configurations are known: a selector of their labels.
+pub const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
+
 /// What the configurations are made from.
 #[derive(Debug, Clone)]
 pub struct Wanted<'w> {

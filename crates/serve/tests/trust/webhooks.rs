@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use kubewright_controlplane::{Balancer, Cluster};
-use kubewright_serve::webhooks::{WEBHOOKS, rescue};
+use kubewright_serve::webhooks::WEBHOOKS;
 use kubewright_value::Value;
 
-use crate::replica::{POLICY, Replica, client, get, settings, time};
+use crate::replica::{POLICY, Replica, get, settings, time};
 
 const VALIDATING: &str = "validatingwebhookconfigurations";
 const MUTATING: &str = "mutatingwebhookconfigurations";
@@ -55,6 +55,13 @@ impl Installed {
     fn webhooks(&self, resource: &str) -> Value {
         let configuration = self.configuration(resource);
         configuration.and_then(|configuration| configuration.get("webhooks").cloned()).unwrap_or_default()
+    }
+
+    /// The names of the webhooks that judge.
+    fn names(&self) -> Vec<String> {
+        let webhooks = self.webhooks(VALIDATING);
+        let webhooks = webhooks.as_array().unwrap_or_default().iter();
+        webhooks.filter_map(|webhook| webhook.get("name")?.as_str().map(str::to_owned)).collect()
     }
 
     fn exist(&self) -> bool {
@@ -122,14 +129,7 @@ fn configurations_are_put_right_within_five_seconds_and_replicas_do_not_fight() 
 #[test]
 fn what_the_rules_want_is_written_soon_after_they_change() {
     let Some(installed) = install("changing", 2) else { return };
-    let names = || {
-        let webhooks = installed.webhooks(VALIDATING);
-        let webhooks = webhooks.as_array().unwrap_or_default();
-        webhooks
-            .iter()
-            .filter_map(|webhook| webhook.get("name")?.as_str().map(str::to_owned))
-            .collect::<Vec<_>>()
-    };
+    let names = || installed.names();
     assert!(names().contains(&"judge-fail.kubewright.dev".to_owned()), "{:?}", names());
     assert!(installed.webhooks(MUTATING).item(0).is_some());
     for replica in &installed.replicas {
@@ -146,7 +146,7 @@ fn what_the_rules_want_is_written_soon_after_they_change() {
 
 #[test]
 fn somebody_who_keeps_changing_a_configuration_is_let_have_it_after_five_times() {
-    let Some(installed) = install("fought", 1) else { return };
+    let Some(installed) = install("fought", 3) else { return };
     let patch = r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
     let is_ours = || {
         let policy =
@@ -162,8 +162,8 @@ fn somebody_who_keeps_changing_a_configuration_is_let_have_it_after_five_times()
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    println!("put right {} times in 20 s", times - 1);
-    assert_eq!(times - 1, 5);
+    println!("put right {} times in 20 s by 3 replicas together", times - 1);
+    assert!((5..=6).contains(&(times - 1)), "{times}");
     let events = || get(&installed.cluster, &["events", "-n", "default"]).expect("a list");
     installed.cluster.wait_until("an Event says so", || {
         events()
@@ -253,17 +253,56 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
 }
 
 #[test]
-fn the_rescue_takes_our_webhooks_away_and_nothing_else() {
-    let Some(mut installed) = install("rescued", 1) else { return };
-    installed.replicas.clear();
-    let cluster = &installed.cluster;
-    let other = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: other,
-        labels: {app.kubernetes.io/name: other, app.kubernetes.io/component: webhooks}}, webhooks: []}";
-    cluster.kubectl(&["create", "-f", "-"], other).expect_success();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let mut deleted = runtime.block_on(rescue(&client(cluster))).expect("deleted");
-    deleted.sort();
-    assert_eq!(deleted, ["mutatingwebhookconfigurations/rescued", "validatingwebhookconfigurations/rescued"]);
-    assert!(installed.are_gone());
-    assert!(get(cluster, &[VALIDATING, "other"]).is_some());
+fn conditions_of_a_policy_are_its_own_and_a_wrong_one_holds_nobody_up() {
+    let Some(installed) = install("choosing", 1) else { return };
+    let policy = |name: &str, condition: &str| {
+        let conditions =
+            format!("webhookConfiguration: {{matchConditions: [{{name: c, expression: \"{condition}\"}}]}}");
+        let policy =
+            POLICY.replace("no-secret-agents", name).replace("agents are not", &format!("{name}s are not"));
+        policy.replace("background: false", &format!("background: false\n  {conditions}"))
+    };
+    let good = policy("spy", "request.name.startsWith('spy')");
+    let wrong = policy("mole", "request.nonsense == 'x'");
+    installed.replicas[0].learn(&format!("{wrong}---{good}---{RULE}"));
+    installed.cluster.wait_until("the webhook of the one is there", || {
+        installed.names().iter().any(|name| name.starts_with("cpol.spy.judge"))
+    });
+    assert!(!installed.names().iter().any(|name| name.contains("mole")), "{:?}", installed.names());
+    let create = |name: &str| {
+        let agent = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default, labels: {{agent: 'yes'}}}}}}"
+        );
+        installed.cluster.kubectl(&["create", "-f", "-"], &agent)
+    };
+    installed.cluster.wait_until("the condition counts", || !create("spy-1").is_success());
+    let refusal = create("spy-2").failure();
+    assert!(refusal.contains("spys are not welcome"), "{refusal}");
+    create("bond").expect_success();
+
+    installed.replicas[0].learn(&format!("{}---{good}", policy("mole", "request.name.startsWith('mole')")));
+    installed.cluster.wait_until("that of the other too, once it is right", || {
+        installed.names().iter().any(|name| name.starts_with("cpol.mole.judge"))
+    });
+}
+
+#[test]
+fn where_the_program_of_a_language_is_installed_its_rules_are_left_to_it() {
+    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    cluster.kubectl(&["create", "namespace", "beside"], "").expect_success();
+    let theirs = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration,
+        metadata: {name: kyverno-policy-validating-webhook-cfg}, webhooks: []}";
+    cluster.kubectl(&["create", "-f", "-"], theirs).expect_success();
+    let balancer = Balancer::start().expect("a balancer");
+    let replica = Replica::start(&cluster, &balancer, settings(&balancer, "beside", "beside"), POLICY);
+    cluster.wait_until("the webhooks are there", || get(&cluster, &[VALIDATING, "beside"]).is_some());
+    let ours = get(&cluster, &[VALIDATING, "beside"]).expect("it");
+    let webhooks = ours.get("webhooks").and_then(Value::as_array).expect("webhooks");
+    let checking =
+        webhooks.iter().find(|one| one.get("name").and_then(Value::as_str) == Some("rules.kubewright.dev"));
+    let groups = kubewright_value::json::to_string(checking.expect("it").get("rules").expect("rules"));
+    assert!(groups.contains("api.kubemod.io") && !groups.contains("kyverno.io"), "{groups}");
+    let theirs = get(&cluster, &[VALIDATING, "kyverno-policy-validating-webhook-cfg"]).expect("it");
+    assert_eq!(theirs.at(&["metadata", "generation"]).and_then(Value::as_i64), Some(1), "left alone");
+    drop(replica);
 }
