@@ -126,12 +126,15 @@ impl Keeper {
         if self.known.as_ref() == Some(keys) || self.state.certificates.serve(keys).is_err() {
             return;
         }
+        let is_new = self.known.as_ref().is_none_or(|known| known.certificate != keys.certificate);
         self.known = Some(keys.clone());
         let expiry = self.state.certificates.expiry();
         self.state.metrics.certificate_expires(expiry);
         self.state.readiness.done(super::CERTIFICATE);
-        let line = self.state.log.line(Level::Info, "certificate served");
-        line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
+        if is_new {
+            let line = self.state.log.line(Level::Info, "certificate served");
+            line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
+        }
     }
 
     async fn write(&mut self, secret: Option<Value>, keys: &Keys, step: Option<Step>) -> Result<(), String> {

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use kubewright_cluster::{Discovery, Resource};
 use kubewright_controlplane::{Balancer, Cluster};
-use kubewright_serve::webhooks::WEBHOOKS;
-use kubewright_value::Value;
+use kubewright_engine::{Door, Operation, Target, TargetName, WatchRole, Watched, Webhook};
+use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
+use kubewright_value::{Text, Value};
 
-use crate::replica::{POLICY, Replica, get, settings, time};
+use crate::replica::{POLICY, Replica, client, get, settings, time};
 
 const VALIDATING: &str = "validatingwebhookconfigurations";
 const MUTATING: &str = "mutatingwebhookconfigurations";
@@ -216,8 +218,10 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
         ))
     };
     let refusal = map("default", "refused").failure();
+    let bound = ["create", "clusterrolebinding", "absent", "--clusterrole=absent", "--user=nobody"];
     assert!(refusal.contains("failed calling webhook"), "{refusal}");
 
+    cluster.kubectl(&bound, "").expect_success();
     map("kube-system", "let-through").expect_success();
     map("absent", "let-through").expect_success();
     map("kube-node-lease", "let-through").expect_success();
@@ -305,4 +309,77 @@ fn where_the_program_of_a_language_is_installed_its_rules_are_left_to_it() {
     let theirs = get(&cluster, &[VALIDATING, "kyverno-policy-validating-webhook-cfg"]).expect("it");
     assert_eq!(theirs.at(&["metadata", "generation"]).and_then(Value::as_i64), Some(1), "left alone");
     drop(replica);
+}
+
+#[test]
+fn every_configuration_is_one_that_the_api_server_takes() {
+    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let client = client(&cluster);
+    let resources = runtime.block_on(Discovery::new(client.clone()).refreshed()).expect("discovery");
+    let kind = Watched {
+        group: "rules.test",
+        version: "v1",
+        resource: "checks",
+        kind: "Check",
+        role: WatchRole::Rule,
+    };
+    let exempt = ["user:a'\"b".to_owned(), "group:c".to_owned()];
+    let mut state = 1_u64;
+    let mut below = move |end: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).expect("small") % end
+    };
+    for _ in 0..60 {
+        let hooks: Vec<Webhook> = (0..4).map(|number| any_webhook(&mut below, number)).collect();
+        let wanted = Wanted {
+            name: "any",
+            namespace: "kubewright-system",
+            address: Address::Service { namespace: "a".to_owned(), name: "b".to_owned() },
+            bundle: None,
+            hooks: hooks.iter().map(|hook| ("validate/own/x.y", hook)).collect(),
+            kinds: vec![kind],
+            checked: vec![kind],
+            labels: vec![("rules.test/ignore", "true")],
+            hears_bindings: true,
+            exempt: &exempt,
+            owner: None,
+            injected_from: Some("a/b"),
+        };
+        for (wanted, plural) in desired(&wanted, &resources).iter().zip([MUTATING, VALIDATING]) {
+            let mut path = Resource::new("admissionregistration.k8s.io", "v1", plural).all();
+            path.query.push(("dryRun".into(), "All".into()));
+            let made = runtime.block_on(client.create(&path, wanted)).expect("it is taken");
+            // What is wanted says every default, so it comes back as it was sent.
+            let none = Value::array(Vec::new());
+            assert_eq!(made.get("webhooks").unwrap_or(&none), wanted.get("webhooks").expect("webhooks"));
+        }
+    }
+}
+
+fn any_webhook(below: &mut impl FnMut(usize) -> usize, number: usize) -> Webhook {
+    let mut one = |of: &[&str]| Text::from(of[below(of.len())]);
+    let mut target = || {
+        let name = match one(&["kind", "resource"]).as_str() {
+            "kind" => TargetName::Kind(one(&["*", "Pod", "Node", "D*", "?ob", "Scale", "Lease"])),
+            _ => TargetName::Resource(one(&["*", "pods", "nodes", "deployments", "events"])),
+        };
+        Target {
+            group: one(&["", "*", "apps", "*.k8s.io"]),
+            version: one(&["*", "v1", "v?"]),
+            name,
+            subresource: one(&["", "", "*", "status", "exec", "s*"]),
+            operations: Operation::ALL.into_iter().filter(|_| one(&["", "x"]).is_empty()).collect(),
+        }
+    };
+    Webhook {
+        targets: (0..5).map(|_| target()).collect(),
+        door: if number % 2 == 0 { Door::Mutate } else { Door::Validate },
+        fails: !one(&["", "x"]).is_empty(),
+        own: Some(format!("own-{number}").into()),
+        timeout: 7,
+        conditions: vec![("c".into(), "request.operation != 'x'".into())],
+        namespaces: Value::Null,
+        objects: Value::Null,
+    }
 }
