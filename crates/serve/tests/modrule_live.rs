@@ -410,3 +410,44 @@ fn put(path: &str, body: &str) -> (u16, String) {
     let status = head.split_whitespace().nth(1).and_then(|code| code.parse().ok()).expect("a status");
     (status, body.to_owned())
 }
+
+#[test]
+fn a_binding_that_is_only_tried_tells_the_pod_nothing() {
+    let Some(cluster) = cluster() else { return };
+    cluster.create_namespace("bindings");
+    create(
+        cluster,
+        "bindings",
+        "{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {ref.kubemod.io/inject-node-ref: 'true'}},
+          spec: {schedulerName: nobody, containers: [{name: web, image: web}]}}",
+    );
+    let bind = |query: &str| {
+        let path = format!("/api/v1/namespaces/bindings/pods/web/binding{query}");
+        let binding = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},"target":{"kind":"Node","name":"node-1"}}"#;
+        cluster.kubectl(&["create", "--raw", &path, "-f", "-"], binding).expect_success();
+        stored(cluster, "bindings", "pod/web")
+    };
+    let tried = bind("?dryRun=All");
+    assert_eq!(tried.at(&["metadata", "annotations", "ref.kubemod.io/nodename"]), None);
+    assert_eq!(tried.at(&["spec", "nodeName"]), None);
+    let bound = bind("");
+    assert_eq!(text(&bound, &["metadata", "annotations", "ref.kubemod.io/nodename"]), "node-1");
+    assert_eq!(text(&bound, &["spec", "nodeName"]), "node-1");
+}
+
+#[test]
+fn what_a_rule_added_goes_with_the_rule_at_the_next_apply() {
+    let Some(cluster) = cluster() else { return };
+    let colour = rule(
+        "colour",
+        "type: Patch, match: [{select: '$.kind', matchValue: ConfigMap}, {select: '$.data.a'}], patch: [{op: add, path: /data/colour, value: blue}]",
+    );
+    home(cluster, "gone", &[colour]);
+    let apply = || {
+        cluster.kubectl(&["apply", "-n", "gone", "-f", "-"], &config_map("a", "a: b")).expect_success();
+        stored(cluster, "gone", "configmap/a")
+    };
+    assert_eq!(text(&apply(), &["data", "colour"]), "blue");
+    cluster.kubectl(&["delete", "modrule", "colour", "-n", "gone"], "").expect_success();
+    cluster.wait_until("what the rule added is gone", || apply().at(&["data", "colour"]).is_none());
+}
