@@ -18,6 +18,7 @@ use kubewright_engine::{Decision, Operation};
 
 use crate::http::{Answer, ok, problem};
 use crate::metrics::{Overload, Trouble};
+use crate::traces::Parent;
 use crate::{Snapshot, State};
 pub use read::{BadReview, Review};
 pub use secrets::Secrets;
@@ -32,7 +33,13 @@ enum Undecided {
 }
 
 /// Answers the review in `bytes` with the rules behind `hook`.
-pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadline: Instant) -> Answer {
+pub(crate) async fn answer(
+    state: &Arc<State>,
+    hook: &str,
+    bytes: &[u8],
+    deadline: Instant,
+    parent: Option<Parent>,
+) -> Answer {
     let begun = Instant::now();
     if !state.readiness.is_loaded() {
         return undecided(state, hook, "", Undecided::Trouble(Trouble::Unsynced));
@@ -46,7 +53,10 @@ pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadlin
     };
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
-        (review.request.roles, review.request.cluster_roles) = state.roles.of(&review.request.user);
+        let Some(known) = state.roles.of(&review.request.user, &review.request.namespace) else {
+            return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
+        };
+        (review.request.roles, review.request.cluster_roles) = known;
     }
     let uid = review.request.uid.clone();
     let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);
@@ -57,6 +67,9 @@ pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadlin
             let body = verdict.written(&review.request.uid);
             let told = tell::Told { state, snapshot: &snapshot, hook, review: &review, secrets: &secrets };
             told.tell(&decision, &verdict, begun.elapsed());
+            if state.traces.is_on() {
+                told.trace(&decision, parent, begun.elapsed());
+            }
             ok(body)
         }
         Err(reason) => undecided(state, hook, &uid, reason),

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::Store;
 use kubewright_engine::{ObjectName, WatchRole};
@@ -22,6 +22,12 @@ const QUIET: Duration = Duration::from_millis(30);
 
 /// After how long they are compiled though it is not quiet.
 const LONGEST: Duration = Duration::from_millis(200);
+
+/// After how long rules are compiled though nothing has changed: they know the time of that moment.
+const OLD: Duration = Duration::from_secs(10);
+
+/// How much longer than compiling that must be.
+const SELDOM: u32 = 200;
 
 /// How often is looked whether what the first rules need is there.
 const LOOK: Duration = Duration::from_millis(20);
@@ -70,25 +76,36 @@ struct Compiler {
 impl Compiler {
     async fn run(mut self) {
         let mut changes = self.stores.changes();
+        let mut is_change = true;
         loop {
+            let mut fresh = OLD;
             if self.stores.are_rules_synced() {
-                self.compile();
+                let begun = Instant::now();
+                self.compile(is_change);
+                fresh = fresh.max(begun.elapsed() * SELDOM);
                 self.await_caches(&mut changes).await;
             }
-            if changes.changed().await.is_err() {
-                return;
-            }
-            settle(&mut changes).await;
+            is_change = match timeout(fresh, changes.changed()).await {
+                Ok(Ok(())) => {
+                    settle(&mut changes).await;
+                    true
+                }
+                Ok(Err(_)) => return,
+                Err(_) => false,
+            };
         }
     }
 
-    fn compile(&mut self) {
-        let content = content(&self.stores);
-        let generation = *self.generations.borrow() + 1;
-        if generation > 1 && content == self.content {
-            return;
+    /// Without a change only what the time has to do with is new, and nobody needs to hear of it.
+    fn compile(&mut self, is_change: bool) {
+        let generation = *self.generations.borrow() + u64::from(is_change);
+        if is_change {
+            let content = content(&self.stores);
+            if generation > 1 && content == self.content {
+                return;
+            }
+            self.content = content;
         }
-        self.content = content;
         let begun = Instant::now();
         let built = catch_unwind(AssertUnwindSafe(|| build(&self.state.settings, &self.stores, generation)));
         let Ok(snapshot) = built else {
@@ -99,15 +116,14 @@ impl Compiler {
         let (rules, wrong) = count(&snapshot);
         self.stores.meet(&snapshot.needs);
         self.state.snapshot.store(Arc::new(snapshot));
+        if !is_change {
+            return;
+        }
         self.state.readiness.done(RULES);
         self.generations.send_replace(generation);
-        let line = self.state.log.line(Level::Info, "rules loaded");
         let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        line.number("rules", rules)
-            .number("wrong", wrong)
-            .number("generation", generation)
-            .number("microseconds", micros)
-            .write();
+        let line = self.state.log.line(Level::Info, "rules loaded").number("generation", generation);
+        line.number("rules", rules).number("wrong", wrong).number("microseconds", micros).write();
     }
 
     /// Waits until what the first rules need is known, unless the rules change meanwhile.
@@ -136,6 +152,8 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
 
 fn build(settings: &Settings, stores: &Stores, generation: u64) -> Snapshot {
     let mut options = settings.options.clone();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    options.now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
     let is_allowed = |object: &Value| {
         let namespace = ObjectName::of(object).namespace;
         settings.exception_namespaces.iter().any(|name| name == "*" || *name == namespace)

@@ -10,6 +10,7 @@ use super::bounds::{LARGE_BODY, Place};
 use super::{Answer, beside, body, problem};
 use crate::State;
 use crate::review;
+use crate::traces::Parent;
 
 /// What the API server waits when it does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,6 +37,7 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         return problem(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
+    let parent = state.traces.is_on().then(|| parent(&request)).flatten();
     let (bytes, _room) = match body::read(state, request).await {
         Ok(read) => read,
         Err(answer) => {
@@ -54,8 +56,12 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         RULES => beside::rules(state, &bytes),
         BINDING => beside::binding(state, &bytes, deadline).await,
         DRY_RUN => beside::dry_run(state, bytes, deadline).await,
-        hook => review::answer(state, hook, &bytes, deadline).await,
+        hook => review::answer(state, hook, &bytes, deadline, parent).await,
     }
+}
+
+fn parent<B>(request: &Request<B>) -> Option<Parent> {
+    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(Parent::read)
 }
 
 /// Returns whether a webhook configuration of ours may name `path`. One that no rule is behind any more is still asked
