@@ -7,10 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kubewright_cluster::Store;
 use kubewright_engine::{ObjectName, WatchRole};
 use kubewright_value::{Document, Value};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -44,21 +42,14 @@ const CACHES: &str = "caches";
 ///
 /// # Errors
 /// When there can be no thread.
-///
-/// # Panics
-/// Outside of a runtime.
 pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Result<watch::Receiver<u64>> {
     state.readiness.wait_for(RULES);
     state.readiness.wait_for(CACHES);
     let (sender, receiver) = watch::channel(0);
-    let compiler = Compiler {
-        state: Arc::clone(state),
-        stores: Arc::clone(stores),
-        is_ready: false,
-        generations: sender,
-        content: Vec::new(),
-    };
-    let runtime = Handle::current();
+    let (state, stores) = (Arc::clone(state), Arc::clone(stores));
+    let compiler = Compiler { state, stores, known: None, is_ready: false, generations: sender };
+    // Its own, so that it does not mind when that of the server ends.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let thread = std::thread::Builder::new().name("compile".to_owned());
     thread.spawn(move || runtime.block_on(compiler.run()))?;
     Ok(receiver)
@@ -67,10 +58,10 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
 struct Compiler {
     state: Arc<State>,
     stores: Arc<Stores>,
+    /// What the rules of the moment were made from.
+    known: Option<Objects>,
     is_ready: bool,
     generations: watch::Sender<u64>,
-    /// What the rules of the snapshot were made from.
-    content: Vec<Value>,
 }
 
 impl Compiler {
@@ -96,23 +87,23 @@ impl Compiler {
         }
     }
 
-    /// Without a change only what the time has to do with is new, and nobody needs to hear of it.
+    /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
     fn compile(&mut self, is_change: bool) {
-        let generation = *self.generations.borrow() + u64::from(is_change);
-        if is_change {
-            let content = content(&self.stores);
-            if generation > 1 && content == self.content {
-                return;
-            }
-            self.content = content;
+        let objects = Objects::of(&self.state.settings, &self.stores);
+        let is_same = self.known.as_ref() == Some(&objects);
+        if is_change && is_same {
+            return;
         }
+        let is_change = !is_same;
+        let generation = *self.generations.borrow() + u64::from(is_change);
         let begun = Instant::now();
-        let built = catch_unwind(AssertUnwindSafe(|| build(&self.state.settings, &self.stores, generation)));
+        let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state.settings, generation)));
         let Ok(snapshot) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
             return;
         };
+        self.known = Some(objects);
         let (rules, wrong) = count(&snapshot);
         self.stores.meet(&snapshot.needs);
         self.state.snapshot.store(Arc::new(snapshot));
@@ -141,6 +132,13 @@ impl Compiler {
     }
 }
 
+/// Rule objects and exceptions from them, without what compiling does not look at.
+#[derive(PartialEq)]
+struct Objects {
+    rules: Vec<Value>,
+    exceptions: Vec<Value>,
+}
+
 /// Waits until nothing happens for a moment.
 async fn settle(changes: &mut watch::Receiver<u64>) {
     let deadline = Instant::now() + LONGEST;
@@ -150,44 +148,42 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
     {}
 }
 
-fn build(settings: &Settings, stores: &Stores, generation: u64) -> Snapshot {
-    let mut options = settings.options.clone();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-    options.now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
-    let is_allowed = |object: &Value| {
-        let namespace = ObjectName::of(object).namespace;
-        settings.exception_namespaces.iter().any(|name| name == "*" || *name == namespace)
-    };
-    let exceptions = documents(stores, WatchRole::Exception).filter(|document| is_allowed(&document.value));
-    options.exceptions.extend(exceptions);
-    let documents: Vec<Document> = documents(stores, WatchRole::Rule).collect();
-    Snapshot::of(&options, &settings.dialects, &documents, generation)
+impl Objects {
+    fn of(settings: &Settings, stores: &Stores) -> Self {
+        let of_role = |role| stores.of_role(role).flat_map(|(_, store)| store.all()).map(without_status);
+        let is_allowed = |object: &Value| {
+            let namespace = ObjectName::of(object).namespace;
+            settings.exception_namespaces.iter().any(|name| name == "*" || *name == namespace)
+        };
+        Self {
+            rules: of_role(WatchRole::Rule).collect(),
+            exceptions: of_role(WatchRole::Exception).filter(is_allowed).collect(),
+        }
+    }
+
+    fn snapshot(&self, settings: &Settings, generation: u64) -> Snapshot {
+        let mut options = settings.options.clone();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        options.now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
+        options.exceptions.extend(self.exceptions.iter().map(document));
+        let documents: Vec<Document> = self.rules.iter().map(document).collect();
+        Snapshot::of(&options, &settings.dialects, &documents, generation)
+    }
 }
 
-/// Returns what counts of rule objects. Their statuses are written by ourselves, and change no rule.
-fn content(stores: &Stores) -> Vec<Value> {
-    let all = [WatchRole::Rule, WatchRole::Exception].into_iter().flat_map(|role| stores.of_role(role));
-    let objects = all.flat_map(|(_, store)| store.all());
-    objects
-        .map(|mut object| {
-            if let Some(root) = object.as_object_mut() {
-                root.remove("status");
-                root.get_mut("metadata")
-                    .and_then(Value::as_object_mut)
-                    .map(|map| map.remove("resourceVersion"));
-            }
-            object
-        })
-        .collect()
+fn document(object: &Value) -> Document {
+    Document::written(object.clone(), ObjectName::of(object).to_string())
 }
 
-/// Returns the objects of a role, by kind, namespace and name.
-fn documents(stores: &Stores, role: WatchRole) -> impl Iterator<Item = Document> {
-    let objects = stores.of_role(role).map(|(_, store): (_, &Arc<Store>)| store.all());
-    objects.flatten().map(|object| {
-        let name = ObjectName::of(&object).to_string();
-        Document::written(object, name)
-    })
+/// We write the status ourselves; that must not look like a new rule.
+fn without_status(mut object: Value) -> Value {
+    if let Some(map) = object.as_object_mut() {
+        map.remove("status");
+        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("resourceVersion");
+        }
+    }
+    object
 }
 
 fn count(snapshot: &Snapshot) -> (u64, u64) {
