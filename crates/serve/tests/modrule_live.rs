@@ -7,9 +7,13 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kubewright_controlplane::Cluster;
 use kubewright_value::{Value, json};
-use serving::{BROKEN, SERVER, cluster, create_rule, stored};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use serving::{BROKEN, NAMESPACE, SERVER, cluster, create_rule, stored};
 
 /// Returns a rule called `name`.
 fn rule(name: &str, spec: &str) -> String {
@@ -365,9 +369,10 @@ fn nothing_of_a_secret_gets_into_events_and_statuses() {
 
 #[test]
 fn a_dry_run_is_answered_over_https() {
-    if cluster().is_none() {
-        return;
-    }
+    let Some(cluster) = cluster() else { return };
+    let read = ["get", "secret", "kubewright-tls", "-n", NAMESPACE, "-o", "jsonpath={.data.ca\\.crt}"];
+    let authority = STANDARD.decode(cluster.kubectl(&read, "").success()).expect("base64");
+    let put = |path: &str, body: &str| put(&authority, path, body);
     let request = r#"{"resourceManifest": {"kind": "Pod", "metadata": {"name": "a"}},
         "modRules": [{"metadata": {"name": "r"}, "spec": {"type": "Patch", "match": [{"select": "$.kind"}],
             "patch": [{"op": "add", "path": "/metadata/labels/a", "value": "b"}]}}]}"#;
@@ -383,10 +388,12 @@ fn a_dry_run_is_answered_over_https() {
 }
 
 /// Sends `body` and returns the status and the body of the answer.
-fn put(path: &str, body: &str) -> (u16, String) {
-    let (address, certificate) = SERVER.get().expect("a server");
+fn put(authority: &[u8], path: &str, body: &str) -> (u16, String) {
+    let address = SERVER.get().expect("a server");
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(certificate.clone()).expect("a certificate");
+    for certificate in CertificateDer::pem_slice_iter(authority) {
+        roots.add(certificate.expect("PEM")).expect("a certificate");
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
