@@ -1,5 +1,7 @@
 //! What is written into a pod that is bound, when the API server is not at its best.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};

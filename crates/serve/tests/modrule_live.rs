@@ -1,5 +1,7 @@
 //! ModRules at work on a real control plane, beside what the examples show.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 #[path = "modrule/serving.rs"]
 mod serving;
 
