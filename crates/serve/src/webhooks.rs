@@ -15,7 +15,7 @@ mod targets;
 pub use desired::{Address, Owner, Wanted, desired};
 pub use installation::WEBHOOKS;
 pub use keep::keep;
-pub use rescue::{originals, rescue};
+pub use rescue::{SELECTOR, originals, rescue};
 
 use kubewright_value::{Map, Value};
 

@@ -5,8 +5,8 @@ use kubewright_value::Value;
 
 use crate::Snapshot;
 
-/// By what our configurations are known.
-const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
+/// By what our configurations are known: a label selector.
+pub const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
 
 /// Returns the resources of webhook configurations.
 fn resources() -> [Resource; 2] {
