@@ -97,8 +97,7 @@ async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant,
             Ok(()) if is_good => continue,
             Ok(()) => sleep(waits.take()).await,
             Err(error) => {
-                // Whatever the API server has against this watch, going on from the same version does not help.
-                let is_over = matches!(error, Error::Status(_));
+                let is_over = needs_list(&error);
                 store.heard(Some(error));
                 sleep(waits.take()).await;
                 if is_over {
@@ -107,6 +106,12 @@ async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant,
             }
         }
     }
+}
+
+/// Whether going on from the same version does not help: it is forgotten (410), not there yet, as after a backup was
+/// played back (504), or whatever else the API server has against this watch. It may also just be busy or starting.
+fn needs_list(error: &Error) -> bool {
+    error.code().is_some_and(|code| !matches!(code, 401 | 403 | 429 | 500 | 502 | 503))
 }
 
 /// One watch, from the version of the store to its end.

@@ -42,6 +42,8 @@ pub struct Options {
     pub exceptions: Vec<Document>,
     /// Whether a request is refused when a rule that could refuse it cannot answer, in languages that let it pass then.
     pub fails_closed: bool,
+    /// Changes of the list of resources that rules are asked about in a cluster: `+name` or `-name`, or the whole list.
+    pub targets: Vec<String>,
     /// Whether what does more each time that it is done is told.
     pub checks_idempotence: bool,
 }
@@ -56,6 +58,7 @@ impl Default for Options {
             random_seed: None,
             exceptions: Vec::new(),
             fails_closed: false,
+            targets: Vec::new(),
             checks_idempotence: false,
         }
     }

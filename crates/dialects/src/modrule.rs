@@ -13,6 +13,7 @@ mod evaluate;
 mod idempotence;
 mod path;
 mod references;
+mod resources;
 mod source;
 mod value;
 
@@ -51,6 +52,8 @@ pub struct ModRule {
     fails_closed: bool,
     /// The node of every pod, whatever its annotations say.
     assumed_node: Option<Text>,
+    /// What rules are asked about in a cluster.
+    resources: Vec<resources::Resource>,
 }
 
 impl ModRule {
@@ -68,6 +71,7 @@ impl ModRule {
             inputs: Inputs { now: options.now, random_seed: options.random_seed },
             fails_closed: options.fails_closed,
             assumed_node: None,
+            resources: resources::resources(&options.targets),
         }
     }
 }

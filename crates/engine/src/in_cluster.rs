@@ -85,6 +85,11 @@ pub trait InCluster: Send + Sync {
     fn originals(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// Returns the label, its key and its value, by which a namespace keeps out of all rules.
+    fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
 }
 
 /// A kind of objects that is watched.

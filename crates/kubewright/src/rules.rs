@@ -196,6 +196,7 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
         random_seed: Some(seed()),
         exceptions: Vec::new(),
         fails_closed: false,
+        targets: Vec::new(),
         checks_idempotence: options.checks_idempotence,
     }
 }

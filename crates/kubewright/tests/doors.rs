@@ -54,7 +54,7 @@ fn every_door_gives_the_same_verdict() {
 
 /// Takes a case through all doors.
 fn walk(case: &Case, folder: &Path, api_server: Option<&ApiServer<'_>>, summary: &mut Summary) {
-    let rules = case.write_rules(folder);
+    let rules = case.write(folder);
     let said = match command_line(case, &rules, &case.objects, folder) {
         Ok(said) => said,
         Err(reason) => return summary.left_out(Door::Command, case, &reason),

@@ -5,21 +5,25 @@
 //! next handshake has the new one.
 
 mod der;
+mod folder;
 mod issue;
+mod keep;
 mod keys;
 mod step;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwapOption;
-use rustls::ServerConfig;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
+pub use folder::{follow, read};
 pub use issue::take;
+pub use keep::keep;
 pub use keys::Keys;
 pub use step::{Step, Terms, next};
 
@@ -28,7 +32,15 @@ pub use step::{Step, Terms, next};
 pub struct Certificates {
     served: Arc<Served>,
     bundle: watch::Sender<Option<String>>,
+    adopted: watch::Sender<Option<Adopted>>,
     expiry: AtomicI64,
+}
+
+/// What the webhook configurations tell the API server to believe, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Adopted {
+    bundle: String,
+    since: Instant,
 }
 
 /// The certificate of the next handshake.
@@ -43,7 +55,12 @@ impl ResolvesServerCert for Served {
 
 impl Default for Certificates {
     fn default() -> Self {
-        Self { served: Arc::default(), bundle: watch::Sender::new(None), expiry: AtomicI64::new(0) }
+        Self {
+            served: Arc::default(),
+            bundle: watch::Sender::new(None),
+            adopted: watch::Sender::new(None),
+            expiry: AtomicI64::new(0),
+        }
     }
 }
 
@@ -95,17 +112,32 @@ impl Certificates {
         self.bundle.subscribe()
     }
 
-    /// Returns how connections are accepted: HTTP/2 first, TLS 1.3 or 1.2.
-    ///
-    /// # Errors
-    /// Never, with the cryptography that is built in.
-    pub fn server_config(&self) -> Result<ServerConfig, rustls::Error> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let resolver = Arc::clone(&self.served);
-        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(config)
+    /// The webhook configurations have `bundle` now.
+    pub fn adopt(&self, bundle: &str) {
+        self.adopted.send_if_modified(|known| {
+            let is_new = known.as_ref().is_none_or(|known| known.bundle != bundle);
+            if is_new {
+                *known = Some(Adopted { bundle: bundle.to_owned(), since: Instant::now() });
+            }
+            is_new
+        });
+    }
+
+    /// Returns how long the webhook configurations have had `bundle`; nothing if they have not.
+    #[must_use]
+    pub fn adopted(&self, bundle: &str) -> Option<Duration> {
+        let adopted = self.adopted.borrow();
+        adopted.as_ref().filter(|adopted| adopted.bundle == bundle).map(|adopted| adopted.since.elapsed())
+    }
+
+    fn adoptions(&self) -> watch::Receiver<Option<Adopted>> {
+        self.adopted.subscribe()
+    }
+
+    /// Returns what is asked at every handshake.
+    #[must_use]
+    pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
+        Arc::<Served>::clone(&self.served)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Over every bound there is an answer at once, and never a queue.
 
+mod beside;
 mod body;
 mod bounds;
 mod listener;

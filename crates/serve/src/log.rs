@@ -85,7 +85,6 @@ impl Log {
     }
 
     /// Returns a log, and the lines that come into it.
-    #[must_use]
     pub fn captured(level: Level) -> (Self, impl Iterator<Item = String>) {
         let (lines, waiting) = sync_channel(WAITING);
         let taken = std::iter::from_fn(move || {
@@ -104,13 +103,11 @@ impl Log {
     }
 
     /// Begins a line, which is written by [`Line::write`].
-    #[must_use]
     pub fn line(&self, level: Level, message: &str) -> Line<'_> {
         if self.is_on(level) { self.always(level, message) } else { Line { log: self, text: None } }
     }
 
     /// Begins a line that is written whatever the level of the log.
-    #[must_use]
     pub fn always(&self, level: Level, message: &str) -> Line<'_> {
         let mut text = String::with_capacity(512);
         text.push_str("{\"time\":\"");

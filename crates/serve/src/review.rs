@@ -18,6 +18,7 @@ use kubewright_engine::{Decision, Operation};
 
 use crate::http::{Answer, ok, problem};
 use crate::metrics::{Overload, Trouble};
+use crate::traces::Parent;
 use crate::{Snapshot, State};
 pub use read::{BadReview, Review};
 pub use secrets::Secrets;
@@ -32,7 +33,13 @@ enum Undecided {
 }
 
 /// Answers the review in `bytes` with the rules behind `hook`.
-pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadline: Instant) -> Answer {
+pub(crate) async fn answer(
+    state: &Arc<State>,
+    hook: &str,
+    bytes: &[u8],
+    deadline: Instant,
+    parent: Option<Parent>,
+) -> Answer {
     let begun = Instant::now();
     if !state.readiness.is_loaded() {
         return undecided(state, hook, "", Undecided::Trouble(Trouble::Unsynced));
@@ -58,6 +65,9 @@ pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadlin
             let body = verdict.written(&review.request.uid);
             let told = tell::Told { state, snapshot: &snapshot, hook, review: &review, secrets: &secrets };
             told.tell(&decision, &verdict, begun.elapsed());
+            if state.traces.is_on() {
+                told.trace(&decision, parent, begun.elapsed());
+            }
             ok(body)
         }
         Err(reason) => undecided(state, hook, &uid, reason),

@@ -26,6 +26,9 @@ pub enum ServeError {
     /// The certificate cannot be used.
     #[error("cannot use the certificate: {0}")]
     Certificate(String),
+    /// The cluster cannot be found.
+    #[error(transparent)]
+    Cluster(#[from] kubewright_cluster::Error),
     /// The system refuses threads or the like.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
@@ -53,6 +56,12 @@ impl Server {
         reviews.set_nonblocking(true)?;
         health::serve(Arc::clone(&state), health.try_clone()?)?;
         Ok(Self { state, reviews, health })
+    }
+
+    /// Returns what its parts share.
+    #[must_use]
+    pub fn state(&self) -> &Arc<State> {
+        &self.state
     }
 
     /// Returns where reviews are answered.

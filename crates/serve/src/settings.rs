@@ -33,6 +33,14 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// A folder with `tls.crt`, `tls.key` and `ca.crt` that somebody else keeps, in place of certificates of our own.
     pub tls_folder: Option<PathBuf>,
+    /// The Certificate, as `namespace/name`, from which cert-manager tells the API server whom to believe.
+    pub injected_from: Option<String>,
+    /// How long a certificate of our own lives.
+    pub certificate_life: Duration,
+    /// How long the API server must have known a new authority before a certificate of its is served.
+    pub certificate_grace: Duration,
+    /// Who besides administrators may take a namespace out of all rules: `user:name`, `group:name` or either.
+    pub guard_exempt: Vec<String>,
     /// Whether clients that know TLS 1.2 alone are served too.
     pub allows_tls12: bool,
     /// How many reviews may be under way; more are refused at once.
@@ -59,6 +67,10 @@ impl Default for Settings {
             exception_namespaces: Vec::new(),
             allowed_hosts: Vec::new(),
             tls_folder: None,
+            injected_from: None,
+            certificate_life: Duration::from_secs(30 * 86_400),
+            certificate_grace: Duration::from_secs(10),
+            guard_exempt: Vec::new(),
             allows_tls12: false,
             max_in_flight: 64 * workers(),
             drain: Duration::from_secs(5),

@@ -87,6 +87,19 @@ impl Snapshot {
         Self { generation, states, hooks, needs, mutate, validate, dialects, documents }
     }
 
+    /// Returns a snapshot of rules that were compiled elsewhere, all behind `door`. They are of no document, and where
+    /// their language is not one of ours, of no words of their own.
+    #[must_use]
+    pub fn of_rules(door: Door, rules: Vec<Rule>, generation: u64) -> Self {
+        let engine = Engine::new(rules);
+        let mut snapshot = Self { generation, ..Self::empty() };
+        match door {
+            Door::Mutate => snapshot.mutate = engine,
+            Door::Validate => snapshot.validate = engine,
+        }
+        snapshot
+    }
+
     /// Returns the rules that answer `path`, which is `mutate`, `validate` or that of a [`Hook`].
     #[must_use]
     pub fn engine(&self, path: &str) -> Option<&Engine> {

@@ -15,6 +15,7 @@ use crate::http::Bounds;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::SlowLane;
+use crate::traces::Traces;
 use crate::{Certificates, Notice, Settings, Snapshot};
 
 /// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
@@ -31,12 +32,16 @@ pub struct State {
     pub world: Box<dyn World + Send>,
     /// Who is asked for what is not known.
     pub lookup: Box<dyn Lookup>,
+    /// Who writes into the cluster, where there is one.
+    pub client: Option<kubewright_cluster::Client>,
     /// Who knows the roles of the one who asks.
     pub roles: Box<dyn Roles>,
     /// What is counted.
     pub metrics: Metrics,
     /// What is told.
     pub log: Log,
+    /// Where reviews are traced.
+    pub traces: Traces,
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
@@ -85,10 +90,12 @@ impl State {
             notices,
             world: Box::new(ClosedWorld::default()),
             lookup: Box::new(Nobody),
+            client: None,
             roles: Box::new(Nobody),
             metrics: Metrics::default(),
             certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),
+            traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),
             slow: SlowLane::new(),

@@ -3,11 +3,19 @@
 //! They are in no manifest. What they should be follows from the rules of the moment ([`desired`]); whatever else
 //! stands there is put right. They belong to our ClusterRole, so that they go when the installation goes.
 
+mod compare;
 mod desired;
+mod installation;
+mod keep;
+mod rescue;
+mod rewrites;
 mod spared;
 mod targets;
 
 pub use desired::{Address, Owner, Wanted, desired};
+pub use installation::WEBHOOKS;
+pub use keep::keep;
+pub use rescue::{originals, rescue};
 
 use kubewright_value::{Map, Value};
 

@@ -8,32 +8,8 @@ use kubewright_value::{Document, Value};
 
 use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
+use super::resources::Resource;
 use super::{ModRule, denial_of};
-
-/// The resources that rules are about, unless the operator says otherwise.
-const RESOURCES: [&str; 21] = [
-    "namespaces",
-    "nodes",
-    "configmaps",
-    "persistentvolumeclaims",
-    "persistentvolumes",
-    "secrets",
-    "services",
-    "daemonsets",
-    "deployments",
-    "replicasets",
-    "statefulsets",
-    "horizontalpodautoscalers",
-    "ingresses",
-    "pods",
-    "cronjobs",
-    "jobs",
-    "serviceaccounts",
-    "clusterrolebindings",
-    "clusterroles",
-    "rolebindings",
-    "roles",
-];
 
 impl InCluster for ModRule {
     fn definitions(&self) -> Vec<&'static str> {
@@ -52,11 +28,11 @@ impl InCluster for ModRule {
 
     fn webhook(&self, _document: &Document) -> Webhook {
         let operations = [Operation::Create, Operation::Update, Operation::Delete].into_iter().collect();
-        let target = |resource: &str| Target {
-            group: "*".into(),
+        let target = |resource: &Resource| Target {
+            group: resource.group.clone(),
             version: "*".into(),
-            name: TargetName::Resource(resource.into()),
-            subresource: "".into(),
+            name: TargetName::Resource(resource.name.clone()),
+            subresource: resource.subresource.clone(),
             operations,
         };
         Webhook {
@@ -67,7 +43,7 @@ impl InCluster for ModRule {
             conditions: Vec::new(),
             namespaces: Value::Null,
             objects: Value::Null,
-            targets: RESOURCES.into_iter().map(target).collect(),
+            targets: self.resources.iter().map(target).collect(),
         }
     }
 
@@ -112,5 +88,9 @@ impl InCluster for ModRule {
 
     fn originals(&self) -> &'static [&'static str] {
         &["kubemod-mutating-webhook-configuration", "kubemod-validating-webhook-configuration"]
+    }
+
+    fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
+        Some(("admission.kubemod.io/ignore", "true"))
     }
 }

@@ -20,6 +20,9 @@ const NAMESPACE: &str = "dryrun-namespace";
 /// How many rules a request may have.
 const MAX_RULES: usize = 1000;
 
+/// What its rules may spend together.
+const MAX_STEPS: u64 = 20_000_000;
+
 /// What a dry run found.
 #[derive(Debug, Clone)]
 pub struct DryRun {
@@ -129,7 +132,7 @@ pub(super) fn dry_run_with(dialect: &ModRule, request: &Value) -> Result<DryRun,
     if !review.namespace.is_empty() || !around.is_named {
         review.namespace = around.namespace;
     }
-    Ok(run(Engine::new(compiled), &review, &world))
+    run(&Engine::new(compiled), &review, &world)
 }
 
 /// What stands around the object.
@@ -174,9 +177,12 @@ impl Around {
     }
 }
 
-fn run(engine: Engine, review: &Request, world: &ClosedWorld) -> DryRun {
-    let settings = Settings { is_traced: true, ..Settings::default() };
+fn run(engine: &Engine, review: &Request, world: &ClosedWorld) -> Result<DryRun, String> {
+    let settings = Settings { is_traced: true, total: Some(MAX_STEPS), ..Settings::default() };
     let decision = engine.decide(review, world, &settings);
+    if decision.is_unfinished {
+        return Err(format!("the rules take more than {MAX_STEPS} steps together"));
+    }
     let patch = decision.patch(&review.object);
     let rejections = decision.outcomes.iter().filter_map(|outcome| outcome.denial.clone()).collect();
     let message = format!("the rule is not about {} of {}", review.operation, review.subject());
@@ -184,7 +190,7 @@ fn run(engine: Engine, review: &Request, world: &ClosedWorld) -> DryRun {
     let left_out: Vec<_> = engine.rules().iter().filter(|rule| is_left_out(rule)).collect();
     let left_out: Vec<_> = left_out.iter().map(|rule| RuleRun::left_out(&rule.id, &message)).collect();
     let rules = decision.outcomes.into_iter().map(RuleRun::of).chain(left_out).collect();
-    DryRun { patch, before: review.object.clone(), after: decision.object, rejections, rules }
+    Ok(DryRun { patch, before: review.object.clone(), after: decision.object, rejections, rules })
 }
 
 /// Compiles `rule`. It is put into `namespace`, unless the request says which namespace it is about and the rule

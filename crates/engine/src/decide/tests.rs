@@ -27,6 +27,11 @@ impl Program for Appends {
         }
         match self.wants {
             Some("!error") => return Err(EvalError::new("cannot")),
+            Some("!rename") => {
+                let metadata = object.as_object_mut().unwrap().get_mut("metadata").unwrap();
+                metadata.as_object_mut().unwrap().insert("name".into(), self.name.clone().into());
+                return Ok(Effect::Patch(vec![]));
+            }
             Some("!reject") => {
                 return Ok(Effect::Fail {
                     message: "no".into(),
@@ -157,4 +162,45 @@ fn what_others_spent_does_not_keep_a_rule_from_refusing() {
     let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, ..Settings::default() };
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
     assert!(!decision.is_allowed);
+}
+
+#[test]
+fn a_decision_that_takes_more_than_it_may_in_all_is_unfinished_and_says_so() {
+    let rules = ["a * * 0 !spend", "b * * 0 !spend", "r * * 0 !reject"];
+    let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
+    let decide = |total| {
+        let settings = Settings { total: Some(total), ..Settings::default() };
+        engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings)
+    };
+    for total in [0, 89, 90, 179, 180, 269] {
+        assert!(decide(total).is_unfinished, "{total}");
+    }
+    let finished = decide(270);
+    assert!(!finished.is_unfinished && !finished.is_allowed);
+}
+
+#[test]
+fn a_rule_that_uses_up_what_is_its_own_leaves_the_decision_finished() {
+    let engine = Engine::new(vec![rule("a * * 0 !spend"), rule("b * *")]);
+    let limits = Limits { steps: 50, ..Limits::default() };
+    let settings = Settings { limits, total: Some(1000), ..Settings::default() };
+    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
+    assert!(!decision.is_unfinished);
+    let statuses: Vec<_> = decision.outcomes.iter().map(|outcome| outcome.status).collect();
+    assert_eq!(statuses, [Status::Error, Status::Pass]);
+}
+
+#[test]
+fn a_rule_that_changes_who_an_object_is_fails_where_that_matters() {
+    let engine = Engine::new(vec![rule("a * *"), rule("b * * 0 !rename"), rule("c * *")]);
+    let decide = |keeps_identity| {
+        let settings = Settings { keeps_identity, ..Settings::default() };
+        engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings)
+    };
+    let kept = decide(true);
+    assert_eq!(kept.object.get("log").and_then(Value::as_str), Some("ac"));
+    assert_eq!(kept.object.at(&["metadata", "name"]), None);
+    let failure = kept.with_status(Status::Error).next().unwrap();
+    assert_eq!(failure.message, "a rule may not change `metadata.name` of an object in a cluster");
+    assert_eq!(decide(false).object.at(&["metadata", "name"]).and_then(Value::as_str), Some("b"));
 }

@@ -19,6 +19,7 @@ The log is JSON lines on standard error; the line `listening` names both address
 SIGTERM and SIGINT stop it: it is not ready at once, answers for as long as --drain says, and ends what is under way.
 
 Examples:
+  kubewright serve --kubeconfig ~/.kube/config --url https://192.0.2.1:9443
   kubewright serve --offline -p rules/ --address 127.0.0.1:9443 --write-ca ca.crt
   kubewright serve --offline -p policies/ --world cluster/ --tls-dir certs/
 
@@ -40,6 +41,63 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "PATH", requires = "offline")]
     pub(crate) world: Vec<String>,
 
+    /// Where the cluster is and who asks [default: KUBECONFIG, the service account of the pod, or ~/.kube/config]
+    #[arg(long, value_name = "FILE", conflicts_with = "offline")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// A context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME", conflicts_with = "offline")]
+    pub(crate) context: Option<String>,
+
+    /// The namespace of the server [default: that of the pod or of the context]
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "offline")]
+    pub(crate) namespace: Option<String>,
+
+    /// The name of the installation: of its webhook configurations, its ClusterRole and, with -tls, its Secret
+    #[arg(long, value_name = "NAME", default_value = "kubewright")]
+    pub(crate) name: String,
+
+    /// The Service by which the API server calls [default: the name of the installation]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service: Option<String>,
+
+    /// The address by which the API server calls in place of a Service, such as `https://127.0.0.1:9443`
+    #[arg(long, value_name = "URL", conflicts_with = "offline")]
+    pub(crate) url: Option<String>,
+
+    /// The namespaces from which exceptions from rules count, `*` for any; may be repeated [default: none]
+    #[arg(long, value_name = "NAMESPACE", value_delimiter = ',', conflicts_with = "offline")]
+    pub(crate) exceptions_from: Vec<String>,
+
+    /// Resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
+    /// sign are the whole list; may be repeated
+    #[arg(long, value_name = "RESOURCE", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) targets: Vec<String>,
+
+    /// A host of services that rules may call; may be repeated [default: none]
+    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',')]
+    pub(crate) allowed_hosts: Vec<String>,
+
+    /// Who besides administrators may take a namespace out of all rules: `user:NAME` or `group:NAME`; may be repeated
+    #[arg(long = "guard-exempt", value_name = "WHO", value_delimiter = ',')]
+    pub(crate) guard_exempt: Vec<String>,
+
+    /// The Certificate, as `namespace/name`, from which cert-manager tells the API server whom to believe
+    #[arg(long, value_name = "CERTIFICATE", requires = "tls_dir")]
+    pub(crate) inject_ca_from: Option<String>,
+
+    /// How long a certificate lives, for tests
+    #[arg(long, value_name = "DURATION", value_parser = length, hide = true)]
+    pub(crate) certificate_life: Option<Duration>,
+
+    /// How long the API server must have known a new authority, for tests
+    #[arg(long, value_name = "DURATION", value_parser = length, hide = true)]
+    pub(crate) certificate_grace: Option<Duration>,
+
+    /// Refuse a request when a rule that could refuse it cannot answer, also in languages that let it pass then
+    #[arg(long)]
+    pub(crate) fail_closed: bool,
+
     /// Where reviews are answered, over HTTPS; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
     pub(crate) address: SocketAddr,
@@ -60,8 +118,8 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) allow_tls12: bool,
 
-    /// The rule languages that are read by name; may be repeated [default: all that live in a cluster]
-    #[arg(long = "dialect", value_name = "NAME")]
+    /// The rule languages that are read; may be repeated [default: all that live in a cluster]
+    #[arg(long, alias = "dialect", value_name = "NAME", value_delimiter = ',')]
     pub(crate) dialects: Vec<String>,
 
     /// How many reviews may be under way; more are refused at once [default: 64 for each CPU]
@@ -77,7 +135,7 @@ pub(crate) struct Serve {
     pub(crate) log_level: Level,
 
     /// Send a trace of each review to this OTLP collector, such as `http://collector:4318`
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = collector)]
     pub(crate) otlp_endpoint: Option<String>,
 
     #[command(flatten)]
@@ -86,10 +144,18 @@ pub(crate) struct Serve {
 
 /// Reads a length of time that leaves enough of the 15 seconds in which the process must be gone.
 fn drain(text: &str) -> Result<Duration, String> {
-    let given = kubewright_value::duration::Duration::parse(text).map_err(|error| error.to_string())?;
-    let given = u64::try_from(given.nanoseconds()).map_err(|_| "it cannot be below zero".to_owned())?;
-    match Duration::from_nanos(given) {
+    match length(text)? {
         given if given > Duration::from_secs(6) => Err("it can be at most 6s".to_owned()),
         given => Ok(given),
     }
+}
+
+fn length(text: &str) -> Result<Duration, String> {
+    let given = kubewright_value::duration::Duration::parse(text).map_err(|error| error.to_string())?;
+    let given = u64::try_from(given.nanoseconds()).map_err(|_| "it cannot be below zero".to_owned())?;
+    Ok(Duration::from_nanos(given))
+}
+
+fn collector(text: &str) -> Result<String, String> {
+    kubewright_serve::traces::Traces::check(text).map(|()| text.to_owned())
 }

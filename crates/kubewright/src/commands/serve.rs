@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use kubewright_cluster::Config;
+use kubewright_dialects::Options;
 use kubewright_serve::{Settings, offline};
 
 use crate::arguments::Serve;
@@ -22,10 +24,20 @@ const HEALTH_PORT: u16 = 8080;
 /// # Errors
 /// When it cannot begin.
 pub(crate) fn run(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure> {
-    let settings = settings(arguments);
-    if !arguments.offline {
-        return Err(Failure::usage("there is no cluster to serve yet").help("use `--offline -p RULES`"));
-    }
+    if arguments.offline { without_cluster(arguments, color) } else { in_cluster(arguments) }
+}
+
+fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
+    let wrong = |error: &dyn std::error::Error| Failure::usage(error.to_string());
+    let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
+    let config = config.map_err(|error| wrong(&error).help("without a cluster use `--offline -p RULES`"))?;
+    let mut settings = settings(arguments);
+    settings.namespace = arguments.namespace.clone().unwrap_or_else(|| config.namespace.clone());
+    kubewright_serve::run(settings, config).map_err(|error| wrong(&error))?;
+    Ok(Exit::Clean)
+}
+
+fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure> {
     let mut diagnostics = Vec::new();
     let found = load::find(&arguments.policies);
     diagnostics.extend(found.problems);
@@ -34,7 +46,7 @@ pub(crate) fn run(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure
     let world = world(&arguments.world, Values::default(), &mut diagnostics);
     let exceptions = load::find(&arguments.exceptions);
     diagnostics.extend(exceptions.problems);
-    let mut settings = settings;
+    let mut settings = settings(arguments);
     settings.options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut diagnostics));
     let dialects = kubewright_dialects::all(&settings.options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
@@ -58,11 +70,25 @@ fn settings(arguments: &Serve) -> Settings {
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
     };
     let usual = Settings::default();
+    let options = Options {
+        fails_closed: arguments.fail_closed,
+        targets: arguments.targets.clone(),
+        ..rules::dialect_options(&arguments.options, None)
+    };
     Settings {
         address: arguments.address,
         health_address: arguments.health_address.unwrap_or(beside),
         dialects: arguments.dialects.clone(),
-        options: rules::dialect_options(&arguments.options, None),
+        options,
+        name: arguments.name.clone(),
+        service: arguments.service.clone().unwrap_or_else(|| arguments.name.clone()),
+        url: arguments.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()),
+        exception_namespaces: arguments.exceptions_from.clone(),
+        allowed_hosts: arguments.allowed_hosts.clone(),
+        guard_exempt: arguments.guard_exempt.clone(),
+        injected_from: arguments.inject_ca_from.clone(),
+        certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),
+        certificate_grace: arguments.certificate_grace.unwrap_or(usual.certificate_grace),
         tls_folder: arguments.tls_dir.clone(),
         allows_tls12: arguments.allow_tls12,
         max_in_flight: arguments.max_in_flight.unwrap_or(usual.max_in_flight),

@@ -87,11 +87,9 @@ impl<'c> ApiServer<'c> {
     pub(crate) fn ask(&self, case: &Case, object: &Value, webhook: &Webhook) -> Result<Asked, String> {
         let (collection, path) = self.paths(case, object)?;
         let body = json::to_string(object);
-        let must_exist = case.operation != "CREATE";
+        // Namespaces are there already, and nobody would remove them: that takes a controller.
+        let must_exist = case.operation != "CREATE" && kind(object) != "Namespace";
         if must_exist {
-            if kind(object) == "Namespace" {
-                return Err("a Namespace is not made for real: nobody would remove it".to_owned());
-            }
             self.aim(None);
             let made = self.send(Method::POST, &format!("{collection}?fieldValidation=Ignore"), body.clone());
             made.map_err(|(_, reason)| format!("the API server refuses to make it first: {reason}"))?;
@@ -259,6 +257,9 @@ impl<'c> ApiServer<'c> {
 
 impl Recorder {
     async fn answer(self: Arc<Self>, path: String, body: Bytes) -> Answer {
+        // Some rules say yes to what is only tried; what they would say otherwise is of interest.
+        let body =
+            Bytes::from(String::from_utf8_lossy(&body).replace(r#""dryRun":true"#, r#""dryRun":false"#));
         let review = json::parse(&String::from_utf8_lossy(&body)).unwrap_or_default();
         lock(&self.reviews).push((path.clone(), review));
         let webhook = lock(&self.webhook).clone();
@@ -286,26 +287,40 @@ fn definition(group: &str, kind: &str, versions: &[String]) -> Value {
 
 /// An object without what is new each time it is made.
 fn bare(mut object: Value) -> Value {
-    let has_made_name = object.at(&["metadata", "generateName"]).is_some();
-    if let Some(metadata) =
-        object.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut)
-    {
-        for key in ["uid", "creationTimestamp", "managedFields", "resourceVersion"] {
-            metadata.remove(key);
-        }
-        if has_made_name {
-            metadata.remove("name");
-        }
+    let mut new = vec!["uid", "creationTimestamp", "managedFields", "resourceVersion"];
+    if object.at(&["metadata", "generateName"]).is_some() {
+        new.push("name");
     }
-    if kind(&object) == "Service" {
-        let spec = object.as_object_mut().and_then(|map| map.get_mut("spec")).and_then(Value::as_object_mut);
-        if let Some(spec) = spec {
-            for key in ["clusterIP", "clusterIPs"] {
-                spec.remove(key);
-            }
-        }
+    remove(&mut object, "metadata", &new);
+    match kind(&object) {
+        "Service" => remove(&mut object, "spec", &["clusterIP", "clusterIPs"]),
+        // The pods of a Job are found by its id.
+        "Job" => forget(&mut object, "controller-uid"),
+        _ => {}
     }
     object
+}
+
+fn remove(object: &mut Value, part: &str, keys: &[&str]) {
+    let part = object.as_object_mut().and_then(|map| map.get_mut(part)).and_then(Value::as_object_mut);
+    if let Some(part) = part {
+        for key in keys {
+            part.remove(key);
+        }
+    }
+}
+
+/// Removes keys that end so, wherever they are.
+fn forget(value: &mut Value, end: &str) {
+    if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(|item| forget(item, end));
+    }
+    let Some(map) = value.as_object_mut() else { return };
+    let keys: Vec<_> = map.keys().filter(|key| key.ends_with(end)).cloned().collect();
+    for key in keys {
+        map.remove(&key);
+    }
+    map.iter_mut().for_each(|(_, value)| forget(value, end));
 }
 
 fn namespace_of(object: &Value, case: &Case) -> String {

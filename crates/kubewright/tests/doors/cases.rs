@@ -28,9 +28,10 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Writes the rules into one file and returns it.
-    pub(crate) fn write_rules(&self, folder: &Path) -> PathBuf {
+    /// Writes the rules into one file, which is returned, and what exists besides into another: the objects.
+    pub(crate) fn write(&self, folder: &Path) -> PathBuf {
         let file = folder.join("rules.yaml");
+        std::fs::write(folder.join("world.yaml"), documents(&self.objects)).expect("a file");
         std::fs::write(&file, documents(&self.rules)).expect("a file");
         file
     }

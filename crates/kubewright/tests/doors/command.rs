@@ -27,6 +27,8 @@ pub(crate) fn command_line(
         .arg(rules)
         .arg("-r")
         .arg(&file)
+        .arg("--world")
+        .arg(folder.join("world.yaml"))
         .args(["-o", "json", "--operation", &case.operation, "--namespace", &case.namespace])
         .args(["--user", USER, "--group", GROUPS[0], "--group", GROUPS[1]])
         .env("NO_COLOR", "1")

@@ -51,8 +51,9 @@ impl Summary {
         self.went(door, 1);
         *self.denied.entry(door).or_default() += usize::from(!got.is_allowed);
         self.changed += usize::from(door == Door::Webhook && &want.object != object);
-        // What the API server stores is compared by itself.
-        if let Some(difference) = want.difference(got, door == Door::Webhook) {
+        // What the API server stores is compared by itself, and what is deleted cannot be changed.
+        let is_changed_here = door == Door::Webhook && case.operation != "DELETE";
+        if let Some(difference) = want.difference(got, is_changed_here) {
             self.differ(door, case, object, &difference);
         }
     }

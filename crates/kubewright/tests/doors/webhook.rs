@@ -35,12 +35,16 @@ impl Webhook {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
         command.args(["serve", "--offline", "--address", &address.to_string()]);
         command.args(["--health-address", &health.to_string(), "--write-ca"]).arg(&authorities);
-        command.arg("-p").arg(rules).stdout(Stdio::null()).stderr(Stdio::null());
+        let log = folder.join("log");
+        command.arg("-p").arg(rules).arg("--world").arg(folder.join("world.yaml")).stdout(Stdio::null());
+        command.stderr(std::fs::File::create(&log).map_err(wrong)?);
         let mut server = Server::start(&mut command).map_err(wrong)?;
         let started = Instant::now();
         while !is_ready(health) {
             if let Ok(Some(code)) = server.ended() {
-                return Err(format!("the server ended with {code:?}"));
+                let log = std::fs::read_to_string(&log).unwrap_or_default();
+                let last = log.lines().rfind(|line| line.starts_with("error")).unwrap_or_default();
+                return Err(format!("the server ended with {code:?}: {last}"));
             }
             if started.elapsed() > PATIENCE {
                 return Err("the server does not become ready".to_owned());
@@ -126,7 +130,7 @@ fn review(case: &Case, object: &Value) -> Value {
         ("userInfo", user.into()),
         ("object", new),
         ("oldObject", old),
-        ("dryRun", true.into()),
+        ("dryRun", false.into()),
     ]);
     Map::from([
         ("apiVersion", Value::from("admission.k8s.io/v1")),

@@ -7,15 +7,21 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 
 use super::bounds::{LARGE_BODY, Place};
-use super::{Answer, body, problem};
+use super::{Answer, beside, body, problem};
 use crate::State;
 use crate::review;
+use crate::traces::Parent;
 
 /// What the API server waits when it does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much earlier we are.
 const MARGIN: Duration = Duration::from_millis(500);
+
+/// Where rule objects are checked, pods that are bound told of, and rules tried out.
+const RULES: &str = "rules";
+const BINDING: &str = "binding";
+const DRY_RUN: &str = "v1/dryrun";
 
 /// Answers `request`.
 pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> Answer {
@@ -25,11 +31,13 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         state.metrics.refused_request();
         return problem(StatusCode::NOT_FOUND, "there is nothing here");
     };
-    if request.method() != Method::POST {
+    let method = if hook == DRY_RUN { Method::PUT } else { Method::POST };
+    if request.method() != method {
         state.metrics.refused_request();
-        return problem(StatusCode::METHOD_NOT_ALLOWED, "reviews are sent with POST");
+        return problem(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
+    let parent = state.traces.is_on().then(|| parent(&request)).flatten();
     let (bytes, _room) = match body::read(state, request).await {
         Ok(read) => read,
         Err(answer) => {
@@ -44,19 +52,28 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         true => state.bounds.large.acquire().await.ok(),
         false => None,
     };
-    review::answer(state, hook, &bytes, deadline).await
+    match hook {
+        RULES => beside::rules(state, &bytes),
+        BINDING => beside::binding(state, &bytes, deadline).await,
+        DRY_RUN => beside::dry_run(state, bytes, deadline).await,
+        hook => review::answer(state, hook, &bytes, deadline, parent).await,
+    }
+}
+
+fn parent<B>(request: &Request<B>) -> Option<Parent> {
+    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(Parent::read)
 }
 
 /// Returns whether a webhook configuration of ours may name `path`. One that no rule is behind any more is still asked
 /// until the API server has heard of it.
 fn is_hook(path: &str) -> bool {
     match path.split_once('/') {
-        None => matches!(path, "mutate" | "validate"),
+        None => matches!(path, "mutate" | "validate" | RULES | BINDING),
         Some(("mutate" | "validate", rest)) => {
             matches!(rest, "fail" | "ignore")
                 || rest.strip_prefix("own/").is_some_and(|name| !name.is_empty())
         }
-        Some(_) => false,
+        Some(_) => path == DRY_RUN,
     }
 }
 

@@ -78,12 +78,14 @@ impl Review {
         let named = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
         let names = [text("name"), named("name"), named("generateName")];
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        // The API server says of a Namespace that it is in itself.
+        let is_namespace = kind.group.is_empty() && kind.kind == "Namespace";
         let request = Request {
             uid: uid.into(),
             operation,
             subresource: text("subResource").into(),
             name: name.into(),
-            namespace: Text::new(text("namespace")),
+            namespace: if is_namespace { Text::default() } else { Text::new(text("namespace")) },
             user: taken("userInfo").unwrap_or_else(|| Value::object(Map::new())),
             roles: Vec::new(),
             cluster_roles: Vec::new(),

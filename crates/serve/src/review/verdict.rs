@@ -178,7 +178,10 @@ fn quote(text: &mut String, value: &str) {
 /// Shortens `text` to `most` bytes.
 fn cut(text: &mut String, most: usize) {
     if text.len() > most {
-        let end = text.floor_char_boundary(most.saturating_sub(3));
+        let mut end = most.saturating_sub(3);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
         text.truncate(end);
         text.push('…');
     }

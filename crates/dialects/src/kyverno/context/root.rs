@@ -25,8 +25,11 @@ fn asked(request: &Request, object: &Value, is_admission: bool) -> Map {
         identify(&mut map, request);
     }
     put_objects(&mut map, request, object, is_admission);
-    if !is_admission || !request.namespace.is_empty() {
-        map.insert("namespace".into(), request.namespace.clone().into());
+    // To the API server a Namespace is in itself.
+    let is_namespace = is_admission && request.kind.group.is_empty() && request.kind.kind == "Namespace";
+    let namespace = if is_namespace { &request.name } else { &request.namespace };
+    if !is_admission || !namespace.is_empty() {
+        map.insert("namespace".into(), namespace.clone().into());
     }
     map.insert("operation".into(), request.operation.name().into());
     if is_admission || request.has_user() {

@@ -1,0 +1,129 @@
+//! Who asks: tokens that change, programs, certificates.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use kubewright_cluster::{Client, Config, Error, Login, Pem, Resource};
+use kubewright_controlplane::Cluster;
+use kubewright_value::Value;
+
+fn ask(client: &Client) -> Result<Value, Error> {
+    client_runtime().block_on(client.get(&Resource::new("", "v1", "namespaces").named("", "default")))
+}
+
+fn client_runtime() -> &'static tokio::runtime::Runtime {
+    static RUNTIME: std::sync::OnceLock<tokio::runtime::Runtime> = std::sync::OnceLock::new();
+    RUNTIME.get_or_init(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap())
+}
+
+/// A folder as pods have it.
+fn account(cluster: &Cluster, name: &str) -> std::path::PathBuf {
+    let folder = cluster.folder().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("token"), cluster.token()).unwrap();
+    fs::copy(cluster.ca(), folder.join("ca.crt")).unwrap();
+    folder
+}
+
+fn port(cluster: &Cluster) -> String {
+    cluster.server().rsplit(':').next().unwrap().to_owned()
+}
+
+fn write_program(path: &Path, text: &str) {
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_token_that_was_replaced_is_read_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let folder = account(cluster, "rotated");
+    let config = Config::of_account(&folder, "127.0.0.1", &port(cluster));
+    let client = Client::new(Config { read_again_after: Duration::ZERO, ..config }).unwrap();
+    ask(&client).unwrap();
+    fs::write(folder.join("token"), "wrong").unwrap();
+    assert_eq!(ask(&client).unwrap_err().code(), Some(401));
+    fs::write(folder.join("token"), format!("{}\n", cluster.token())).unwrap();
+    ask(&client).unwrap();
+    // A file that is not there for a moment is no reason to forget who asks.
+    fs::remove_file(folder.join("token")).unwrap();
+    ask(&client).unwrap();
+}
+
+#[test]
+fn a_token_that_is_refused_is_read_again_at_once() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let folder = account(cluster, "refused");
+    fs::write(folder.join("token"), "old").unwrap();
+    let client = Client::new(Config::of_account(&folder, "127.0.0.1", &port(cluster))).unwrap();
+    assert_eq!(ask(&client).unwrap_err().code(), Some(401));
+    fs::write(folder.join("token"), cluster.token()).unwrap();
+    ask(&client).unwrap();
+}
+
+#[test]
+fn a_program_says_who_asks_and_is_asked_again_when_that_is_refused() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let folder = account(cluster, "exec");
+    let program = folder.join("login");
+    write_program(
+        &program,
+        r#"echo x >> "$(dirname "$0")/runs"
+case "$KUBERNETES_EXEC_INFO" in *'"server":"https://127.0.0.1:'*) ;; *) exit 3;; esac
+echo "{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"$(cat "$(dirname "$0")/$FILE")\"}}""#,
+    );
+    fs::write(
+        folder.join("kubeconfig"),
+        format!(
+            "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}],
+             clusters: [{{name: a, cluster: {{server: '{}', certificate-authority: ca.crt}}}}],
+             users: [{{name: a, user: {{exec: {{apiVersion: client.authentication.k8s.io/v1, command: ./login,
+                env: [{{name: FILE, value: token}}], provideClusterInfo: true, interactiveMode: Never}}}}}}]}}",
+            cluster.server()
+        ),
+    )
+    .unwrap();
+    let client = Client::new(Config::of_files(&[folder.join("kubeconfig")], None).unwrap()).unwrap();
+    let runs = || fs::read_to_string(folder.join("runs")).unwrap().lines().count();
+    fs::write(folder.join("token"), "old").unwrap();
+    assert_eq!(ask(&client).unwrap_err().code(), Some(401));
+    fs::write(folder.join("token"), cluster.token()).unwrap();
+    ask(&client).unwrap();
+    let before = runs();
+    ask(&client).unwrap();
+    assert_eq!(runs(), before, "what it said is kept");
+
+    write_program(&program, "exit 7");
+    let client = Client::new(Config::of_files(&[folder.join("kubeconfig")], None).unwrap()).unwrap();
+    let error = ask(&client).unwrap_err().to_string();
+    assert!(error.ends_with("does not say who asks: it ended with exit status: 7"), "{error}");
+}
+
+#[test]
+fn a_server_that_nobody_trusts_is_not_talked_to_unless_asked_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap().cert.pem();
+    let config = Config {
+        authority: Some(Pem::Text(other)),
+        login: Login::Token(cluster.token().to_owned()),
+        ..Config::at(&cluster.server())
+    };
+    let error = ask(&Client::new(config.clone()).unwrap()).unwrap_err();
+    assert!(matches!(&error, Error::Unreachable { why, .. } if why.contains("certificate")), "{error}");
+    ask(&Client::new(Config { is_insecure: true, ..config }).unwrap()).unwrap();
+}
+
+#[test]
+fn nobody_in_particular_is_told_what_is_missing() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let authority = Some(Pem::File(cluster.ca()));
+    let error =
+        ask(&Client::new(Config { authority, ..Config::at(&cluster.server()) }).unwrap()).unwrap_err();
+    assert!(error.is_forbidden() && error.to_string().contains("system:anonymous"), "{error}");
+    let error = ask(&Client::new(Config::at("http://127.0.0.1:1")).unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("cannot reach the API server at http://127.0.0.1:1: "), "{error}");
+}

@@ -1,0 +1,194 @@
+//! Keeps the Secret: watches it, serves what is in it, and takes the next step when there is one.
+//!
+//! Nobody leads. Every replica decides the same from the same Secret, waits a random moment and writes the version
+//! that it has seen; whoever comes second is refused, reads, and finds it done.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kubewright_cluster::{Client, Event, Pace, Resource, Store};
+use kubewright_value::{Map, Value};
+use tokio::time::{sleep, timeout};
+
+use super::{Keys, Step, Terms, next, now, take};
+use crate::State;
+use crate::jitter::jitter;
+use crate::log::Level;
+use crate::reread::reread;
+
+/// The longest that nothing is looked at.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// How long replicas wait at most before they write, so that mostly one of them does.
+const APART: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Keeps the Secret `name` in the namespace of the settings, for ever.
+pub async fn keep(state: Arc<State>, client: Client, name: String, terms: Terms) -> Infallible {
+    let resource = Resource::new("", "v1", "secrets");
+    let namespace = state.settings.namespace.clone();
+    let store = Arc::new(Store::default());
+    let path = resource.only(&namespace, &name);
+    tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), Pace::default()));
+    let mut keeper = Keeper { state, client, store, resource, namespace, name, terms, known: None };
+    let mut changes = keeper.store.changes();
+    let mut adoptions = keeper.state.certificates.adoptions();
+    let mut wait = Duration::from_millis(100);
+    loop {
+        changes.mark_unchanged();
+        adoptions.mark_unchanged();
+        let pause = match keeper.look().await {
+            Ok(pause) => {
+                wait = Duration::from_millis(100);
+                pause
+            }
+            Err(error) => {
+                let line =
+                    keeper.state.log.line(Level::Error, "cannot keep the Secret with the certificates");
+                line.text("secret", &keeper.name).shown("error", error).write();
+                wait = (wait * 2).min(LONGEST_WAIT);
+                sleep(wait).await;
+                continue;
+            }
+        };
+        let _ = timeout(pause, async {
+            tokio::select! {
+                _ = changes.changed() => {}
+                _ = adoptions.changed() => {}
+            }
+        })
+        .await;
+    }
+}
+
+struct Keeper {
+    state: Arc<State>,
+    client: Client,
+    store: Arc<Store>,
+    resource: Resource,
+    namespace: String,
+    name: String,
+    terms: Terms,
+    /// What is served, from which a Secret that is gone is made again.
+    known: Option<Keys>,
+}
+
+impl Keeper {
+    /// Serves what there is, takes a step if there is one, and returns how long nothing more is to be done.
+    async fn look(&mut self) -> Result<Duration, String> {
+        if !self.store.is_synced() {
+            return Ok(LOOK_AGAIN);
+        }
+        let secret = self.store.get(&self.namespace, &self.name);
+        let keys = secret.as_ref().map(Keys::of);
+        if let Some(keys) = &keys {
+            self.serve(keys);
+        }
+        let step = match (&keys, &self.known) {
+            // Gone: whatever was in it is still believed, so it is put back and looked at then.
+            (None, Some(_)) => None,
+            _ => Some(self.next(keys.as_ref())),
+        };
+        if let Some(Step::Wait(until)) = step {
+            let left = Duration::from_secs(u64::try_from(until - now()).unwrap_or_default());
+            return Ok(left.clamp(Duration::from_millis(250), LOOK_AGAIN));
+        }
+        let version = self.store.version();
+        sleep(jitter(APART)).await;
+        if self.store.version() != version && self.store.get(&self.namespace, &self.name) != secret {
+            return Ok(Duration::ZERO);
+        }
+        let keys = match (step, &self.known) {
+            (None, Some(known)) => known.clone(),
+            (step, _) => {
+                let step = step.unwrap_or(Step::Make);
+                take(step, &keys.unwrap_or_default(), now(), &self.terms)
+                    .map_err(|error| error.to_string())?
+            }
+        };
+        self.write(secret, &keys, step).await?;
+        Ok(Duration::ZERO)
+    }
+
+    fn next(&self, keys: Option<&Keys>) -> Step {
+        let bundle = keys.map(Keys::bundle);
+        let adopted = self.state.certificates.adopted(bundle.as_deref().unwrap_or_default());
+        next(keys, now(), adopted, &self.terms)
+    }
+
+    fn serve(&mut self, keys: &Keys) {
+        if self.known.as_ref() == Some(keys) || self.state.certificates.serve(keys).is_err() {
+            return;
+        }
+        self.known = Some(keys.clone());
+        let expiry = self.state.certificates.expiry();
+        self.state.metrics.certificate_expires(expiry);
+        self.state.readiness.done("certificate");
+        let line = self.state.log.line(Level::Info, "certificate served");
+        line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
+    }
+
+    async fn write(&mut self, secret: Option<Value>, keys: &Keys, step: Option<Step>) -> Result<(), String> {
+        let written = match &secret {
+            Some(secret) => {
+                let path = self.resource.named(&self.namespace, &self.name);
+                self.client.replace(&path, &with(secret, keys)).await
+            }
+            None => {
+                let made = with(&self.empty(), keys);
+                self.client.create(&self.resource.within(&self.namespace), &made).await
+            }
+        };
+        match written {
+            Ok(object) => {
+                let step = step.map_or_else(|| "Restore".to_owned(), |step| format!("{step:?}"));
+                self.state.log.line(Level::Info, "certificates changed").text("step", &step).write();
+                self.store.apply(Event::Set(object));
+                self.serve(keys);
+                Ok(())
+            }
+            Err(error) if error.is_conflict() || error.is_not_found() => {
+                let path = self.resource.named(&self.namespace, &self.name);
+                reread(&self.client, &path, &self.store).await.map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn empty(&self) -> Value {
+        let labels = [
+            ("app.kubernetes.io/name", "kubewright"),
+            ("app.kubernetes.io/instance", &self.state.settings.name),
+            ("app.kubernetes.io/managed-by", "kubewright"),
+        ];
+        let labels: Map = labels.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let metadata = Map::from([
+            ("name", self.name.as_str().into()),
+            ("namespace", self.namespace.as_str().into()),
+            ("labels", labels.into()),
+        ]);
+        Map::from([
+            ("apiVersion", "v1".into()),
+            ("kind", "Secret".into()),
+            ("type", "kubernetes.io/tls".into()),
+            ("metadata", metadata.into()),
+        ])
+        .into()
+    }
+}
+
+/// Returns `secret` with `keys` in it. What others have put there stays.
+fn with(secret: &Value, keys: &Keys) -> Value {
+    let mut secret = secret.clone();
+    let mut data = secret.get("data").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
+    data.remove("old-ca.crt");
+    if let Some(new) = keys.data().as_object() {
+        for (key, value) in new.iter() {
+            data.insert(key.clone(), value.clone());
+        }
+    }
+    if let Some(map) = secret.as_object_mut() {
+        map.insert("data".into(), data.into());
+    }
+    secret
+}

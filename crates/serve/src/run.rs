@@ -1,0 +1,93 @@
+//! The server in a cluster: all parts, started in the order in which they need each other.
+
+use std::sync::Arc;
+
+use kubewright_cluster::{Client, Config, Discovery, Pace};
+use kubewright_engine::ObjectName;
+use kubewright_value::Value;
+use tokio::sync::mpsc;
+
+use crate::certificates::{self, Terms};
+use crate::server::{ServeError, Server, asked_to_stop, log_panics};
+use crate::{
+    Known, RuleObjects, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
+};
+
+/// How many notices wait to be told.
+const NOTICES: usize = 1000;
+
+/// Serves the cluster of `config` until the process is asked to stop. It is not ready before its certificate, the
+/// rules and what they need are there; an API server that is away is waited for.
+///
+/// # Errors
+/// When it cannot begin.
+pub fn run(settings: Settings, config: Config) -> Result<(), ServeError> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
+    runtime.block_on(async {
+        let server = start(settings, Client::new(config)?)?;
+        let certificates = server.state().certificates.resolver();
+        server.serve(certificates, asked_to_stop()).await
+    })
+}
+
+/// Starts everything that keeps a server as it should be, and returns the server, which does not answer reviews yet.
+///
+/// # Errors
+/// When it cannot begin.
+///
+/// # Panics
+/// Outside of a runtime.
+pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
+    let (notices, told) = mpsc::channel(NOTICES);
+    let mut state = State::new(settings, notices);
+    let stores = Stores::start(&client, &state.settings, Pace::default());
+    state.world = Box::new(Known(Arc::clone(&stores)));
+    state.client = Some(client.clone());
+    let state = Arc::new(state);
+    log_panics(&state);
+    state.readiness.wait_for("certificate");
+    let snapshots = keep_compiled(&state, &stores)?;
+    let server = Server::bind(Arc::clone(&state))?;
+
+    tokio::spawn(watch_over(Arc::clone(&state), Arc::clone(&stores)));
+    tokio::spawn(tell(Arc::clone(&state), client.clone(), stores, told, instance(&state.settings)));
+    match state.settings.tls_folder.clone() {
+        Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
+        None => {
+            let (secret, terms) = (format!("{}-tls", state.settings.name), terms(&state.settings));
+            tokio::spawn(certificates::keep(Arc::clone(&state), client.clone(), secret, terms));
+        }
+    }
+    let discovery = Arc::new(Discovery::new(client.clone()));
+    tokio::spawn(webhooks::keep(state, client, discovery, snapshots));
+    Ok(server)
+}
+
+impl RuleObjects for Stores {
+    fn rule_object(&self, name: &ObjectName) -> Option<Value> {
+        self.object(name)
+    }
+}
+
+/// The names that the API server calls us by.
+fn terms(settings: &Settings) -> Terms {
+    let Settings { service, namespace, .. } = settings;
+    let mut names = vec![format!("{service}.{namespace}.svc")];
+    names.extend([format!("{service}.{namespace}.svc.cluster.local"), format!("{service}.{namespace}")]);
+    names.extend(settings.url.as_deref().and_then(host));
+    names.dedup();
+    Terms { names, life: settings.certificate_life, grace: settings.certificate_grace }
+}
+
+/// The host of an address such as `https://127.0.0.1:9443/path`.
+fn host(url: &str) -> Option<String> {
+    let uri: hyper::Uri = url.parse().ok()?;
+    Some(uri.host()?.trim_start_matches('[').trim_end_matches(']').to_owned())
+}
+
+/// A name that no other replica has: that of the pod, and for several processes on one machine their number.
+fn instance(settings: &Settings) -> String {
+    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    format!("{}-{}", host.as_deref().unwrap_or(&settings.name), std::process::id())
+}

@@ -1,0 +1,50 @@
+//! Says how fresh what is known of the cluster is, and what keeps it from being so.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::log::Level;
+use crate::{State, Stores};
+
+/// How often is looked.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// How long a watch may be broken before it is worth a word: connections come and go.
+const PATIENCE: u32 = 3;
+
+/// Keeps the metrics and the log up to date as long as the server lives.
+pub async fn watch_over(state: Arc<State>, stores: Arc<Stores>) {
+    let mut known: BTreeMap<Arc<str>, (String, u32)> = BTreeMap::new();
+    loop {
+        if let Some(age) = stores.age() {
+            state.metrics.synced_at(SystemTime::now() - age);
+        }
+        for (kind, count) in stores.counts() {
+            state.metrics.objects_held(&kind, count as u64);
+        }
+        let problems: BTreeMap<Arc<str>, String> = stores.problems().into_iter().collect();
+        known.retain(|kind, (_, times)| {
+            let is_over = !problems.contains_key(kind);
+            if is_over && *times >= PATIENCE {
+                state.log.line(Level::Info, "a watch is as it should be again").text("kind", kind).write();
+            }
+            !is_over
+        });
+        for (kind, problem) in problems {
+            let (text, times) = known.entry(Arc::clone(&kind)).or_default();
+            let is_new = *text != problem;
+            *times = if is_new && *times > PATIENCE { PATIENCE } else { times.saturating_add(1) };
+            *text = problem;
+            if *times == PATIENCE {
+                state
+                    .log
+                    .line(Level::Warn, "a watch does not work")
+                    .text("kind", &kind)
+                    .text("problem", text)
+                    .write();
+            }
+        }
+        tokio::time::sleep(PERIOD).await;
+    }
+}

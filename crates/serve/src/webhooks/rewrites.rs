@@ -1,0 +1,45 @@
+//! How often a configuration is put right: at once, unless somebody else keeps changing it.
+//!
+//! A program that wants our configuration otherwise would change it as often as we do, and both would keep the API
+//! server busy for ever. After a few times we are the one who waits.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How many times in a row.
+const AT_ONCE: usize = 5;
+/// In how long, and how long is waited then.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// When a configuration was put right.
+#[derive(Debug, Default)]
+pub(super) struct Rewrites {
+    times: VecDeque<Instant>,
+    is_fought: bool,
+}
+
+impl Rewrites {
+    /// Returns how long is to be waited before it is put right; nothing for not at all.
+    pub(super) fn wait(&mut self, now: Instant) -> Option<Duration> {
+        let since = now.duration_since(*self.times.back()?);
+        // Who has been quiet for two minutes has given up.
+        if since >= WINDOW * 2 {
+            self.is_fought = false;
+        }
+        self.times.retain(|time| now.duration_since(*time) < WINDOW);
+        self.is_fought |= self.times.len() >= AT_ONCE;
+        let left = WINDOW.saturating_sub(since);
+        (self.is_fought && !left.is_zero()).then_some(left)
+    }
+
+    /// It was put right.
+    pub(super) fn add(&mut self, now: Instant) {
+        self.times.retain(|time| now.duration_since(*time) < WINDOW);
+        self.times.push_back(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The server over the network, in this process, asked by a small client.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "http/drain.rs"]
+mod drain;
+#[path = "http/hostile.rs"]
+mod hostile;
+#[path = "http/programs.rs"]
+mod programs;
+#[path = "http/review.rs"]
+mod review;
+#[path = "http/secrets.rs"]
+mod secrets;
+#[path = "http/server.rs"]
+mod server;

@@ -1,0 +1,99 @@
+//! What a Secret holds is in nothing that the server says to anybody but the API server's patch.
+
+use base64::Engine as _;
+use kubewright_serve::log::{Level, Log};
+
+use crate::server::{Running, review_with, snapshot};
+
+const CANARY: &str = "xylophone-4711";
+
+/// What was wrong before is forgiven, so there was nothing wrong.
+const EMPTY: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"shop"},"data":{"password":""}}"#;
+
+const RULES: &str = r#"
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: copy, namespace: shop}
+spec:
+  type: Patch
+  match: [{select: '$.kind', matchValue: Secret}]
+  patch:
+  - {op: add, path: /data/copy, value: '{{ .Target.data.password }}'}
+  - {op: add, path: /metadata/labels/leak, value: '"{{ .Target.data.password }}"'}
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: never, namespace: shop}
+spec:
+  type: Reject
+  rejectMessage: 'the password is {{ .Target.data.password }}'
+  match: [{select: '$.metadata.labels.refuse', matchValue: 'yes'}]
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: loud}
+spec:
+  validationFailureAction: Enforce
+  rules:
+  - name: shout
+    match: {any: [{resources: {kinds: [Secret]}}]}
+    validate:
+      message: "it is {{ request.object.data.password }}, or {{ base64_decode(request.object.data.password) }}"
+      deny: {conditions: {all: [{key: "{{ request.object.data.password }}", operator: NotEquals, value: ""}]}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: quiet}
+spec:
+  validationFailureAction: Audit
+  emitWarning: true
+  rules:
+  - name: whisper
+    match: {any: [{resources: {kinds: [Secret]}}]}
+    validate:
+      message: "it is {{ request.object.data.password }}"
+      pattern: {data: {password: "nothing"}}
+"#;
+
+#[test]
+fn a_value_of_a_secret_is_said_to_nobody() {
+    let (log, lines) = Log::captured(Level::Debug);
+    let mut server = Running::start(snapshot(RULES), |state| state.log = log);
+    let encoded = base64::engine::general_purpose::STANDARD.encode(CANARY);
+    let secret = |more: &str| {
+        let applied = format!(r#"{{\"kind\":\"Secret\",\"data\":{{\"password\":\"{encoded}\"}}}}"#);
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"s","namespace":"shop","labels":{{"a":"b"{more}}},
+            "annotations":{{"kubectl.kubernetes.io/last-applied-configuration":"{applied}"}}}},
+            "data":{{"password":"{encoded}"}},"stringData":{{"plain":"{CANARY}"}}}}"#
+        )
+    };
+    let mut said = Vec::new();
+    for more in ["", r#","refuse":"yes""#] {
+        for (operation, old) in
+            [("CREATE", "null".to_owned()), ("UPDATE", EMPTY.to_owned()), ("DELETE", secret(more))]
+        {
+            let body = review_with(operation, &secret(more), &old, "");
+            let answer = server.post("/validate", body.clone());
+            let is_said = answer.message().contains("(secret)");
+            assert!(operation == "DELETE" || (!answer.is_allowed() && is_said), "{}", answer.text);
+            said.push(answer.text);
+            let answer = server.post("/mutate", body);
+            match answer.patch() {
+                Some(patch) => {
+                    assert!(patch.to_string().contains(&encoded), "the API server needs it: {patch}")
+                }
+                None => said.push(answer.text),
+            }
+        }
+    }
+    said.extend(std::iter::from_fn(|| server.notices.try_recv().ok()).map(|notice| format!("{notice:?}")));
+    said.push(server.get_health("/metrics").text);
+    let before = said.len();
+    said.extend(lines.take_while(|line| !line.is_empty()));
+    assert!(said.len() >= before + 10, "every review has its line");
+    assert!(said.iter().any(|line| line.contains("\"patch\"") && line.contains("(secret)")), "{said:#?}");
+    for line in &said {
+        assert!(!line.contains(CANARY) && !line.contains(&encoded), "{line}");
+    }
+}

@@ -1,0 +1,198 @@
+//! Rules that live in a real cluster: how fast they are live, and what goes on when something is wrong.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kubewright_cluster::{Client, Config, Pace};
+use kubewright_controlplane::{Cluster, Component};
+use kubewright_engine::{Answer, Query, World};
+use kubewright_serve::{Known, Settings, Snapshot, State, Stores, keep_compiled, review};
+use kubewright_value::{Value, json};
+use tokio::runtime::Runtime;
+
+/// The part of a server that keeps the rules.
+struct Serving {
+    _runtime: Runtime,
+    state: Arc<State>,
+    stores: Arc<Stores>,
+    world: Known,
+}
+
+impl Serving {
+    fn start(cluster: &Cluster) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let client = Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap();
+        let state = Arc::new(State::new(Settings::default(), tokio::sync::mpsc::channel(10).0));
+        let stores = Stores::start(&client, &state.settings, Pace::default());
+        keep_compiled(&state, &stores).unwrap();
+        let world = Known(Arc::clone(&stores));
+        drop(_inside);
+        Self { _runtime: runtime, state, stores, world }
+    }
+
+    fn ready(cluster: &Cluster) -> Self {
+        let serving = Self::start(cluster);
+        wait_until("it is ready", || serving.state.readiness.reason().is_none());
+        serving
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        self.state.snapshot.load_full()
+    }
+
+    /// The labels that a ConfigMap in `namespace` gets.
+    fn labels(&self, namespace: &str) -> Vec<String> {
+        let object = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a","namespace":"{namespace}","labels":{{}}}}}}"#
+        );
+        let review = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"CREATE",
+            "kind":{{"group":"","version":"v1","kind":"ConfigMap"}},
+            "resource":{{"group":"","version":"v1","resource":"configmaps"}},
+            "name":"a","namespace":"{namespace}","userInfo":{{"username":"me"}},"object":{object}}}}}"#
+        );
+        let answer = review::answered(&self.snapshot(), "mutate", review.as_bytes()).unwrap().unwrap();
+        let answer = json::parse(&answer).unwrap();
+        let Some(patch) = answer.at(&["response", "patch"]).and_then(Value::as_str) else {
+            return Vec::new();
+        };
+        let patch = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, patch).unwrap();
+        let patch = json::parse(&String::from_utf8(patch).unwrap()).unwrap();
+        let path = |step: &Value| step.get("path").and_then(Value::as_str).map(str::to_owned);
+        patch.as_array().unwrap().iter().filter_map(path).collect()
+    }
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited for a minute: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A cluster with the definitions of all languages, and no webhook that would refuse a rule.
+fn prepared() -> Option<Cluster> {
+    let cluster = Cluster::builder().api_server_only().start()?;
+    let snapshot = Snapshot::empty();
+    let definitions: Vec<&str> = snapshot.languages().flat_map(|language| language.definitions()).collect();
+    cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
+    cluster.wait_until("rules can be stored", || {
+        cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &rule("r", "label")).is_success()
+    });
+    Some(cluster)
+}
+
+/// A rule that gives every ConfigMap of the namespace `default` a label.
+fn rule(name: &str, label: &str) -> String {
+    format!(
+        "{{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {{name: {name}, namespace: default}}, spec: \
+         {{type: Patch, match: [{{select: '$.kind', matchValue: ConfigMap}}], \
+         patch: [{{op: add, path: /metadata/labels/{label}, value: x}}]}}}}\n---\n"
+    )
+}
+
+fn apply(cluster: &Cluster, text: &str) {
+    cluster.kubectl(&["apply", "-f", "-"], text).expect_success();
+}
+
+#[test]
+fn a_rule_is_live_within_a_second_of_being_stored() {
+    let Some(cluster) = prepared() else { return };
+    let serving = Serving::ready(&cluster);
+    assert_eq!(serving.labels("default"), Vec::<String>::new());
+    let mut slowest = Duration::ZERO;
+    for number in 0..5 {
+        apply(&cluster, &rule("one", &format!("label-{number}")));
+        let stored = Instant::now();
+        wait_until("the rule is live", || {
+            serving.labels("default") == [format!("/metadata/labels/label-{number}")]
+        });
+        slowest = slowest.max(stored.elapsed());
+    }
+    println!("a change is live at most {slowest:?} after kubectl has ended");
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    assert_eq!(serving.labels("other"), Vec::<String>::new(), "the rule is about its own namespace");
+
+    cluster.kubectl(&["delete", "modrule", "one", "-n", "default"], "").expect_success();
+    let deleted = Instant::now();
+    wait_until("the rule is gone", || serving.labels("default").is_empty());
+    assert!(deleted.elapsed() < Duration::from_secs(1), "{:?}", deleted.elapsed());
+}
+
+#[test]
+fn a_rule_that_does_not_compile_leaves_its_neighbours_and_readiness_alone() {
+    let Some(cluster) = prepared() else { return };
+    let wrong = rule("wrong", "b").replace("$.kind", "$.[");
+    apply(&cluster, &format!("{}{wrong}{}", rule("a", "a"), rule("c", "c")));
+    let serving = Serving::ready(&cluster);
+    assert_eq!(serving.labels("default"), ["/metadata/labels/a", "/metadata/labels/c"]);
+    let snapshot = serving.snapshot();
+    let state = snapshot.states.iter().find(|state| state.name.name == "wrong").unwrap();
+    assert_eq!(state.rules, 0);
+    assert!(!state.diagnostics.is_empty());
+
+    apply(&cluster, &rule("wrong", "b"));
+    wait_until("the rule is live", || serving.labels("default").len() == 3);
+    apply(&cluster, &wrong);
+    wait_until("the rule is wrong again", || serving.labels("default").len() == 2);
+    assert_eq!(serving.state.readiness.reason(), None);
+}
+
+#[test]
+fn rules_go_on_while_the_api_server_is_away_and_are_as_stored_afterwards() {
+    let Some(cluster) = prepared() else { return };
+    apply(&cluster, &format!("{}{}", rule("kept", "kept"), rule("gone", "gone")));
+    let serving = Serving::ready(&cluster);
+    wait_until("both are live", || serving.labels("default").len() == 2);
+    cluster.kill(Component::ApiServer);
+    wait_until("the loss is noticed", || !serving.stores.problems().is_empty());
+    assert_eq!(serving.labels("default").len(), 2);
+    assert_eq!(serving.state.readiness.reason(), None);
+    cluster.start_again(Component::ApiServer).unwrap();
+    cluster.kubectl(&["delete", "modrule", "gone", "-n", "default"], "").expect_success();
+    apply(&cluster, &rule("new", "new"));
+    let back = Instant::now();
+    wait_until("the rules are as stored", || {
+        serving.labels("default") == ["/metadata/labels/kept", "/metadata/labels/new"]
+    });
+    println!("the rules are as stored {:?} after the API server is back", back.elapsed());
+}
+
+#[test]
+fn what_is_watched_is_known_and_what_rules_need_later_does_not_make_it_unready() {
+    let Some(cluster) = prepared() else { return };
+    let serving = Serving::ready(&cluster);
+    let world = &serving.world;
+    assert!(matches!(world.get(&Query::namespace("default")), Answer::Found(_)));
+    assert_eq!(world.get(&Query::namespace("no-such")), Answer::Absent);
+    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "nobody needs nodes yet");
+    cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
+    wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
+
+    cluster.create_node("node-1", &[("rack", "12")]);
+    apply(&cluster, &rule("one", "label"));
+    wait_until("the rule is live", || serving.snapshot().needs.nodes);
+    assert_eq!(serving.state.readiness.reason(), None);
+    wait_until("nodes are known", || matches!(world.get(&Query::node("node-1")), Answer::Found(_)));
+    assert_eq!(world.get(&Query::node("node-2")), Answer::Absent);
+}
+
+#[test]
+fn without_definitions_there_are_no_rules_until_there_are() {
+    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let started = Instant::now();
+    let serving = Serving::ready(&cluster);
+    println!("ready without any definition after {:?}", started.elapsed());
+    assert!(serving.snapshot().states.is_empty());
+    let snapshot = Snapshot::empty();
+    let definitions: Vec<&str> = snapshot.languages().flat_map(|language| language.definitions()).collect();
+    cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
+    cluster.wait_until("a rule is stored", || {
+        cluster.kubectl(&["apply", "-f", "-"], &rule("one", "label")).is_success()
+    });
+    wait_until("the rule is live", || serving.labels("default") == ["/metadata/labels/label"]);
+}
