@@ -26,9 +26,11 @@ impl Live {
     /// When it is not known where it is or who asks.
     pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, Failure> {
         let wrong = |error: Error| {
-            Failure::usage(error.to_string()).help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
+            Failure::usage(error.to_string())
+                .help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
         };
-        let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
+        let config =
+            Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
         let client = Client::new(config).map_err(wrong)?;
         let client = client.limited(Limits { time: PATIENCE, ..Limits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -46,7 +48,12 @@ impl Live {
     }
 
     /// Reads an object that may be absent.
-    pub(crate) fn find_one(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Value>, Error> {
+    pub(crate) fn find_one(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, Error> {
         match self.get(&resource.named(namespace, name)) {
             Ok(object) => Ok(Some(object)),
             Err(error) if error.is_not_found() => Ok(None),

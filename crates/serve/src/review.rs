@@ -53,8 +53,10 @@ pub(crate) async fn answer(
     };
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
-        (review.request.roles, review.request.cluster_roles) =
-            state.roles.of(&review.request.user, &review.request.namespace);
+        let Some(known) = state.roles.of(&review.request.user, &review.request.namespace) else {
+            return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
+        };
+        (review.request.roles, review.request.cluster_roles) = known;
     }
     let uid = review.request.uid.clone();
     let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);

@@ -1,23 +1,21 @@
 //! Which roles are bound to those who ask.
 //!
-//! Two watches keep what is bound to users and groups; a review only looks it up. Bindings are trimmed to what is asked
-//! for, and what they say is arranged anew with every change.
+//! What bindings say is arranged anew with every change; a review only looks it up.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use kubewright_cluster::{Client, Pace, Resource, Store, keep};
-use kubewright_value::{Map, Text, Value};
+use arc_swap::ArcSwapOption;
+use kubewright_value::{Text, Value};
+use tokio::sync::watch;
 
-use crate::Roles;
+use crate::{Roles, Stores};
 
-/// The roles of users and groups.
+/// The roles of users and groups, as the bindings in the stores say.
 #[derive(Debug)]
 pub struct Bindings {
-    in_namespaces: Arc<Store>,
-    of_cluster: Arc<Store>,
-    index: ArcSwap<Index>,
+    stores: Arc<Stores>,
+    index: ArcSwapOption<Index>,
 }
 
 /// What is bound to users and groups, by their names.
@@ -36,55 +34,42 @@ enum Bound {
     ClusterRole(Option<Text>, Text),
 }
 
-impl Default for Bindings {
-    fn default() -> Self {
-        Self {
-            in_namespaces: Arc::new(Store::new(trim)),
-            of_cluster: Arc::new(Store::new(trim)),
-            index: ArcSwap::default(),
-        }
-    }
-}
-
 impl Bindings {
-    /// Keeps them as the cluster has them. Never ends.
-    pub async fn keep(&self, client: Client) {
-        let of = |resource: &str| Resource::new("rbac.authorization.k8s.io", "v1", resource).all();
-        let watch = |resource: &str, store: &Arc<Store>| {
-            keep(client.clone(), of(resource), Arc::clone(store), Pace::default())
-        };
-        let (mut some, mut others) = (self.in_namespaces.changes(), self.of_cluster.changes());
-        let arrange = async {
-            loop {
-                self.arrange();
-                tokio::select! {
-                    _ = some.changed() => {}
-                    _ = others.changed() => {}
-                }
+    /// Returns the roles by the bindings of `stores`. Nothing is known before [`Bindings::keep`] has run.
+    #[must_use]
+    pub fn new(stores: Arc<Stores>) -> Self {
+        Self { stores, index: ArcSwapOption::empty() }
+    }
+
+    /// Keeps them as the stores have them, from when rules first need them. `snapshots` tells when that may be. Ends with it.
+    pub async fn keep(&self, mut snapshots: watch::Receiver<u64>) {
+        let [in_namespaces, of_cluster] = loop {
+            match self.stores.bindings() {
+                Some(both) => break both,
+                None if snapshots.changed().await.is_err() => return,
+                None => {}
             }
         };
-        tokio::select! {
-            _ = watch("rolebindings", &self.in_namespaces) => {}
-            _ = watch("clusterrolebindings", &self.of_cluster) => {}
-            () = arrange => {}
+        let (mut some, mut others) = (in_namespaces.changes(), of_cluster.changes());
+        loop {
+            if in_namespaces.is_synced() && of_cluster.is_synced() {
+                let index = Index::of(&in_namespaces.all(), &of_cluster.all());
+                self.index.store(Some(Arc::new(index)));
+            }
+            let is_over = tokio::select! {
+                change = some.changed() => change.is_err(),
+                change = others.changed() => change.is_err(),
+            };
+            if is_over {
+                return;
+            }
         }
-    }
-
-    /// Returns whether all bindings are known.
-    #[must_use]
-    pub fn is_synced(&self) -> bool {
-        self.in_namespaces.is_synced() && self.of_cluster.is_synced()
-    }
-
-    fn arrange(&self) {
-        let index = Index::of(&self.in_namespaces.all(), &self.of_cluster.all());
-        self.index.store(Arc::new(index));
     }
 }
 
-impl Roles for Bindings {
-    fn of(&self, user: &Value, namespace: &str) -> (Vec<Text>, Vec<Text>) {
-        self.index.load().roles(user, namespace)
+impl Roles for Arc<Bindings> {
+    fn of(&self, user: &Value, namespace: &str) -> Option<(Vec<Text>, Vec<Text>)> {
+        self.index.load().as_ref().map(|index| index.roles(user, namespace))
     }
 }
 
@@ -153,16 +138,6 @@ impl Index {
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Leaves what is asked for.
-fn trim(binding: &mut Value) {
-    let metadata = |key: &str| Some((Text::new(key), binding.at(&["metadata", key])?.clone()));
-    let metadata: Map = ["name", "namespace", "resourceVersion"].into_iter().filter_map(metadata).collect();
-    let kept = |key: &str| Some((Text::new(key), binding.get(key)?.clone()));
-    let mut trimmed: Map = ["roleRef", "subjects"].into_iter().filter_map(kept).collect();
-    trimmed.insert("metadata".into(), metadata.into());
-    *binding = trimmed.into();
 }
 
 #[cfg(test)]

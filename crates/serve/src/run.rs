@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use kubewright_cluster::{Client, Config, Discovery, Pace};
-use kubewright_engine::ObjectName;
-use kubewright_value::Value;
 use tokio::sync::mpsc;
 
 use crate::certificates::{self, Terms};
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
 use crate::{
-    Known, RuleObjects, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
+    Bindings, Known, Live, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
 };
 
 /// How many notices wait to be told.
@@ -43,6 +41,10 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     let mut state = State::new(settings, notices);
     let stores = Stores::start(&client, &state.settings, Pace::default());
     state.world = Box::new(Known(Arc::clone(&stores)));
+    let discovery = Arc::new(Discovery::new(client.clone()));
+    let bindings = Arc::new(Bindings::new(Arc::clone(&stores)));
+    state.lookup = Box::new(Live::new(&client, Arc::clone(&discovery), &state.settings));
+    state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
     let state = Arc::new(state);
     log_panics(&state);
@@ -59,15 +61,10 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
             tokio::spawn(certificates::keep(Arc::clone(&state), client.clone(), secret, terms));
         }
     }
-    let discovery = Arc::new(Discovery::new(client.clone()));
+    let bound = snapshots.clone();
+    tokio::spawn(async move { bindings.keep(bound).await });
     tokio::spawn(webhooks::keep(state, client, discovery, snapshots));
     Ok(server)
-}
-
-impl RuleObjects for Stores {
-    fn rule_object(&self, name: &ObjectName) -> Option<Value> {
-        self.object(name)
-    }
 }
 
 /// The names that the API server calls us by.

@@ -61,8 +61,8 @@ pub trait Lookup: Send + Sync {
 /// Knows which roles are bound to users and groups.
 pub trait Roles: Send + Sync {
     /// Returns the roles, each `namespace:name`, and the cluster roles of `user`, who is as in an AdmissionReview and asks
-    /// for something in `namespace`.
-    fn of(&self, user: &Value, namespace: &str) -> (Vec<Text>, Vec<Text>);
+    /// for something in `namespace`; nothing while they are not known.
+    fn of(&self, user: &Value, namespace: &str) -> Option<(Vec<Text>, Vec<Text>)>;
 }
 
 /// Without a cluster there is nobody to ask.
@@ -76,8 +76,8 @@ impl Lookup for Nobody {
 }
 
 impl Roles for Nobody {
-    fn of(&self, _: &Value, _: &str) -> (Vec<Text>, Vec<Text>) {
-        (Vec::new(), Vec::new())
+    fn of(&self, _: &Value, _: &str) -> Option<(Vec<Text>, Vec<Text>)> {
+        Some((Vec::new(), Vec::new()))
     }
 }
 

@@ -74,7 +74,8 @@ fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, E
         for object in live.list(resource.all(), &labels)? {
             let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
             let webhooks = object.get("webhooks").and_then(Value::as_array).unwrap_or_default();
-            let fails = |webhook: &&Value| webhook.get("failurePolicy").and_then(Value::as_str) != Some("Ignore");
+            let fails =
+                |webhook: &&Value| webhook.get("failurePolicy").and_then(Value::as_str) != Some("Ignore");
             found.push(Configuration {
                 resource: resource.clone(),
                 name: text(&["metadata", "name"]),
@@ -89,7 +90,8 @@ fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, E
 
 fn agree(live: &Live, found: &[Configuration]) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage("nobody is there to be asked").help("say `--yes`, or `--dry-run` to see what would go"));
+        return Err(Failure::usage("nobody is there to be asked")
+            .help("say `--yes`, or `--dry-run` to see what would go"));
     }
     for one in found {
         tell(format_args!("{one}"));
@@ -115,7 +117,10 @@ fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit
     names.sort_unstable();
     names.dedup();
     if !arguments.hold {
-        writeln!(out, "a running `kubewright serve` makes them again within seconds; `--hold` keeps them away")?;
+        writeln!(
+            out,
+            "a running `kubewright serve` makes them again within seconds; `--hold` keeps them away"
+        )?;
         out.flush()?;
         return Ok(exit);
     }
@@ -128,14 +133,19 @@ fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit
             Err(error) => {
                 exit = Exit::Violations;
                 tell(format_args!("error: the servers of `{name}` cannot be held off: {error}"));
-                tell("  = help: scale their Deployment to 0: `kubectl scale deployment -n NAMESPACE NAME --replicas 0`");
+                tell(
+                    "  = help: scale their Deployment to 0: `kubectl scale deployment -n NAMESPACE NAME --replicas 0`",
+                );
             }
         }
     }
     let again = find(live, arguments.name.as_deref()).map_err(|error| Failure::usage(error.to_string()))?;
     exit = exit.max(remove(live, &again, &mut out)?);
     for name in held {
-        writeln!(out, "held: servers of `{name}` make none until `kubewright rescue --resume --name {name}`")?;
+        writeln!(
+            out,
+            "held: servers of `{name}` make none until `kubewright rescue --resume --name {name}`"
+        )?;
     }
     out.flush()?;
     Ok(exit)
@@ -167,6 +177,10 @@ fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
 impl std::fmt::Display for Configuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = self.resource.name.trim_end_matches('s');
-        write!(f, "{kind}/{}: {} webhooks, of which {} refuse when nobody answers", self.name, self.webhooks, self.failing)
+        write!(
+            f,
+            "{kind}/{}: {} webhooks, of which {} refuse when nobody answers",
+            self.name, self.webhooks, self.failing
+        )
     }
 }

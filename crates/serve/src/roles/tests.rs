@@ -41,13 +41,3 @@ fn roles_are_found_by_user_group_and_account() {
     has(&index, "{username: nobody}", " | ");
     has(&index, "{}", " | ");
 }
-
-#[test]
-fn a_binding_is_trimmed_to_what_is_asked_for() {
-    let mut binding = parsed(
-        "{apiVersion: v1, metadata: {name: b, namespace: n, resourceVersion: '5', annotations: {a: b}}, roleRef: {kind: Role, name: r}, subjects: []}",
-    );
-    trim(&mut binding);
-    let want = "{roleRef: {kind: Role, name: r}, subjects: [], metadata: {name: b, namespace: n, resourceVersion: '5'}}";
-    assert_eq!(binding, parsed(want));
-}

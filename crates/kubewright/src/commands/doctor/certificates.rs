@@ -16,7 +16,11 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
     }
     if bundles.iter().any(String::is_empty) {
         let why = "a webhook has no caBundle, so that the API server believes nobody";
-        findings.bad("certificates", why, "see the log of the servers; with cert-manager, that of its injector");
+        findings.bad(
+            "certificates",
+            why,
+            "see the log of the servers; with cert-manager, that of its injector",
+        );
     }
     let mut distinct = bundles.clone();
     distinct.sort();
@@ -41,9 +45,12 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             let keys = Keys::of(secret);
             match keys.served() {
                 Ok((_, ends)) => lasting(view, "certificate", ends, findings),
-                Err(error) => findings.bad("certificates", error, "delete the Secret: a running server makes it anew"),
+                Err(error) => {
+                    findings.bad("certificates", error, "delete the Secret: a running server makes it anew")
+                }
             }
-            let trusted = |bundle: &String| keys.bundle().split_inclusive(END).all(|one| bundle.contains(one.trim()));
+            let trusted =
+                |bundle: &String| keys.bundle().split_inclusive(END).all(|one| bundle.contains(one.trim()));
             if distinct.iter().all(trusted) {
                 findings.ok("bundle", "the API server believes the authority that signs for the servers");
             } else {
@@ -57,7 +64,8 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 const END: &str = "-----END CERTIFICATE-----";
 
 fn bundles(view: &View) -> Vec<String> {
-    let encoded = view.webhooks().into_iter().map(|(_, webhook)| text(webhook, &["clientConfig", "caBundle"]));
+    let encoded =
+        view.webhooks().into_iter().map(|(_, webhook)| text(webhook, &["clientConfig", "caBundle"]));
     let decoded = encoded.map(|encoded| STANDARD.decode(encoded).unwrap_or_default());
     decoded.map(|bytes| String::from_utf8(bytes).unwrap_or_default()).collect()
 }

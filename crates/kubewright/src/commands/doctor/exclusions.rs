@@ -30,9 +30,15 @@ fn labels(view: &View, findings: &mut Findings) {
         let mut names: Vec<&str> = ignored.map(|one| text(one, &["metadata", "name"])).collect();
         names.retain(|name| *name != view.namespace && *name != "kube-system");
         match names.as_slice() {
-            [] => findings.ok("excluded namespaces", format!("none by the label {key}={value}, besides those of the system")),
+            [] => findings.ok(
+                "excluded namespaces",
+                format!("none by the label {key}={value}, besides those of the system"),
+            ),
             names => {
-                let why = format!("{} by the label {key}={value}: no rule is asked about what is in there", names.join(", "));
+                let why = format!(
+                    "{} by the label {key}={value}: no rule is asked about what is in there",
+                    names.join(", ")
+                );
                 findings.warn("excluded namespaces", why, "take the label away where that is not meant");
             }
         }
@@ -42,11 +48,14 @@ fn labels(view: &View, findings: &mut Findings) {
 fn exceptions(view: &View, findings: &mut Findings) {
     let from = view.flag("exceptions-from");
     let all: Vec<&Value> = view.rules(WatchRole::Exception).map(|(_, one)| one).collect();
-    let is_heard = |one: &&&Value| from.iter().any(|name| name == "*" || name == text(one, &["metadata", "namespace"]));
+    let is_heard =
+        |one: &&&Value| from.iter().any(|name| name == "*" || name == text(one, &["metadata", "namespace"]));
     let heard: Vec<String> = all.iter().filter(is_heard).map(|one| called(one)).collect();
     match (from.is_empty(), all.len(), heard.as_slice()) {
         (true, 0, _) => findings.ok("exceptions", "are off"),
-        (true, count, _) => findings.ok("exceptions", format!("are off: {count} that are there count for nothing")),
+        (true, count, _) => {
+            findings.ok("exceptions", format!("are off: {count} that are there count for nothing"))
+        }
         (false, _, []) => findings.ok("exceptions", format!("there are none in {}", from.join(", "))),
         (false, _, names) => {
             let why = format!("{} count: {}", names.len(), names.join(", "));

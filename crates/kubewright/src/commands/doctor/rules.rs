@@ -51,7 +51,8 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
         findings.warn("rules", format!("and {more} more like these"), "");
     }
     if silent > 0 {
-        let why = format!("{silent} of {all} rules have no status: no server has read them, or it may not say so");
+        let why =
+            format!("{silent} of {all} rules have no status: no server has read them, or it may not say so");
         findings.warn("rules", why, "look at the log of the servers");
     }
     if broken.is_empty() && failed.is_empty() && silent == 0 {

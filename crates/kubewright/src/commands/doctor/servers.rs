@@ -8,7 +8,14 @@ use super::finding::Findings;
 use super::view::{View, text};
 
 pub(super) fn check(view: &View, findings: &mut Findings) {
-    findings.ok("versions", format!("this is kubewright {}, the API server {}", env!("CARGO_PKG_VERSION"), or_unknown(&view.version)));
+    findings.ok(
+        "versions",
+        format!(
+            "this is kubewright {}, the API server {}",
+            env!("CARGO_PKG_VERSION"),
+            or_unknown(&view.version)
+        ),
+    );
     match &view.deployment {
         Err(error) => findings.unseen("servers", error),
         Ok(None) => findings.bad(
@@ -34,7 +41,11 @@ fn replicas(deployment: &Value, findings: &mut Findings) {
     let (wanted, ready) = (number(&["spec", "replicas"]), number(&["status", "readyReplicas"]));
     let logs = "`kubectl logs` and `kubectl describe pod` say why one does not get ready";
     match (wanted, ready) {
-        (0, _) => findings.bad("servers", "0 replicas are wanted, so that nobody answers", "`kubectl scale` it to 3"),
+        (0, _) => findings.bad(
+            "servers",
+            "0 replicas are wanted, so that nobody answers",
+            "`kubectl scale` it to 3",
+        ),
         (_, 0) => findings.bad("servers", format!("none of {wanted} replicas is ready"), logs),
         (wanted, ready) if ready < wanted => {
             findings.warn("servers", format!("{ready} of {wanted} replicas are ready"), logs);
@@ -79,8 +90,11 @@ fn spread(view: &View, findings: &mut Findings) {
     match &view.pods {
         Err(error) => findings.unseen("spread", error),
         Ok(pods) => {
-            let nodes: BTreeSet<&str> =
-                pods.iter().map(|pod| text(pod, &["spec", "nodeName"])).filter(|node| !node.is_empty()).collect();
+            let nodes: BTreeSet<&str> = pods
+                .iter()
+                .map(|pod| text(pod, &["spec", "nodeName"]))
+                .filter(|node| !node.is_empty())
+                .collect();
             if pods.len() > 1 && nodes.len() == 1 {
                 let why = format!("all {} replicas run on one node and go with it", pods.len());
                 findings.warn("spread", why, "add nodes, or delete a Pod so that it is scheduled anew");

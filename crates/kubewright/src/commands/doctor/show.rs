@@ -26,7 +26,8 @@ pub(super) fn text(findings: &Findings, is_quiet: bool, paint: Paint) -> io::Res
         }
     }
     let count = |grade: Grade| findings.0.iter().filter(|one| one.grade == grade).count();
-    let counts = [Grade::Ok, Grade::Warn, Grade::Bad, Grade::Unseen].map(|grade| format!("{} {}", count(grade), grade.word()));
+    let counts = [Grade::Ok, Grade::Warn, Grade::Bad, Grade::Unseen]
+        .map(|grade| format!("{} {}", count(grade), grade.word()));
     writeln!(out, "\n{}", counts.join(", "))?;
     out.flush()
 }

@@ -156,7 +156,8 @@ fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
     let options = Options { targets: flag(deployment, "targets"), ..Options::default() };
     let mut dialects = kubewright_dialects::all(&options);
     dialects.retain(|dialect| {
-        dialect.in_cluster().is_some() && (named.is_empty() || named.iter().any(|name| name == dialect.name()))
+        dialect.in_cluster().is_some()
+            && (named.is_empty() || named.iter().any(|name| name == dialect.name()))
     });
     dialects
 }
@@ -181,7 +182,8 @@ fn kinds(live: &Live, dialects: &[Box<dyn Dialect>]) -> Vec<Kind> {
 fn flag(deployment: Option<&Value>, name: &str) -> Vec<String> {
     let containers = deployment.and_then(|one| one.at(&["spec", "template", "spec", "containers"]));
     let containers = containers.and_then(Value::as_array).unwrap_or_default();
-    let arguments = containers.iter().flat_map(|one| one.get("args").and_then(Value::as_array).unwrap_or_default());
+    let arguments =
+        containers.iter().flat_map(|one| one.get("args").and_then(Value::as_array).unwrap_or_default());
     let start = format!("--{name}=");
     let values = arguments.filter_map(|argument| argument.as_str()?.strip_prefix(&start));
     values.flat_map(|values| values.split(',')).filter(|value| !value.is_empty()).map(str::to_owned).collect()

@@ -1,9 +1,9 @@
 //! Whether the API server asks us, about what it should, and gets an answer.
 
 use kubewright_cluster::Error;
+use kubewright_dialects::Options;
 use kubewright_engine::{WatchRole, Watched};
 use kubewright_serve::{Address, Snapshot, Wanted, desired};
-use kubewright_dialects::Options;
 use kubewright_value::{Document, Value};
 
 use super::finding::Findings;
@@ -16,7 +16,8 @@ const SPARED: [&str; 2] = ["kube-system", "kube-node-lease"];
 /// What of a webhook is compared. The rest depends on how the server was started, or is looked at elsewhere.
 const COMPARED: [&str; 5] = ["rules", "failurePolicy", "timeoutSeconds", "objectSelector", "matchPolicy"];
 
-const RESTART: &str = "a running server puts it right within 5 s; see its log, and `kubewright rescue --resume` if it is held";
+const RESTART: &str =
+    "a running server puts it right within 5 s; see its log, and `kubewright rescue --resume` if it is held";
 
 pub(super) fn check(view: &View, findings: &mut Findings) {
     held(view, findings);
@@ -66,7 +67,10 @@ fn compare(view: &View, findings: &mut Findings) {
         kinds: watched(()),
         checked: watched(()),
         labels: view.dialects.iter().filter_map(|one| one.in_cluster()?.ignore_label()).collect(),
-        hears_bindings: view.dialects.iter().any(|one| one.in_cluster().is_some_and(|one| one.hears_bindings())),
+        hears_bindings: view
+            .dialects
+            .iter()
+            .any(|one| one.in_cluster().is_some_and(|one| one.hears_bindings())),
         exempt: &view.flag("guard-exempt"),
         owner: None,
         injected_from: None,
@@ -90,12 +94,15 @@ fn differences(wanted: &[(&str, &Value)], actual: &[(&str, &Value)]) -> Vec<Stri
             wrong.push(format!("`{}` is missing", name(webhook)));
             continue;
         };
-        let fields: Vec<&str> = COMPARED.into_iter().filter(|field| same.get(field) != webhook.get(field)).collect();
+        let fields: Vec<&str> =
+            COMPARED.into_iter().filter(|field| same.get(field) != webhook.get(field)).collect();
         if !fields.is_empty() {
             wrong.push(format!("`{}` is not as its rules want it: {}", name(webhook), fields.join(", ")));
         }
     }
-    let extra = actual.iter().filter(|(kind, one)| !wanted.iter().any(|(other, two)| other == kind && name(two) == name(one)));
+    let extra = actual
+        .iter()
+        .filter(|(kind, one)| !wanted.iter().any(|(other, two)| other == kind && name(two) == name(one)));
     wrong.extend(extra.map(|(_, one)| format!("no rule wants `{}`", name(one))));
     wrong
 }
@@ -113,7 +120,8 @@ fn owned(view: &View, all: &[Value], findings: &mut Findings) {
     if all.iter().filter(|one| view.is_ours(one)).all(is_owned) {
         findings.ok("uninstalling", "the webhook configurations go with the ClusterRole");
     } else {
-        let why = "a webhook configuration does not belong to the ClusterRole, and stays when everything else goes";
+        let why =
+            "a webhook configuration does not belong to the ClusterRole, and stays when everything else goes";
         findings.warn("uninstalling", why, "`kubewright rescue --yes` after uninstalling");
     }
 }
@@ -132,7 +140,8 @@ fn doors(view: &View, findings: &mut Findings) {
             continue;
         }
         let namespaces = SPARED.into_iter().chain([view.namespace.as_str()]);
-        let held = namespaces.filter(|name| selects_namespace(webhook.get("namespaceSelector"), name, view.labels(name)));
+        let held = namespaces
+            .filter(|name| selects_namespace(webhook.get("namespaceSelector"), name, view.labels(name)));
         let held: Vec<&str> = held.collect();
         if !held.is_empty() {
             open.push(format!("`{}` would hold up {}", text(webhook, &["name"]), held.join(", ")));
@@ -141,9 +150,16 @@ fn doors(view: &View, findings: &mut Findings) {
     let policies = format!("{fails} webhooks refuse when nobody answers (Fail), {ignores} let pass (Ignore)");
     findings.ok("failure policies", policies);
     if open.is_empty() {
-        findings.ok("spared namespaces", format!("{}, {} are held up by no webhook that refuses", SPARED.join(", "), view.namespace));
+        findings.ok(
+            "spared namespaces",
+            format!("{}, {} are held up by no webhook that refuses", SPARED.join(", "), view.namespace),
+        );
     } else {
-        findings.bad("spared namespaces", format!("{}: the cluster may not come up again", open.join("; ")), RESTART);
+        findings.bad(
+            "spared namespaces",
+            format!("{}: the cluster may not come up again", open.join("; ")),
+            RESTART,
+        );
     }
 }
 
@@ -152,15 +168,17 @@ fn is_about_rules_alone(view: &View, webhook: &Value) -> bool {
     let rules = webhook.get("rules").and_then(Value::as_array).unwrap_or_default();
     rules.iter().all(|rule| {
         let list = |key: &str| rule.get(key).and_then(Value::as_array).unwrap_or_default();
-        list("apiGroups").iter().all(|group| {
-            view.kinds.iter().any(|kind| group.as_str() == Some(kind.watched.group))
-        })
+        list("apiGroups")
+            .iter()
+            .all(|group| view.kinds.iter().any(|kind| group.as_str() == Some(kind.watched.group)))
     })
 }
 
 fn answer(view: &View, findings: &mut Findings) {
     match &view.answer {
-        None => findings.ok("answers", "there is no rule by which it could be tried whether the servers answer"),
+        None => {
+            findings.ok("answers", "there is no rule by which it could be tried whether the servers answer")
+        }
         Some(Ok(())) => findings.ok("answers", "the API server asks the webhook and gets an answer"),
         Some(Err(Error::Status(status))) if status.message.contains("failed calling webhook") => {
             let mend = "look at the Service, its endpoints and NetworkPolicies; `kubewright rescue` opens the door meanwhile";
