@@ -96,7 +96,7 @@ metadata: {name: label, namespace: default}
 spec:
   type: Patch
   match: [{select: '$.kind', matchValue: ConfigMap}]
-  patch: [{op: add, path: /metadata/labels/marked, value: 'yes'}]
+  patch: [{op: add, path: /metadata/labels/marked, value: by-rule}]
 ---
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -106,7 +106,7 @@ spec:
   rules:
     - name: owner
       match: {any: [{resources: {kinds: [Service]}}]}
-      validate: {message: who is the owner?, pattern: {metadata: {labels: {owner: '?*'}}}}
+      validate: {message: 'who is the owner?', pattern: {metadata: {labels: {owner: '?*'}}}}
 ";
 
 #[test]
@@ -118,8 +118,9 @@ fn the_rights_of_the_manifests_are_enough_and_doctor_is_content() {
     let create = |words: &[&str]| {
         cluster.kubectl(&[&["create"], words, &["--dry-run=server", "-o", "json"]].concat(), "")
     };
-    cluster
-        .wait_until("a rule patches", || create(&["configmap", "a"]).stdout.contains("\"marked\": \"yes\""));
+    cluster.wait_until("a rule patches", || {
+        create(&["configmap", "a"]).stdout.contains("\"marked\": \"by-rule\"")
+    });
     cluster.wait_until("a rule refuses", || {
         create(&["service", "clusterip", "a", "--tcp=80"]).stderr.contains("who is the owner?")
     });

@@ -66,8 +66,12 @@ pub(crate) struct Install {
     pub(crate) cert_manager: bool,
 
     /// Print the CustomResourceDefinitions alone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_crds")]
     pub(crate) crds: bool,
+
+    /// Leave the CustomResourceDefinitions out
+    #[arg(long)]
+    pub(crate) no_crds: bool,
 }
 
 /// Returns the names of the rule languages that live in a cluster.
