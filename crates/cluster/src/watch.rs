@@ -51,7 +51,9 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
         let listed = Instant::now();
         match client.list(&path).await {
             Ok(list) => {
-                missing = None;
+                if missing.take().is_some() {
+                    waits.next = pace.first_wait;
+                }
                 store.replace(list);
                 follow(&client, &path, &store, listed, &mut waits).await;
             }
@@ -72,7 +74,7 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
 }
 
 /// How often a resource that is not there is looked for.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// An API server that starts knows its custom resources a little later than itself.
 fn patience(store: &Store) -> Duration {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use kubewright_cluster::{Client, Config, Discovery, Pace};
+use kubewright_cluster::{Client, Config, Discovery, Pace, Resource};
+use kubewright_value::Map;
 use tokio::sync::mpsc;
 
-use crate::certificates::{self, Terms};
+use crate::certificates::{self, CERTIFICATE};
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
 use crate::{
     Bindings, Known, Live, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
@@ -15,15 +16,20 @@ use crate::{
 const NOTICES: usize = 1000;
 
 /// Serves the cluster of `config` until the process is asked to stop. It is not ready before its certificate, the
-/// rules and what they need are there; an API server that is away is waited for.
+/// rules and what they need are there; an API server that is away is waited for. A server that is not in the cluster may
+/// have to make its namespace first.
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn run(settings: Settings, config: Config) -> Result<(), ServeError> {
+pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
-        let server = start(settings, Client::new(config)?)?;
+        let client = Client::new(config)?;
+        if makes_namespace {
+            make_namespace(&client, &settings.namespace).await;
+        }
+        let server = start(settings, client)?;
         let certificates = server.state().certificates.resolver();
         server.serve(certificates, asked_to_stop()).await
     })
@@ -43,12 +49,12 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     state.world = Box::new(Known(Arc::clone(&stores)));
     let discovery = Arc::new(Discovery::new(client.clone()));
     let bindings = Arc::new(Bindings::new(Arc::clone(&stores)));
-    state.lookup = Box::new(Live::new(&client, Arc::clone(&discovery), &state.settings));
+    state.lookup = Box::new(Live::new(&client, &discovery, &stores, &state.settings));
     state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
     let state = Arc::new(state);
     log_panics(&state);
-    state.readiness.wait_for("certificate");
+    state.readiness.wait_for(CERTIFICATE);
     let snapshots = keep_compiled(&state, &stores)?;
     let server = Server::bind(Arc::clone(&state))?;
 
@@ -56,10 +62,7 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     tokio::spawn(tell(Arc::clone(&state), client.clone(), stores, told, instance(&state.settings)));
     match state.settings.tls_folder.clone() {
         Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
-        None => {
-            let (secret, terms) = (format!("{}-tls", state.settings.name), terms(&state.settings));
-            tokio::spawn(certificates::keep(Arc::clone(&state), client.clone(), secret, terms));
-        }
+        None => drop(tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()))),
     }
     let bound = snapshots.clone();
     tokio::spawn(async move { bindings.keep(bound).await });
@@ -67,20 +70,12 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     Ok(server)
 }
 
-/// The names that the API server calls us by.
-fn terms(settings: &Settings) -> Terms {
-    let Settings { service, namespace, .. } = settings;
-    let mut names = vec![format!("{service}.{namespace}.svc")];
-    names.extend([format!("{service}.{namespace}.svc.cluster.local"), format!("{service}.{namespace}")]);
-    names.extend(settings.url.as_deref().and_then(host));
-    names.dedup();
-    Terms { names, life: settings.certificate_life, grace: settings.certificate_grace }
-}
-
-/// The host of an address such as `https://127.0.0.1:9443/path`.
-fn host(url: &str) -> Option<String> {
-    let uri: hyper::Uri = url.parse().ok()?;
-    Some(uri.host()?.trim_start_matches('[').trim_end_matches(']').to_owned())
+/// Whatever goes wrong here goes wrong again where the namespace is used.
+async fn make_namespace(client: &Client, name: &str) {
+    let metadata = Map::from([("name", name.into())]);
+    let namespace =
+        Map::from([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);
+    let _ = client.create(&Resource::new("", "v1", "namespaces").all(), &namespace.into()).await;
 }
 
 /// A name that no other replica has: that of the pod, and for several processes on one machine their number.

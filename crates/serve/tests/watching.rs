@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, Pace};
 use kubewright_controlplane::{Cluster, Component};
-use kubewright_engine::{Answer, ApiCall, ApiPath, Query, World};
+use kubewright_engine::{Answer, ApiCall, Query, World};
 use kubewright_serve::{Known, Settings, Snapshot, State, Stores, keep_compiled, review};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
@@ -205,8 +205,7 @@ fn a_call_that_reads_a_namespace_is_answered_from_memory() {
     let Some(cluster) = prepared() else { return };
     let serving = Serving::ready(cluster);
     let call = |method: &str, url: &str| {
-        let path = Some(ApiPath::parse(url).unwrap());
-        let call = ApiCall { method: method.into(), url: url.into(), data: "".into(), path, service: None };
+        let call = ApiCall::resource(method, url, "".into());
         matches!(serving.world.get(&Query::Api(call)), Answer::Found(_))
     };
     assert!(call("GET", "/api/v1/namespaces/default"));
