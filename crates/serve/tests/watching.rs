@@ -216,3 +216,32 @@ fn a_call_that_reads_a_namespace_is_answered_from_memory() {
     }
     assert!(!call("POST", "/api/v1/namespaces/default"));
 }
+
+#[test]
+fn a_server_that_waits_for_its_api_server_does_nothing_meanwhile() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    let client = Client::new(Config::at("http://127.0.0.1:1")).unwrap();
+    let state = Arc::new(State::new(Settings::default(), tokio::sync::mpsc::channel(10).0));
+    let stores = Stores::start(&client, &state.settings, Pace::default());
+    let before = busy();
+    keep_compiled(&state, &stores).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let Some((before, after)) = before.zip(busy()) else { return };
+    assert!(after - before < 25, "{} hundredths of a second of work", after - before);
+    assert_eq!(state.readiness.reason().as_deref(), Some("waiting for caches, rules"));
+    assert!(!stores.problems().is_empty());
+}
+
+/// How long the thread that compiles has worked, in hundredths of a second; `None` where the system does not say.
+fn busy() -> Option<u64> {
+    let mut all = 0;
+    for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        let text = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        if text.contains("(compile)") {
+            let fields: Vec<&str> = text.split_whitespace().collect();
+            all += fields.get(13)?.parse::<u64>().ok()? + fields.get(14)?.parse::<u64>().ok()?;
+        }
+    }
+    Some(all)
+}

@@ -51,6 +51,11 @@ impl InCluster for ModRule {
         Needs { nodes: true, ..Needs::default() }
     }
 
+    /// Functions of the clock and of chance are off unless they are allowed.
+    fn goes_stale(&self, _document: &Document) -> bool {
+        self.has_allowed_functions
+    }
+
     fn rights(&self) -> &'static [Right] {
         &[
             Right {
