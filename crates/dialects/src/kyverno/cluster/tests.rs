@@ -215,3 +215,13 @@ fn both_kinds_of_policies_are_defined_alike() {
     assert_eq!(names, want.map(|name| format!("  name: {name}.kyverno.io")));
     assert!(!POLICIES.contains("ClusterPolicy") && !POLICIES.contains("clusterpolic"));
 }
+
+#[test]
+fn a_policy_that_looks_at_the_clock_goes_stale() {
+    let stale = |more: &str| dialect().goes_stale(&policy("", "{any: [{resources: {kinds: [Pod]}}]}", more));
+    let condition =
+        |key: &str| format!("preconditions: {{all: [{{key: \"{key}\", operator: Equals, value: x}}]}}");
+    assert!(!stale(&condition("{{ request.operation }}")));
+    assert!(stale(&condition("{{ time_now_utc() }}")));
+    assert!(stale(&condition("{{ time_since('', request.object.metadata.creationTimestamp, '') }}")));
+}
