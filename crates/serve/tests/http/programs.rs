@@ -66,5 +66,6 @@ fn asked(evaluation: &Evaluation<'_>, name: &str) -> Result<(), EvalError> {
         Answer::Absent => Err(EvalError::new("there is none")),
         Answer::Failed(why) => Err(EvalError::new(why)),
         Answer::Unknown => Err(EvalError::unanswered(query)),
+        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
     }
 }
