@@ -64,7 +64,6 @@ fn asked(evaluation: &Evaluation<'_>, name: &str) -> Result<(), EvalError> {
     match evaluation.world.get(&query) {
         Answer::Found(_) => Ok(()),
         Answer::Absent => Err(EvalError::new("there is none")),
-        Answer::Failed(why) => Err(EvalError::new(why)),
         Answer::Unknown => Err(EvalError::unanswered(query)),
         Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
     }
