@@ -43,7 +43,7 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     state.world = Box::new(Known(Arc::clone(&stores)));
     let discovery = Arc::new(Discovery::new(client.clone()));
     let bindings = Arc::new(Bindings::new(Arc::clone(&stores)));
-    state.lookup = Box::new(Live::new(&client, Arc::clone(&discovery), &state.settings));
+    state.lookup = Box::new(Live::new(&client, &discovery, &stores, &state.settings));
     state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
     let state = Arc::new(state);

@@ -17,9 +17,9 @@ use crate::{State, binding, dry_run, guard, validate};
 
 /// Answers a review about a rule object.
 pub(super) fn rules(state: &State, bytes: &[u8]) -> Answer {
-    let review = match read(state, bytes) {
+    let review = match Review::read(bytes) {
         Ok(review) => review,
-        Err(answer) => return answer,
+        Err(bad) => return unread(state, &bad),
     };
     let snapshot = state.snapshot.load();
     let checked = catch_unwind(AssertUnwindSafe(|| validate::review(&snapshot, &review.raw)));
@@ -50,9 +50,9 @@ pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
 
 /// Answers a review about the binding of a pod.
 pub(super) async fn binding(state: &State, bytes: &[u8], deadline: Instant) -> Answer {
-    let review = match read(state, bytes) {
+    let review = match Review::read(bytes) {
         Ok(review) => review,
-        Err(answer) => return answer,
+        Err(bad) => return unread(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
     let (response, bound) = binding::review(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
@@ -93,11 +93,9 @@ pub(super) async fn dry_run(state: &Arc<State>, bytes: Bytes, deadline: Instant)
     }
 }
 
-fn read(state: &State, bytes: &[u8]) -> Result<Review, Answer> {
-    Review::read(bytes).map_err(|BadReview(message)| {
-        state.metrics.refused_request();
-        problem(StatusCode::BAD_REQUEST, &message)
-    })
+fn unread(state: &State, BadReview(message): &BadReview) -> Answer {
+    state.metrics.refused_request();
+    problem(StatusCode::BAD_REQUEST, message)
 }
 
 fn answered(response: Value) -> Answer {
