@@ -367,7 +367,7 @@ fn every_configuration_is_one_that_the_api_server_takes() {
 }
 
 fn any_webhook(below: &mut impl FnMut(usize) -> usize, number: usize) -> Webhook {
-    let mut one = |of: &[&str]| Text::from(of[below(of.len())]);
+    let mut one = |of: &[&str]| of.get(below(of.len())).map_or(Text::default(), |text| Text::from(*text));
     let mut target = || {
         let name = match one(&["kind", "resource"]).as_str() {
             "kind" => TargetName::Kind(one(&["*", "Pod", "Node", "D*", "?ob", "Scale", "Lease"])),
@@ -383,7 +383,7 @@ fn any_webhook(below: &mut impl FnMut(usize) -> usize, number: usize) -> Webhook
     };
     Webhook {
         targets: (0..5).map(|_| target()).collect(),
-        door: if number % 2 == 0 { Door::Mutate } else { Door::Validate },
+        door: if number.is_multiple_of(2) { Door::Mutate } else { Door::Validate },
         fails: !one(&["", "x"]).is_empty(),
         own: Some(format!("own-{number}").into()),
         timeout: 7,
