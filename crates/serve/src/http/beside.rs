@@ -13,7 +13,7 @@ use crate::binding::Bound;
 use crate::log::Level;
 use crate::metrics::{Overload, Trouble};
 use crate::review::{BadReview, Review};
-use crate::{State, binding, dry_run, validate};
+use crate::{State, binding, dry_run, guard, validate};
 
 /// Answers a review about a rule object.
 pub(super) fn rules(state: &State, bytes: &[u8]) -> Answer {
@@ -28,6 +28,22 @@ pub(super) fn rules(state: &State, bytes: &[u8]) -> Answer {
         let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
         let line = state.log.line(Level::Info, "rule object refused").text("uid", &review.request.uid);
         line.text("object", &review.request.subject()).text("reason", told).write();
+    }
+    answered(response)
+}
+
+/// Answers a review about a namespace that is given a label that takes it out of all rules.
+pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
+    let review = match read(state, bytes) {
+        Ok(review) => review,
+        Err(answer) => return answer,
+    };
+    let response = guard::review(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
+    if response.get("allowed").and_then(Value::as_bool) != Some(true) {
+        let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
+        let line =
+            state.log.line(Level::Warn, "label of a namespace refused").text("uid", &review.request.uid);
+        line.text("namespace", &review.request.name).text("reason", told).write();
     }
     answered(response)
 }
