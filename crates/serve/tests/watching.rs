@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, Pace};
 use kubewright_controlplane::{Cluster, Component};
-use kubewright_engine::{Answer, ApiCall, ApiPath, Query, World};
+use kubewright_engine::{Answer, ApiCall, Query, World};
 use kubewright_serve::{Known, Settings, Snapshot, State, Stores, keep_compiled, review};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
@@ -175,8 +175,7 @@ fn what_is_watched_is_known_and_what_rules_need_later_does_not_make_it_unready()
     cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
     let call = |method: &str, url: &str| {
-        let path = Some(ApiPath::parse(url).unwrap());
-        let call = ApiCall { method: method.into(), url: url.into(), path, ..ApiCall::default() };
+        let call = ApiCall::resource(method, url, "".into());
         matches!(world.get(&Query::Api(call)), Answer::Found(_))
     };
     assert!(call("GET", "/api/v1/namespaces/later"));

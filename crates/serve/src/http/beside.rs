@@ -34,9 +34,9 @@ pub(super) fn rules(state: &State, bytes: &[u8]) -> Answer {
 
 /// Answers a review about a namespace that is given a label that takes it out of all rules.
 pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
-    let review = match read(state, bytes) {
+    let review = match Review::read(bytes) {
         Ok(review) => review,
-        Err(answer) => return answer,
+        Err(bad) => return unread(state, &bad),
     };
     let response = guard::review(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
