@@ -63,7 +63,9 @@ fn a_pod_that_grows_is_judged() {
 #[test]
 fn other_parts_must_be_named() {
     let Some(cluster) = cluster() else { return };
-    let deny = |name: &str| format!("validate: {{message: 'no {name}', deny: {{}}}}");
+    let deny = |name: &str| {
+        format!("validate: {{message: 'no {name}', allowExistingViolations: false, deny: {{}}}}")
+    };
     let whole = rule(
         "whole",
         "Deployment",
