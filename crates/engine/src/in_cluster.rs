@@ -59,6 +59,11 @@ pub trait InCluster: Send + Sync {
         report.status()
     }
 
+    /// Returns when `document`, one of its exceptions, ends, in nanoseconds since 1970.
+    fn expires(&self, _document: &Document) -> Option<i128> {
+        None
+    }
+
     /// Returns where that comes from which `document` lets the whole cluster share.
     ///
     /// # Errors

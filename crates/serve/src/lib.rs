@@ -11,6 +11,7 @@ pub mod certificates;
 mod clock;
 pub mod dry_run;
 mod events;
+mod exceptions;
 pub mod guard;
 pub mod health;
 mod http;
@@ -41,6 +42,7 @@ pub mod webhooks;
 mod world;
 
 pub use certificates::Certificates;
+pub use exceptions::{Admitted, admitted};
 pub use lookup::Live;
 pub use notice::{Notice, NoticeKind};
 pub use offline::offline;

@@ -10,6 +10,7 @@ mod slow;
 mod tell;
 mod verdict;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,10 @@ pub(crate) async fn answer(
     match decide::decided(case, deadline).await {
         Ok((review, decision)) => {
             let secrets = Secrets::of(&review.request);
-            let verdict = Verdict::of(&snapshot, &review, &decision, &secrets);
+            let said = || Verdict::of(&snapshot, &review, &decision, &secrets);
+            let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
+                return undecided(state, hook, &uid, Undecided::Trouble(Trouble::Panic));
+            };
             let body = verdict.written(&review.request.uid);
             let told = tell::Told { state, snapshot: &snapshot, hook, review: &review, secrets: &secrets };
             told.tell(&decision, &verdict, begun.elapsed());

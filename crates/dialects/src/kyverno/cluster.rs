@@ -133,6 +133,10 @@ impl InCluster for Kyverno {
         }
     }
 
+    fn expires(&self, document: &Document) -> Option<i128> {
+        expires(document)
+    }
+
     fn shared(&self, document: &Document) -> Result<Shared, String> {
         shared::source(document)
     }

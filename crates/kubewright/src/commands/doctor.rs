@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Doctor, color: ColorChoice) -> Result<Exit, Failur
         DoctorFormat::Json => show::json(&findings, arguments.quiet)?,
     }
     Ok(match findings.worst() {
-        Grade::Ok => Exit::Clean,
+        Grade::Well => Exit::Clean,
         Grade::Unseen | Grade::Warn => Exit::Violations,
         Grade::Bad => Exit::BadInput,
     })

@@ -6,15 +6,13 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use kubewright_cluster::{Error, Resource};
+use kubewright_serve::webhooks::{SELECTOR, WEBHOOKS};
 use kubewright_value::{Map, Value};
 
 use crate::arguments::Rescue;
 use crate::failure::{Exit, Failure};
 use crate::live::Live;
 use crate::output::{standard_output, tell};
-
-/// An annotation of the ClusterRole, which running servers heed: `off` keeps the configurations away.
-const HOLD: &str = "kubewright.dev/webhooks";
 
 /// A webhook configuration of ours.
 struct Configuration {
@@ -65,7 +63,7 @@ pub(crate) fn run(arguments: &Rescue) -> Result<Exit, Failure> {
 /// Returns the configurations that are ours by their labels.
 fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, Error> {
     let mut found = Vec::new();
-    let mut labels = String::from("app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks");
+    let mut labels = SELECTOR.to_owned();
     if let Some(name) = installation {
         labels.push_str(&format!(",app.kubernetes.io/instance={name}"));
     }
@@ -170,7 +168,7 @@ fn remove(live: &Live, found: &[Configuration], out: &mut impl io::Write) -> Res
 fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
     let role = Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
-    let body = inside("metadata", inside("annotations", inside(HOLD, value)));
+    let body = inside("metadata", inside("annotations", inside(WEBHOOKS, value)));
     live.merge(&role.named("", name), &body).map(|_| ())
 }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_serve::Keys;
+use kubewright_serve::certificates::Keys;
 
 use super::finding::Findings;
 use super::view::{View, text};

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grade {
     /// As it should be.
-    Ok,
+    Well,
     /// The one who asks may not see it.
     Unseen,
     /// It works, and could be better.
@@ -16,7 +16,7 @@ pub(super) enum Grade {
 impl Grade {
     pub(super) fn word(self) -> &'static str {
         match self {
-            Self::Ok => "ok",
+            Self::Well => "ok",
             Self::Unseen => "unseen",
             Self::Warn => "warn",
             Self::Bad => "bad",
@@ -42,7 +42,7 @@ pub(super) struct Findings(pub(super) Vec<Finding>);
 
 impl Findings {
     pub(super) fn ok(&mut self, what: &'static str, why: impl Into<String>) {
-        self.add(Grade::Ok, what, why.into(), "");
+        self.add(Grade::Well, what, why.into(), "");
     }
 
     pub(super) fn warn(&mut self, what: &'static str, why: impl Into<String>, mend: &str) {
@@ -60,7 +60,7 @@ impl Findings {
     }
 
     pub(super) fn worst(&self) -> Grade {
-        self.0.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Ok)
+        self.0.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Well)
     }
 
     fn add(&mut self, grade: Grade, what: &'static str, why: String, mend: &str) {

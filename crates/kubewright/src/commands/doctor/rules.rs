@@ -35,7 +35,9 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             }
             Some(_) => {}
         }
-        if let Some(failure) = rule.at(&["status", "lastFailure"]).filter(|failure| failure.is_object()) {
+        if let Some(failure) =
+            rule.at(&["status", "lastFailure"]).filter(|failure| failure.as_object().is_some())
+        {
             let (time, why) = (text(failure, &["time"]), first_line(text(failure, &["message"])));
             failed.push(format!("{who}: {time} on {}: {why}", text(failure, &["object"])));
         }

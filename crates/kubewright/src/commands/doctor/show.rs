@@ -10,12 +10,12 @@ use crate::output::{Paint, standard_output, visible};
 /// A line for each, with the remedy below.
 pub(super) fn text(findings: &Findings, is_quiet: bool, paint: Paint) -> io::Result<()> {
     let mut out = standard_output();
-    let shown: Vec<&Finding> = findings.0.iter().filter(|one| !is_quiet || one.grade > Grade::Ok).collect();
+    let shown: Vec<&Finding> = findings.0.iter().filter(|one| !is_quiet || one.grade > Grade::Well).collect();
     let width = shown.iter().map(|one| one.what.len()).max().unwrap_or_default();
     for one in shown {
         let word = format!("{:6}", one.grade.word());
         let word = match one.grade {
-            Grade::Ok => paint.green(&word),
+            Grade::Well => paint.green(&word),
             Grade::Unseen => paint.dim(&word),
             Grade::Warn => paint.yellow(&word),
             Grade::Bad => paint.red(&word),
@@ -26,7 +26,7 @@ pub(super) fn text(findings: &Findings, is_quiet: bool, paint: Paint) -> io::Res
         }
     }
     let count = |grade: Grade| findings.0.iter().filter(|one| one.grade == grade).count();
-    let counts = [Grade::Ok, Grade::Warn, Grade::Bad, Grade::Unseen]
+    let counts = [Grade::Well, Grade::Warn, Grade::Bad, Grade::Unseen]
         .map(|grade| format!("{} {}", count(grade), grade.word()));
     writeln!(out, "\n{}", counts.join(", "))?;
     out.flush()
@@ -37,7 +37,7 @@ pub(super) fn json(findings: &Findings, is_quiet: bool) -> io::Result<()> {
     let object = |fields: Vec<(&str, Value)>| {
         Value::from(fields.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>())
     };
-    let shown = findings.0.iter().filter(|one| !is_quiet || one.grade > Grade::Ok);
+    let shown = findings.0.iter().filter(|one| !is_quiet || one.grade > Grade::Well);
     let list = shown.map(|one| {
         object(vec![
             ("grade", one.grade.word().into()),

@@ -92,6 +92,12 @@ impl View {
         text(configuration, &["metadata", "name"]) == self.name
     }
 
+    /// Whether there is a webhook configuration with one of these names.
+    pub(super) fn has_configuration(&self, names: &[&str]) -> bool {
+        let all = self.configurations.as_deref().unwrap_or_default();
+        all.iter().any(|one| names.contains(&text(one, &["metadata", "name"])))
+    }
+
     /// Returns the values that the server is given for the flag called `name`.
     pub(super) fn flag(&self, name: &str) -> Vec<String> {
         flag(self.deployment.as_ref().ok().and_then(Option::as_ref), name)

@@ -1,9 +1,10 @@
 //! Whether the API server asks us, about what it should, and gets an answer.
 
-use kubewright_cluster::Error;
+use kubewright_cluster::{Error, Resources};
 use kubewright_dialects::Options;
-use kubewright_engine::{WatchRole, Watched};
-use kubewright_serve::{Address, Snapshot, Wanted, desired};
+use kubewright_engine::{InCluster, WatchRole};
+use kubewright_serve::Snapshot;
+use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
 use kubewright_value::{Document, Value};
 
 use super::finding::Findings;
@@ -37,7 +38,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 
 fn held(view: &View, findings: &mut Findings) {
     let Ok(Some(role)) = &view.role else { return };
-    if text(role, &["metadata", "annotations", "kubewright.dev/webhooks"]) == "off" {
+    if text(role, &["metadata", "annotations", WEBHOOKS]) == "off" {
         let why = "the webhooks are held off: no rule is asked until somebody lets them come back";
         findings.bad("held", why, "`kubewright rescue --resume`");
     }
@@ -52,37 +53,43 @@ fn compare(view: &View, findings: &mut Findings) {
     if let Some(error) = view.kinds.iter().find_map(|kind| kind.objects.as_ref().err()) {
         return findings.unseen("webhooks", &format!("rules cannot be read: {error}"));
     }
+    let wanted = wanted(view, resources);
+    let wanted: Vec<(&str, &Value)> = wanted.iter().flat_map(webhooks_of).collect();
+    let wrong = differences(&wanted, &view.webhooks());
+    if wrong.is_empty() {
+        let rules = view.rules(WatchRole::Rule).count();
+        findings.ok("webhooks", format!("{} webhooks, as {rules} rules want them", wanted.len()));
+    } else {
+        findings.bad("webhooks", wrong.join("; "), RESTART);
+    }
+}
+
+/// Returns the configurations that the rules of the moment want.
+pub(super) fn wanted(view: &View, resources: &Resources) -> [Value; 2] {
     let documents: Vec<Document> =
         view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
     let options = Options { targets: view.flag("targets"), ..Options::default() };
     let snapshot = Snapshot::of(&options, &names, &documents, 0);
-    let watched = |_: ()| -> Vec<Watched> { view.kinds.iter().map(|kind| kind.watched).collect() };
+    let languages = || view.dialects.iter().filter_map(|dialect| dialect.in_cluster());
+    // Where the program that a language comes from is installed, its rules are not checked by us.
+    let checked = languages().filter(|language| !view.has_configuration(language.originals()));
+    let checked = checked.flat_map(InCluster::watched).filter(|kind| kind.role != WatchRole::Shared);
     let wanted = Wanted {
         name: &view.name,
         namespace: &view.namespace,
         address: Address::Service { namespace: view.namespace.clone(), name: view.name.clone() },
         bundle: None,
         hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
-        kinds: watched(()),
-        checked: watched(()),
-        labels: view.dialects.iter().filter_map(|one| one.in_cluster()?.ignore_label()).collect(),
-        hears_bindings: view
-            .dialects
-            .iter()
-            .any(|one| one.in_cluster().is_some_and(|one| one.hears_bindings())),
+        kinds: languages().flat_map(InCluster::watched).copied().collect(),
+        checked: checked.copied().collect(),
+        labels: languages().filter_map(InCluster::ignore_label).collect(),
+        hears_bindings: languages().any(InCluster::hears_bindings),
         exempt: &view.flag("guard-exempt"),
         owner: None,
         injected_from: None,
     };
-    let wanted = desired(&wanted, resources);
-    let wanted: Vec<(&str, &Value)> = wanted.iter().flat_map(webhooks_of).collect();
-    let wrong = differences(&wanted, &view.webhooks());
-    if wrong.is_empty() {
-        findings.ok("webhooks", format!("{} webhooks, as {} rules want them", wanted.len(), documents.len()));
-    } else {
-        findings.bad("webhooks", wrong.join("; "), RESTART);
-    }
+    desired(&wanted, resources)
 }
 
 fn differences(wanted: &[(&str, &Value)], actual: &[(&str, &Value)]) -> Vec<String> {
