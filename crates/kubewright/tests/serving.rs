@@ -1,7 +1,10 @@
 //! `kubewright serve` as a process beside a real cluster: rules by kubectl, decisions through the API server.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use kubewright_controlplane::{Cluster, Output};
 use kubewright_serve::Snapshot;
+
+const NAMESPACE: &str = "kubewright-system";
 
 /// A running server. It is killed when this is dropped.
 struct Serve {
@@ -19,12 +24,12 @@ struct Serve {
 
 impl Serve {
     /// Starts it and waits until it is ready.
-    fn start(cluster: &Cluster, namespace: &str) -> Self {
+    fn start(cluster: &Cluster, kubeconfig: &Path) -> Self {
         let (reviews, health) = (free_port(), free_port());
         let address = format!("127.0.0.1:{reviews}");
         let health = format!("127.0.0.1:{health}");
         let mut child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
-            .args(["serve", "--namespace", namespace, "--drain", "0s"])
+            .args(["serve", "--namespace", NAMESPACE, "--drain", "0s"])
             .args([
                 "--address",
                 &address,
@@ -34,7 +39,7 @@ impl Serve {
                 &health,
             ])
             .arg("--kubeconfig")
-            .arg(cluster.kubeconfig())
+            .arg(kubeconfig)
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
@@ -88,8 +93,8 @@ fn served() -> Option<(Cluster, Serve)> {
     let snapshot = Snapshot::empty();
     let definitions: Vec<&str> = snapshot.languages().flat_map(|language| language.definitions()).collect();
     cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
-    cluster.kubectl(&["create", "namespace", "kubewright-system"], "").expect_success();
-    let serve = Serve::start(&cluster, "kubewright-system");
+    cluster.kubectl(&["create", "namespace", NAMESPACE], "").expect_success();
+    let serve = Serve::start(&cluster, &cluster.kubeconfig());
     Some((cluster, serve))
 }
 
@@ -132,6 +137,54 @@ fn a_rule_is_stored_and_decides_through_the_api_server_within_a_second() {
     let log = serve.log();
     assert!(log.contains("\"message\":\"stopped\",\"clean\":true"), "{log}");
     assert!(!log.contains("the program failed"), "{log}");
+}
+
+/// Looks at nodes, at the roles of who asks and at a ConfigMap.
+const CURIOUS: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: curious}
+spec:
+  background: false
+  rules:
+  - name: one
+    match: {any: [{resources: {kinds: [ConfigMap]}, clusterRoles: [nobody]}]}
+    context: [{name: settings, configMap: {name: settings, namespace: default}}]
+    validate:
+      message: never
+      failureAction: Enforce
+      deny: {conditions: {any: [{key: '{{ settings.data.key }}', operator: Equals, value: x}]}}
+";
+
+#[test]
+fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
+    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let install = Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("it runs");
+    let manifests = String::from_utf8_lossy(&install.stdout).into_owned();
+    cluster.wait_until("it is installed", || {
+        cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
+    });
+    // Rules that are there from the start, so that it is not ready before it knows all that they need.
+    for object in [rule("label"), CURIOUS.to_owned()] {
+        cluster
+            .wait_until("a rule is stored", || cluster.kubectl(&["apply", "-f", "-"], &object).is_success());
+    }
+    let serve = Serve::start(&cluster, &cluster.kubeconfig_of(NAMESPACE, "kubewright"));
+    let metrics = get(&serve.health, "/metrics").expect("metrics");
+    for kind in ["v1/Node", "v1/ConfigMap", "rbac.authorization.k8s.io/v1/ClusterRoleBinding"] {
+        cluster.wait_until(&format!("{kind} is counted"), || {
+            let metrics = get(&serve.health, "/metrics").unwrap_or_default();
+            metrics.contains(&format!("kubewright_snapshot_objects{{gvk=\"{kind}\"}}"))
+        });
+    }
+    assert!(metrics.contains("kubewright_snapshot_generation 1"), "{metrics}");
+    cluster.wait_until("the rule decides", || try_deployment(&cluster).stdout.contains("\"label\": \"x\""));
+    cluster.wait_until("the rule has its status", || {
+        let ready = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}";
+        cluster.kubectl(&["get", "modrule", "one", "-n", "default", "-o", ready], "").stdout == "True"
+    });
+    let log = serve.log();
+    assert!(!log.contains("forbidden"), "{log}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 
 use crate::services::{LARGEST, Services};
 use crate::shared::Entries;
-use crate::{Looking, Lookup, Settings};
+use crate::{Looking, Lookup, Settings, Stores};
 
 /// How long an answer is good.
 const GOOD: Duration = Duration::from_secs(1);
@@ -46,12 +46,17 @@ type Found = Result<Option<Value>, String>;
 impl Live {
     /// Asks with `client`, as far as `settings` let it.
     #[must_use]
-    pub fn new(client: &Client, discovery: Arc<Discovery>, settings: &Settings) -> Self {
+    pub fn new(
+        client: &Client,
+        discovery: &Arc<Discovery>,
+        stores: &Arc<Stores>,
+        settings: &Settings,
+    ) -> Self {
         Self {
             client: client.clone(),
-            discovery,
+            discovery: Arc::clone(discovery),
             services: Services::new(&settings.allowed_hosts),
-            entries: Entries::new(client.clone(), &settings.options, &settings.dialects),
+            entries: Entries::new(client.clone(), Arc::clone(stores), settings),
             recent: Mutex::default(),
         }
     }

@@ -67,9 +67,24 @@ impl Bindings {
     }
 }
 
+impl Bindings {
+    /// Arranges what is known already, where nobody has yet.
+    fn first(&self) -> Option<Arc<Index>> {
+        let [in_namespaces, of_cluster] = self.stores.bindings()?;
+        if !in_namespaces.is_synced() || !of_cluster.is_synced() {
+            return None;
+        }
+        let index = Arc::new(Index::of(&in_namespaces.all(), &of_cluster.all()));
+        self.index.store(Some(Arc::clone(&index)));
+        Some(index)
+    }
+}
+
 impl Roles for Arc<Bindings> {
     fn of(&self, user: &Value, namespace: &str) -> Option<(Vec<Text>, Vec<Text>)> {
-        self.index.load().as_ref().map(|index| index.roles(user, namespace))
+        let known = self.index.load();
+        let index = known.as_ref().map(Arc::clone).or_else(|| self.first());
+        index.map(|index| index.roles(user, namespace))
     }
 }
 

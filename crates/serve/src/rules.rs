@@ -7,13 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kubewright_engine::{ObjectName, WatchRole};
+use kubewright_dialects::Options;
+use kubewright_engine::{InCluster, ObjectName, WatchRole};
 use kubewright_value::{Document, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::log::Level;
-use crate::{Settings, Snapshot, State, Stores};
+use crate::{Settings, Snapshot, State, Stores, admitted};
 
 /// How long nothing must happen before rules are compiled.
 const QUIET: Duration = Duration::from_millis(30);
@@ -26,6 +27,9 @@ const OLD: Duration = Duration::from_secs(10);
 
 /// How much longer than compiling that must be.
 const SELDOM: u32 = 200;
+
+/// How long new rules wait for what they need.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// How often is looked whether what the first rules need is there.
 const LOOK: Duration = Duration::from_millis(20);
@@ -47,7 +51,14 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
     state.readiness.wait_for(CACHES);
     let (sender, receiver) = watch::channel(0);
     let (state, stores) = (Arc::clone(state), Arc::clone(stores));
-    let compiler = Compiler { state, stores, known: None, is_ready: false, generations: sender };
+    let compiler = Compiler {
+        state,
+        stores,
+        known: None,
+        is_ready: false,
+        fresh_until: Instant::now(),
+        generations: sender,
+    };
     // Its own, so that it does not mind when that of the server ends.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let thread = std::thread::Builder::new().name("compile".to_owned());
@@ -61,6 +72,8 @@ struct Compiler {
     /// What the rules of the moment were made from.
     known: Option<Objects>,
     is_ready: bool,
+    /// When they are compiled anew though nothing has changed.
+    fresh_until: Instant,
     generations: watch::Sender<u64>,
 }
 
@@ -69,14 +82,11 @@ impl Compiler {
         let mut changes = self.stores.changes();
         let mut is_change = true;
         loop {
-            let mut fresh = OLD;
             if self.stores.are_rules_synced() {
-                let begun = Instant::now();
-                self.compile(is_change);
-                fresh = fresh.max(begun.elapsed() * SELDOM);
+                self.compile(is_change).await;
                 self.await_caches(&mut changes).await;
             }
-            is_change = match timeout(fresh, changes.changed()).await {
+            is_change = match timeout_at(self.fresh_until, changes.changed()).await {
                 Ok(Ok(())) => {
                     settle(&mut changes).await;
                     true
@@ -88,33 +98,45 @@ impl Compiler {
     }
 
     /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
-    fn compile(&mut self, is_change: bool) {
-        let objects = Objects::of(&self.state.settings, &self.stores);
+    async fn compile(&mut self, is_change: bool) {
+        let begun = Instant::now();
+        self.fresh_until = begun + OLD;
+        let objects = Objects::of(&self.stores);
         let is_same = self.known.as_ref() == Some(&objects);
         if is_change && is_same {
             return;
         }
         let is_change = !is_same;
         let generation = *self.generations.borrow() + u64::from(is_change);
-        let begun = Instant::now();
-        let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state.settings, generation)));
-        let Ok(snapshot) = built else {
+        let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state, generation)));
+        let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
             return;
         };
+        let took = begun.elapsed();
         self.known = Some(objects);
-        let (rules, wrong) = count(&snapshot);
+        self.fresh_until = begun + OLD.max(took * SELDOM).min(until);
         self.stores.meet(&snapshot.needs);
+        self.await_needs().await;
+        let (rules, wrong) = count(&snapshot);
         self.state.snapshot.store(Arc::new(snapshot));
         if !is_change {
             return;
         }
         self.state.readiness.done(RULES);
         self.generations.send_replace(generation);
-        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let line = self.state.log.line(Level::Info, "rules loaded").number("generation", generation);
         line.number("rules", rules).number("wrong", wrong).number("microseconds", micros).write();
+    }
+
+    /// Gives what new rules need a moment to become known, so that nobody has to be asked for it.
+    async fn await_needs(&self) {
+        let deadline = Instant::now() + MOMENT;
+        while !self.stores.are_caches_synced() && Instant::now() < deadline {
+            sleep(Duration::from_millis(2)).await;
+        }
     }
 
     /// Waits until what the first rules need is known, unless the rules change meanwhile.
@@ -149,25 +171,29 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
 }
 
 impl Objects {
-    fn of(settings: &Settings, stores: &Stores) -> Self {
+    fn of(stores: &Stores) -> Self {
         let of_role = |role| stores.of_role(role).flat_map(|(_, store)| store.all()).map(without_status);
-        let is_allowed = |object: &Value| {
-            let namespace = ObjectName::of(object).namespace;
-            settings.exception_namespaces.iter().any(|name| name == "*" || *name == namespace)
-        };
         Self {
             rules: of_role(WatchRole::Rule).collect(),
-            exceptions: of_role(WatchRole::Exception).filter(is_allowed).collect(),
+            exceptions: of_role(WatchRole::Exception).collect(),
         }
     }
 
-    fn snapshot(&self, settings: &Settings, generation: u64) -> Snapshot {
-        let mut options = settings.options.clone();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        options.now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
-        options.exceptions.extend(self.exceptions.iter().map(document));
+    /// Returns the rules, and after how long an exception from them ends.
+    fn snapshot(&self, state: &State, generation: u64) -> (Snapshot, Duration) {
+        let Settings { options, dialects, exception_namespaces, .. } = &state.settings;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX);
+        let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();
+        let before = state.snapshot.load();
+        let languages: Vec<&dyn InCluster> = before.languages().collect();
+        let admitted = admitted(&exceptions, exception_namespaces, languages.into_iter(), now);
+        let mut options = Options { now: Some(now), ..options.clone() };
+        options.exceptions.extend(admitted.documents);
         let documents: Vec<Document> = self.rules.iter().map(document).collect();
-        Snapshot::of(&options, &settings.dialects, &documents, generation)
+        let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
+        let until = until.map_or(Duration::MAX, Duration::from_nanos);
+        (Snapshot::of(&options, dialects, &documents, generation), until)
     }
 }
 

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use kubewright_cluster::{Client, Pace, Resource, Store, keep};
-use kubewright_dialects::Options;
-use kubewright_engine::{ApiPath, Dialect, InCluster, Shared, WatchRole, Watched};
-use kubewright_value::{Document, Source, Text, Value, yaml};
+use kubewright_cluster::{Client, Pace, Store, keep};
+use kubewright_engine::{Dialect, InCluster, Shared, WatchRole};
+use kubewright_value::{Document, Text, Value};
+
+use crate::{Settings, Stores};
 
 /// How many entries are kept at once.
 const MOST: usize = 1000;
@@ -16,6 +17,7 @@ const MOST: usize = 1000;
 /// Entries that somebody has asked for.
 pub(crate) struct Entries {
     client: Client,
+    stores: Arc<Stores>,
     dialects: Vec<Box<dyn Dialect>>,
     kept: Mutex<HashMap<Text, Arc<Entry>>>,
 }
@@ -40,10 +42,8 @@ impl Drop for Entry {
 }
 
 impl Entries {
-    pub(crate) fn new(client: Client, options: &Options, names: &[String]) -> Self {
-        let mut dialects = kubewright_dialects::all(options);
-        dialects.retain(|dialect| names.is_empty() || names.iter().any(|name| name == dialect.name()));
-        Self { client, dialects, kept: Mutex::default() }
+    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &Settings) -> Self {
+        Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
     }
 
     /// Returns the entry called `name`, or a part of it called `entry.part`. `call` makes the calls that entries are made
@@ -61,7 +61,7 @@ impl Entries {
         F: Future<Output = Result<Option<Value>, String>>,
     {
         let (name, part) = name.split_once('.').unwrap_or((name, ""));
-        let (language, entry) = self.entry(name).await?;
+        let (language, entry) = self.entry(name)?;
         let root = match &entry.from {
             Shared::Objects(_) => {
                 synced(&entry.store, deadline).await?;
@@ -88,28 +88,19 @@ impl Entries {
     }
 
     /// Returns the entry called `name` as the cluster has it now.
-    async fn entry(&self, name: &str) -> Result<(&dyn InCluster, Arc<Entry>), String> {
-        for language in self.dialects.iter().filter_map(|dialect| dialect.in_cluster()) {
-            for watched in language.watched().iter().filter(|watched| watched.role == WatchRole::Shared) {
-                if let Some(object) = self.object(watched, name).await? {
-                    return Ok((language, self.kept(language, name, object)?));
-                }
+    fn entry(&self, name: &str) -> Result<(&dyn InCluster, Arc<Entry>), String> {
+        for (watched, store) in self.stores.of_role(WatchRole::Shared) {
+            if !store.is_synced() {
+                return Err("the global context entries are not known yet".to_owned());
+            }
+            let Some(object) = store.get("", name) else { continue };
+            let mut languages = self.dialects.iter().filter_map(|dialect| dialect.in_cluster());
+            if let Some(language) = languages.find(|language| language.watched().contains(watched)) {
+                return Ok((language, self.kept(language, name, object)?));
             }
         }
         self.all().remove(name);
         Err(format!("there is no global context entry `{name}`"))
-    }
-
-    async fn object(&self, watched: &Watched, name: &str) -> Result<Option<Value>, String> {
-        let Watched { group, version, resource, .. } = watched;
-        let path = Resource::new(group, version, resource).named("", name);
-        // The name is a text of a rule.
-        let path = ApiPath::parse(&path.to_string())?;
-        match self.client.get(&path).await {
-            Ok(object) => Ok(Some(object)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error.to_string()),
-        }
     }
 
     fn kept(&self, language: &dyn InCluster, name: &str, object: Value) -> Result<Arc<Entry>, String> {
@@ -123,9 +114,7 @@ impl Entries {
         if kept.len() >= MOST && !kept.contains_key(name) {
             return Err("there are too many global context entries".to_owned());
         }
-        let text = yaml::write(&object);
-        let document = yaml::read(&Source::new("", text)).documents.into_iter().next();
-        let document = document.ok_or("the entry cannot be read")?;
+        let document = Document::written(object, name.to_owned());
         let from = language.shared(&document)?;
         let store = Arc::new(Store::default());
         let watching = match &from {

@@ -83,7 +83,9 @@ impl Teller {
 
     async fn tell(&mut self, snapshot: &Snapshot) {
         let stores = Arc::clone(&self.stores);
-        for write in self.events.due(Instant::now(), |rule| regarding(stores.object(rule))) {
+        for write in
+            self.events.due(Instant::now(), |rule| regarding(&stores.object(rule).unwrap_or_default()))
+        {
             // An Event that is lost is no reason to do anything else.
             let _ = put(&self.client, write).await;
         }
@@ -160,14 +162,7 @@ fn path(watched: &[Watched], name: &ObjectName) -> Option<ApiPath> {
     Some(ApiPath { subresource: "status".into(), ..path })
 }
 
-fn regarding(object: Option<Value>) -> Regarding {
-    let text = |keys: &[&str]| {
-        object
-            .as_ref()
-            .and_then(|object| object.at(keys))
-            .and_then(Value::as_str)
-            .map(Text::new)
-            .unwrap_or_default()
-    };
+fn regarding(object: &Value) -> Regarding {
+    let text = |keys: &[&str]| object.at(keys).and_then(Value::as_str).map(Text::new).unwrap_or_default();
     Regarding { api_version: text(&["apiVersion"]), uid: text(&["metadata", "uid"]) }
 }

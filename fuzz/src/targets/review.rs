@@ -53,7 +53,7 @@ spec:
   type: Patch
   match: [{select: '$.kind', matchValues: [Pod, Secret]}]
   patch:
-  - {op: add, path: /metadata/labels/added, value: '{{ .SyntheticRefs.namespace | toJson }}'}
+  - {op: add, path: /metadata/labels/added, value: '{{ .Target.syntheticRefs.namespace | toJson }}'}
   - {op: add, path: '/spec/containers/#0/image', select: '$.spec.containers[*].image', value: 'x'}
 ---
 apiVersion: api.kubemod.io/v1beta1

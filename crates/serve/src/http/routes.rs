@@ -18,9 +18,10 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much earlier we are.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// Where rule objects are checked, pods that are bound told of, and rules tried out.
+/// Where rule objects are checked, pods that are bound told of, labels of namespaces guarded, and rules tried out.
 const RULES: &str = "rules";
 const BINDING: &str = "binding";
+const GUARD: &str = "guard";
 const DRY_RUN: &str = "v1/dryrun";
 
 /// Answers `request`.
@@ -54,6 +55,7 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
     };
     match hook {
         RULES => beside::rules(state, &bytes),
+        GUARD => beside::guard(state, &bytes),
         BINDING => beside::binding(state, &bytes, deadline).await,
         DRY_RUN => beside::dry_run(state, bytes, deadline).await,
         hook => review::answer(state, hook, &bytes, deadline, parent).await,
@@ -68,7 +70,7 @@ fn parent<B>(request: &Request<B>) -> Option<Parent> {
 /// until the API server has heard of it.
 fn is_hook(path: &str) -> bool {
     match path.split_once('/') {
-        None => matches!(path, "mutate" | "validate" | RULES | BINDING),
+        None => matches!(path, "mutate" | "validate" | RULES | BINDING | GUARD),
         Some(("mutate" | "validate", rest)) => {
             matches!(rest, "fail" | "ignore")
                 || rest.strip_prefix("own/").is_some_and(|name| !name.is_empty())
