@@ -64,6 +64,19 @@ pictures:
 chart:
 	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
 
+# The program as it goes into the image: one file that needs nothing of the system, `target/static/kubewright`.
+# It is run in an empty folder as the only file there, where that is allowed. `make static PROFILE=quick` is built sooner.
+PROFILE ?= release
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
+
+static:
+	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
+	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
+	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "it needs libraries:"; ldd target/static/kubewright; exit 1; fi
+	target/static/kubewright --version
+	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "it runs where nothing else is"; fi
+
 # The page of `graph -o html` in a real browser. `test-browser` gets what it needs: Chromium where it may install
 # packages, and the driver. `browser`, which is part of `test`, takes the Chromium that is there.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)

@@ -19,6 +19,7 @@ mod patch;
 mod pathpatch;
 mod pattern_compile;
 mod pattern_detect;
+mod review;
 mod shorthand;
 mod traits;
 mod yaml;
@@ -61,4 +62,5 @@ pub(crate) const TARGETS: &[Target] = &[
     pattern_detect::TARGET,
     graph::TARGET,
     api_path::TARGET,
+    review::TARGET,
 ];

@@ -16,6 +16,11 @@
   - apiGroups: [""]
     resources: [pods]
     verbs: [get, patch]
+  # Whether the program that the language comes from is here too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kubemod-mutating-webhook-configuration, kubemod-validating-webhook-configuration]
 {{- end }}
 {{- if has "kyverno" .Values.dialects }}
   # Rules (kyverno), and what became of each.
@@ -32,6 +37,16 @@
   - apiGroups: [kyverno.io]
     resources: [policies/status]
     verbs: [patch]
+  # What rules of the whole cluster share.
+  - apiGroups: [kyverno.io]
+    resources: [globalcontextentries]
+    verbs: [get, list, watch]
+{{- if .Values.exceptionsFrom }}
+  # Exceptions from rules.
+  - apiGroups: [kyverno.io]
+    resources: [policyexceptions]
+    verbs: [get, list, watch]
+{{- end }}
   # ConfigMaps that rules name in their context.
   - apiGroups: [""]
     resources: [configmaps]
@@ -40,5 +55,10 @@
   - apiGroups: [rbac.authorization.k8s.io]
     resources: [rolebindings, clusterrolebindings]
     verbs: [get, list, watch]
+  # Whether the program that the language comes from is here too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg, kyverno-policy-mutating-webhook-cfg, kyverno-exception-validating-webhook-cfg, kyverno-verify-mutating-webhook-cfg]
 {{- end }}
 {{- end }}

@@ -191,7 +191,11 @@ impl Event {
         let Some(object) = line.get("object") else {
             return Err(Error::Unreadable("an event has no object".to_owned()));
         };
+        let is_named = object.at(&["metadata", "name"]).is_some_and(|name| name.as_str().is_some());
         match kind {
+            "ADDED" | "MODIFIED" | "DELETED" if !is_named => {
+                Err(Error::Unreadable("the object of an event has no name".to_owned()))
+            }
             "ADDED" | "MODIFIED" => Ok(Self::Set(object.clone())),
             "DELETED" => Ok(Self::Removed(object.clone())),
             "BOOKMARK" => Ok(Self::Bookmark(version_of(object).into())),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_engine::ApiPath;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Client, Error, Event, List, Store};
 
@@ -33,7 +33,8 @@ impl Default for Pace {
             idle: Duration::from_secs(90),
             life: Duration::from_secs(300),
             first_wait: Duration::from_millis(100),
-            longest_wait: Duration::from_secs(10),
+            // An API server that is back should be noticed before anybody has changed a rule.
+            longest_wait: Duration::from_secs(2),
             good_life: Duration::from_secs(30),
             list_again: Duration::from_secs(1800),
         }
@@ -88,7 +89,9 @@ async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant,
     while Instant::now() < list_again {
         let started = Instant::now();
         let life = jittered(waits.pace.life).min(list_again - started);
-        let ended = watch(client, path, store, life, waits.pace.idle).await;
+        // The API server ends it; who does not is not waited for.
+        let watching = watch(client, path, store, life, waits.pace.idle);
+        let ended = timeout(life + waits.pace.idle, watching).await.unwrap_or(Ok(()));
         let is_good = started.elapsed() >= waits.pace.good_life;
         if is_good {
             waits.next = waits.pace.first_wait;

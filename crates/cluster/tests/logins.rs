@@ -7,9 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kubewright_cluster::{Client, Config, Error, Login, Pem, Resource};
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::{Cluster, Component};
 use kubewright_value::Value;
+use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 
 fn ask(client: &Client) -> Result<Value, Error> {
     client_runtime().block_on(client.get(&Resource::new("", "v1", "namespaces").named("", "default")))
@@ -126,4 +129,42 @@ fn nobody_in_particular_is_told_what_is_missing() {
     assert!(error.is_forbidden() && error.to_string().contains("system:anonymous"), "{error}");
     let error = ask(&Client::new(Config::at("http://127.0.0.1:1")).unwrap()).unwrap_err();
     assert!(error.to_string().starts_with("cannot reach the API server at http://127.0.0.1:1: "), "{error}");
+}
+
+#[test]
+fn a_certificate_says_who_asks() {
+    let folder = std::env::temp_dir().join(format!("kubewright-logins-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    fs::write(folder.join("ca.crt"), authority.self_signed(&authority_key).unwrap().pem()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let mut client = CertificateParams::new(Vec::new()).unwrap();
+    client.distinguished_name.push(DnType::CommonName, "ann");
+    client.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
+    let certificate = client.signed_by(&key, &Issuer::new(authority, authority_key)).unwrap();
+
+    let flag = format!("--client-ca-file={}", folder.join("ca.crt").display());
+    let cluster = Cluster::builder().api_server_only().flag(Component::ApiServer, &flag).start();
+    let removed = fs::remove_dir_all(&folder);
+    let Some(cluster) = cluster else { return };
+    removed.unwrap();
+    let encoded = |text: &str| STANDARD.encode(text);
+    let kubeconfig = cluster.folder().join("with-certificate");
+    fs::write(
+        &kubeconfig,
+        format!(
+            "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}],
+             clusters: [{{name: a, cluster: {{server: '{}', certificate-authority: ca.crt}}}}],
+             users: [{{name: a, user: {{client-certificate-data: {}, client-key-data: {}}}}}]}}",
+            cluster.server(),
+            encoded(&certificate.pem()),
+            encoded(&key.serialize_pem())
+        ),
+    )
+    .unwrap();
+    let client = Client::new(Config::of_files(&[kubeconfig], None).unwrap()).unwrap();
+    let error = ask(&client).unwrap_err().to_string();
+    assert!(error.contains("User \"ann\" cannot get resource \"namespaces\""), "{error}");
 }

@@ -25,6 +25,8 @@ pub use dry_run::{DryRun, RuleRun, dry_run};
 pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
+use std::borrow::Cow;
+
 use kubewright_engine::{Code, Compiled, Decision, Dialect, InCluster, Outcome};
 use kubewright_lang::gotemplate::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
@@ -110,9 +112,22 @@ pub fn denial(decision: &Decision) -> Option<String> {
 }
 
 fn denial_of<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<String> {
-    let reasons: Vec<_> = outcomes.filter_map(|outcome| outcome.denial.as_deref()).collect();
+    let reasons: Vec<_> = outcomes.filter_map(reason).collect();
     (!reasons.is_empty())
         .then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
+}
+
+/// Returns why an object is refused because of `outcome`, if it is.
+fn reason(outcome: &Outcome) -> Option<Cow<'_, str>> {
+    match &outcome.denial {
+        Some(denial) => Some(denial.into()),
+        // Only where rules that could reject are to refuse what they cannot answer.
+        None if outcome.is_refusal => {
+            let name = outcome.rule.short();
+            Some(format!("{name}: \"the rule could not answer: {}\"", outcome.message).into())
+        }
+        None => None,
+    }
 }
 
 #[cfg(test)]

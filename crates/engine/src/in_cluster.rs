@@ -1,9 +1,11 @@
 //! What a rule language says about itself where its rules live in a cluster: data and pure functions, so that the
 //! server names no language.
 
+use std::time::Duration;
+
 use kubewright_value::{Document, Text, Value};
 
-use crate::{Operations, Outcome, Request};
+use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
 
 mod report;
 
@@ -62,6 +64,22 @@ pub trait InCluster: Send + Sync {
         None
     }
 
+    /// Returns where that comes from which `document` lets the whole cluster share.
+    ///
+    /// # Errors
+    /// When it does not say so.
+    fn shared(&self, _document: &Document) -> Result<Shared, String> {
+        Err("nothing is shared in this language".to_owned())
+    }
+
+    /// Returns the parts of `root`, which `document` lets the whole cluster share, by their names.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    fn projected(&self, _document: &Document, _root: &Value) -> Result<Vec<(Text, Value)>, String> {
+        Ok(Vec::new())
+    }
+
     /// Returns the webhook configurations, by their names, of the program that the language comes from. Where one is
     /// there, that program is installed too.
     fn originals(&self) -> &'static [&'static str] {
@@ -98,6 +116,15 @@ pub enum WatchRole {
     Exception,
     /// What the whole cluster shares, by name; see [`Query::Shared`](crate::Query::Shared).
     Shared,
+}
+
+/// Where that comes from which the whole cluster shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shared {
+    /// All objects at an address.
+    Objects(ApiPath),
+    /// The answer to a call, which is made anew after a while.
+    Call(ApiCall, Duration),
 }
 
 /// Whether rules run where objects are changed or where they are judged.

@@ -97,6 +97,8 @@ pub enum EvalErrorKind {
     Limit,
     /// The world does not know something the rule needs.
     Query(Box<Query>),
+    /// Somebody has looked for something the rule needs, and could not find out.
+    Failed,
 }
 
 impl EvalError {
@@ -121,6 +123,13 @@ impl EvalError {
             location: None,
             is_tolerated: false,
         }
+    }
+
+    /// Returns the error of a rule that needs an answer which could not be found out, and why.
+    #[must_use]
+    pub fn failed(query: &Query, why: &str) -> Self {
+        let message = format!("{query} could not be looked up: {why}");
+        Self { kind: EvalErrorKind::Failed, ..Self::new(message) }
     }
 
     /// Returns this error, placed at `location`.

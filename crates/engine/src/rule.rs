@@ -222,6 +222,7 @@ impl<'a> Evaluation<'a> {
             Answer::Found(namespace) => Ok(Some(namespace)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
+            Answer::Failed(why) => Err(EvalError::failed(&Query::namespace(name), why)),
         }
     }
 }

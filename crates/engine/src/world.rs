@@ -137,17 +137,14 @@ pub enum Answer {
     Absent,
     /// Nobody has looked yet; the caller must.
     Unknown,
+    /// Somebody has looked and could not find out, and here is why.
+    Failed(Text),
 }
 
 /// A read-only view of everything besides the request.
 pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
-
-    /// Returns whether somebody has looked for what `query` asks and could not find out, so that asking again is of no use.
-    fn has_failed(&self, _query: &Query) -> bool {
-        false
-    }
 
     /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
     /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.
@@ -159,22 +156,23 @@ pub trait World: Sync {
 /// A world of which only some answers are known yet; everything else is [`Answer::Unknown`].
 #[derive(Debug, Default)]
 pub struct OpenWorld {
-    answers: HashMap<Query, Option<Value>>,
+    answers: HashMap<Query, Answer>,
 }
 
 impl OpenWorld {
     /// Records the answer to `query`; `None` means that it does not exist.
     pub fn learn(&mut self, query: Query, answer: Option<Value>) {
-        self.answers.insert(query, answer);
+        self.answers.insert(query, answer.map_or(Answer::Absent, Answer::Found));
+    }
+
+    /// Records that the answer to `query` cannot be found out, and why.
+    pub fn fail(&mut self, query: Query, why: impl Into<Text>) {
+        self.answers.insert(query, Answer::Failed(why.into()));
     }
 }
 
 impl World for OpenWorld {
     fn get(&self, query: &Query) -> Answer {
-        match self.answers.get(query) {
-            None => Answer::Unknown,
-            Some(None) => Answer::Absent,
-            Some(Some(object)) => Answer::Found(object.clone()),
-        }
+        self.answers.get(query).cloned().unwrap_or(Answer::Unknown)
     }
 }

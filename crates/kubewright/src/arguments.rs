@@ -1,5 +1,6 @@
 //! What can be said on the command line. Nothing is done here.
 
+mod cluster;
 mod detect;
 mod function;
 mod graph;
@@ -16,6 +17,7 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
+pub(crate) use cluster::{ClusterArguments, Doctor, DoctorFormat, Rescue};
 pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
@@ -83,6 +85,10 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Print the manifests that put the webhook into a cluster
     Install(Install),
+    /// Look at the webhook in a cluster and say what is wrong with it
+    Doctor(Doctor),
+    /// Remove the webhook configurations: open the door
+    Rescue(Rescue),
     /// Try an expression on an object
     Eval(Eval),
     /// Answer a cluster's API server: the admission webhook

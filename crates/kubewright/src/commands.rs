@@ -6,6 +6,7 @@ mod conversion;
 mod convert;
 mod demo;
 mod detect;
+mod doctor;
 mod eval;
 mod explain;
 mod function;
@@ -15,6 +16,7 @@ mod install;
 mod lint;
 mod man;
 mod render;
+mod rescue;
 mod serve;
 mod sign;
 mod test;
@@ -50,6 +52,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Detect(arguments) => detect::run(&arguments, color),
         Command::Graph(arguments) => graph::run(&arguments, color),
         Command::Install(arguments) => install::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments, color),
+        Command::Rescue(arguments) => rescue::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }
 }

@@ -313,6 +313,7 @@ fn the_examples_of_help_work_when_pasted() {
 fn help_has_examples_and_exit_codes() {
     check("help", "--help");
     check("help-apply", "apply --help");
+    check("help-serve", "serve --help");
     for command in ["test", "lint", "explain", "trace", "render", "eval", "demo", "completions", "man"] {
         let help = String::from_utf8(kubewright(&format!("{command} --help"), "").stdout).expect("text");
         assert!(help.contains("\nExamples:\n  "), "{command}");

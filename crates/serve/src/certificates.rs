@@ -27,6 +27,9 @@ pub use keep::keep;
 pub use keys::Keys;
 pub use step::{Step, Terms, next};
 
+/// What is waited for before reviews are answered.
+pub(crate) const CERTIFICATE: &str = "certificate";
+
 /// What is served now, and what the API server should believe.
 #[derive(Debug)]
 pub struct Certificates {
@@ -65,17 +68,6 @@ impl Default for Certificates {
 }
 
 impl Certificates {
-    /// Returns certificates of our own that live in memory only, for a server without a cluster.
-    ///
-    /// # Errors
-    /// When a name is none.
-    pub fn in_memory(terms: &Terms) -> Result<Self, String> {
-        let certificates = Self::default();
-        let keys = take(Step::Make, &Keys::default(), now(), terms);
-        certificates.serve(&keys.map_err(|error| error.to_string())?)?;
-        Ok(certificates)
-    }
-
     /// Serves the certificate of `keys` from the next handshake on.
     ///
     /// # Errors

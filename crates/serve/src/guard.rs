@@ -4,7 +4,9 @@
 //! label namespaces could so switch all rules off, so giving the label is left to administrators and to those whom
 //! the operator names. Taking it away is everybody's right.
 
-use kubewright_value::{Value, json};
+use kubewright_value::{Map, Value, json};
+
+use crate::Snapshot;
 
 /// Those who may do everything anyway.
 const ADMINISTRATORS: &str = "system:masters";
@@ -35,6 +37,22 @@ pub(crate) fn condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<St
         ));
     }
     Some(parts.join(" && "))
+}
+
+/// Answers `request`, the request of an AdmissionReview about a namespace, with the response of that review.
+#[must_use]
+pub fn review(snapshot: &Snapshot, exempt: &[String], request: &Value) -> Value {
+    let labels: Vec<_> = snapshot.languages().filter_map(|language| language.ignore_label()).collect();
+    let refusal = refusal(request, &labels, exempt);
+    let mut response = Map::from([
+        ("uid", request.get("uid").cloned().unwrap_or_default()),
+        ("allowed", refusal.is_none().into()),
+    ]);
+    if let Some(message) = refusal {
+        let status = [("message", message.into()), ("reason", "Forbidden".into()), ("code", 403_u64.into())];
+        response.insert("status".into(), Map::from(status).into());
+    }
+    response.into()
 }
 
 /// Returns why `request`, that of an AdmissionReview about a namespace, is refused; nothing if it is not.

@@ -251,6 +251,8 @@ pub(crate) fn exposition(state: &State) -> String {
     counter("kubewright_notices_dropped_total", notices, load(&metrics.notices_dropped));
     let lines = "Lines of the log that were dropped because nobody read them.";
     counter("kubewright_log_lines_dropped_total", lines, state.log.dropped());
+    let spans = "Reviews that were not traced because the collector did not take them.";
+    counter("kubewright_traces_dropped_total", spans, state.traces.dropped());
     let handshakes = "Connections that ended before TLS was set up.";
     counter("kubewright_tls_handshakes_failed_total", handshakes, load(&metrics.handshakes_failed));
     let rewrites = "Webhook configurations written anew because they were not as they should be.";

@@ -10,19 +10,25 @@ mod slow;
 mod tell;
 mod verdict;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use kubewright_engine::{Decision, Operation};
+use kubewright_engine::{Decision, Operation, Request};
+use kubewright_value::Text;
 
 use crate::http::{Answer, ok, problem};
 use crate::metrics::{Overload, Trouble};
+use crate::traces::Parent;
 use crate::{Snapshot, State};
 pub use read::{BadReview, Review};
 pub use secrets::Secrets;
 pub(crate) use slow::SlowLane;
 pub use verdict::Verdict;
+
+/// How long is waited before it is looked again whether something is known.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// Why a review was not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +38,13 @@ enum Undecided {
 }
 
 /// Answers the review in `bytes` with the rules behind `hook`.
-pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadline: Instant) -> Answer {
+pub(crate) async fn answer(
+    state: &Arc<State>,
+    hook: &str,
+    bytes: &[u8],
+    deadline: Instant,
+    parent: Option<Parent>,
+) -> Answer {
     let begun = Instant::now();
     if !state.readiness.is_loaded() {
         return undecided(state, hook, "", Undecided::Trouble(Trouble::Unsynced));
@@ -46,20 +58,40 @@ pub(crate) async fn answer(state: &Arc<State>, hook: &str, bytes: &[u8], deadlin
     };
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
-        (review.request.roles, review.request.cluster_roles) = state.roles.of(&review.request.user);
+        let Some(roles) = roles_of(state, &review, deadline).await else {
+            return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
+        };
+        (review.request.roles, review.request.cluster_roles) = roles;
     }
     let uid = review.request.uid.clone();
     let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);
     match decide::decided(case, deadline).await {
         Ok((review, decision)) => {
             let secrets = Secrets::of(&review.request);
-            let verdict = Verdict::of(&snapshot, &review, &decision, &secrets);
+            let said = || Verdict::of(&snapshot, &review, &decision, &secrets);
+            let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
+                return undecided(state, hook, &uid, Undecided::Trouble(Trouble::Panic));
+            };
             let body = verdict.written(&review.request.uid);
             let told = tell::Told { state, snapshot: &snapshot, hook, review: &review, secrets: &secrets };
             told.tell(&decision, &verdict, begun.elapsed());
+            if state.traces.is_on() {
+                told.trace(&decision, parent, begun.elapsed());
+            }
             ok(body)
         }
         Err(reason) => undecided(state, hook, &uid, reason),
+    }
+}
+
+/// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
+async fn roles_of(state: &State, review: &Review, deadline: Instant) -> Option<(Vec<Text>, Vec<Text>)> {
+    let Request { user, namespace, .. } = &review.request;
+    loop {
+        match state.roles.of(user, namespace) {
+            None if Instant::now() < deadline => tokio::time::sleep(MOMENT).await,
+            roles => return roles,
+        }
     }
 }
 

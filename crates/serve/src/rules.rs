@@ -7,15 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kubewright_cluster::Store;
-use kubewright_engine::{ObjectName, WatchRole};
+use kubewright_dialects::Options;
+use kubewright_engine::{InCluster, ObjectName, WatchRole};
 use kubewright_value::{Document, Value};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::log::Level;
-use crate::{Settings, Snapshot, State, Stores};
+use crate::{Settings, Snapshot, State, Stores, admitted};
 
 /// How long nothing must happen before rules are compiled.
 const QUIET: Duration = Duration::from_millis(30);
@@ -28,6 +27,9 @@ const OLD: Duration = Duration::from_secs(10);
 
 /// How much longer than compiling that must be.
 const SELDOM: u32 = 200;
+
+/// How long new rules wait for what they need.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// How often is looked whether what the first rules need is there.
 const LOOK: Duration = Duration::from_millis(20);
@@ -44,20 +46,21 @@ const CACHES: &str = "caches";
 ///
 /// # Errors
 /// When there can be no thread.
-///
-/// # Panics
-/// Outside of a runtime.
 pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Result<watch::Receiver<u64>> {
     state.readiness.wait_for(RULES);
     state.readiness.wait_for(CACHES);
     let (sender, receiver) = watch::channel(0);
+    let (state, stores) = (Arc::clone(state), Arc::clone(stores));
     let compiler = Compiler {
-        state: Arc::clone(state),
-        stores: Arc::clone(stores),
+        state,
+        stores,
+        known: None,
         is_ready: false,
+        fresh_until: Instant::now(),
         generations: sender,
     };
-    let runtime = Handle::current();
+    // Its own, so that it does not mind when that of the server ends.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let thread = std::thread::Builder::new().name("compile".to_owned());
     thread.spawn(move || runtime.block_on(compiler.run()))?;
     Ok(receiver)
@@ -66,7 +69,11 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
 struct Compiler {
     state: Arc<State>,
     stores: Arc<Stores>,
+    /// What the rules of the moment were made from.
+    known: Option<Objects>,
     is_ready: bool,
+    /// When they are compiled anew though nothing has changed.
+    fresh_until: Instant,
     generations: watch::Sender<u64>,
 }
 
@@ -75,14 +82,11 @@ impl Compiler {
         let mut changes = self.stores.changes();
         let mut is_change = true;
         loop {
-            let mut fresh = OLD;
             if self.stores.are_rules_synced() {
-                let begun = Instant::now();
-                self.compile(is_change);
-                fresh = fresh.max(begun.elapsed() * SELDOM);
+                self.compile(is_change).await;
                 self.await_caches(&mut changes).await;
             }
-            is_change = match timeout(fresh, changes.changed()).await {
+            is_change = match timeout_at(self.fresh_until, changes.changed()).await {
                 Ok(Ok(())) => {
                     settle(&mut changes).await;
                     true
@@ -93,27 +97,46 @@ impl Compiler {
         }
     }
 
-    /// Without a change only what the time has to do with is new, and nobody needs to hear of it.
-    fn compile(&mut self, is_change: bool) {
-        let generation = *self.generations.borrow() + u64::from(is_change);
+    /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
+    async fn compile(&mut self, is_change: bool) {
         let begun = Instant::now();
-        let built = catch_unwind(AssertUnwindSafe(|| build(&self.state.settings, &self.stores, generation)));
-        let Ok(snapshot) = built else {
+        self.fresh_until = begun + OLD;
+        let objects = Objects::of(&self.stores);
+        let is_same = self.known.as_ref() == Some(&objects);
+        if is_change && is_same {
+            return;
+        }
+        let is_change = !is_same;
+        let generation = *self.generations.borrow() + u64::from(is_change);
+        let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state, generation)));
+        let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
             return;
         };
-        let (rules, wrong) = count(&snapshot);
+        let took = begun.elapsed();
+        self.known = Some(objects);
+        self.fresh_until = begun + OLD.max(took * SELDOM).min(until);
         self.stores.meet(&snapshot.needs);
+        self.await_needs().await;
+        let (rules, wrong) = count(&snapshot);
         self.state.snapshot.store(Arc::new(snapshot));
         if !is_change {
             return;
         }
         self.state.readiness.done(RULES);
         self.generations.send_replace(generation);
-        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let line = self.state.log.line(Level::Info, "rules loaded").number("generation", generation);
         line.number("rules", rules).number("wrong", wrong).number("microseconds", micros).write();
+    }
+
+    /// Gives what new rules need a moment to become known, so that nobody has to be asked for it.
+    async fn await_needs(&self) {
+        let deadline = Instant::now() + MOMENT;
+        while !self.stores.are_caches_synced() && Instant::now() < deadline {
+            sleep(Duration::from_millis(2)).await;
+        }
     }
 
     /// Waits until what the first rules need is known, unless the rules change meanwhile.
@@ -131,6 +154,13 @@ impl Compiler {
     }
 }
 
+/// Rule objects and exceptions from them, without what compiling does not look at.
+#[derive(PartialEq)]
+struct Objects {
+    rules: Vec<Value>,
+    exceptions: Vec<Value>,
+}
+
 /// Waits until nothing happens for a moment.
 async fn settle(changes: &mut watch::Receiver<u64>) {
     let deadline = Instant::now() + LONGEST;
@@ -140,27 +170,46 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
     {}
 }
 
-fn build(settings: &Settings, stores: &Stores, generation: u64) -> Snapshot {
-    let mut options = settings.options.clone();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-    options.now = now.and_then(|now| i128::try_from(now.as_nanos()).ok());
-    let is_allowed = |object: &Value| {
-        let namespace = ObjectName::of(object).namespace;
-        settings.exception_namespaces.iter().any(|name| name == "*" || *name == namespace)
-    };
-    let exceptions = documents(stores, WatchRole::Exception).filter(|document| is_allowed(&document.value));
-    options.exceptions.extend(exceptions);
-    let documents: Vec<Document> = documents(stores, WatchRole::Rule).collect();
-    Snapshot::of(&options, &settings.dialects, &documents, generation)
+impl Objects {
+    fn of(stores: &Stores) -> Self {
+        let of_role = |role| stores.of_role(role).flat_map(|(_, store)| store.all()).map(without_status);
+        Self {
+            rules: of_role(WatchRole::Rule).collect(),
+            exceptions: of_role(WatchRole::Exception).collect(),
+        }
+    }
+
+    /// Returns the rules, and after how long an exception from them ends.
+    fn snapshot(&self, state: &State, generation: u64) -> (Snapshot, Duration) {
+        let Settings { options, dialects, exception_namespaces, .. } = &state.settings;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX);
+        let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();
+        let before = state.snapshot.load();
+        let languages: Vec<&dyn InCluster> = before.languages().collect();
+        let admitted = admitted(&exceptions, exception_namespaces, languages.into_iter(), now);
+        let mut options = Options { now: Some(now), ..options.clone() };
+        options.exceptions.extend(admitted.documents);
+        let documents: Vec<Document> = self.rules.iter().map(document).collect();
+        let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
+        let until = until.map_or(Duration::MAX, Duration::from_nanos);
+        (Snapshot::of(&options, dialects, &documents, generation), until)
+    }
 }
 
-/// Returns the objects of a role, by kind, namespace and name.
-fn documents(stores: &Stores, role: WatchRole) -> impl Iterator<Item = Document> {
-    let objects = stores.of_role(role).map(|(_, store): (_, &Arc<Store>)| store.all());
-    objects.flatten().map(|object| {
-        let name = ObjectName::of(&object).to_string();
-        Document::written(object, name)
-    })
+fn document(object: &Value) -> Document {
+    Document::written(object.clone(), ObjectName::of(object).to_string())
+}
+
+/// We write the status ourselves; that must not look like a new rule.
+fn without_status(mut object: Value) -> Value {
+    if let Some(map) = object.as_object_mut() {
+        map.remove("status");
+        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("resourceVersion");
+        }
+    }
+    object
 }
 
 fn count(snapshot: &Snapshot) -> (u64, u64) {

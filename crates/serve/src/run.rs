@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use kubewright_cluster::{Client, Config, Discovery, Pace};
-use kubewright_engine::ObjectName;
-use kubewright_value::Value;
 use tokio::sync::mpsc;
 
-use crate::certificates::{self, Terms};
+use crate::certificates::{self, CERTIFICATE};
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
 use crate::{
-    Known, RuleObjects, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
+    Bindings, Known, Live, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
 };
 
 /// How many notices wait to be told.
@@ -43,10 +41,14 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     let mut state = State::new(settings, notices);
     let stores = Stores::start(&client, &state.settings, Pace::default());
     state.world = Box::new(Known(Arc::clone(&stores)));
+    let discovery = Arc::new(Discovery::new(client.clone()));
+    let bindings = Arc::new(Bindings::new(Arc::clone(&stores)));
+    state.lookup = Box::new(Live::new(&client, &discovery, &stores, &state.settings));
+    state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
     let state = Arc::new(state);
     log_panics(&state);
-    state.readiness.wait_for("certificate");
+    state.readiness.wait_for(CERTIFICATE);
     let snapshots = keep_compiled(&state, &stores)?;
     let server = Server::bind(Arc::clone(&state))?;
 
@@ -54,36 +56,12 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     tokio::spawn(tell(Arc::clone(&state), client.clone(), stores, told, instance(&state.settings)));
     match state.settings.tls_folder.clone() {
         Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
-        None => {
-            let (secret, terms) = (format!("{}-tls", state.settings.name), terms(&state.settings));
-            tokio::spawn(certificates::keep(Arc::clone(&state), client.clone(), secret, terms));
-        }
+        None => drop(tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()))),
     }
-    let discovery = Arc::new(Discovery::new(client.clone()));
+    let bound = snapshots.clone();
+    tokio::spawn(async move { bindings.keep(bound).await });
     tokio::spawn(webhooks::keep(state, client, discovery, snapshots));
     Ok(server)
-}
-
-impl RuleObjects for Stores {
-    fn rule_object(&self, name: &ObjectName) -> Option<Value> {
-        self.object(name)
-    }
-}
-
-/// The names that the API server calls us by.
-fn terms(settings: &Settings) -> Terms {
-    let Settings { service, namespace, .. } = settings;
-    let mut names = vec![format!("{service}.{namespace}.svc")];
-    names.extend([format!("{service}.{namespace}.svc.cluster.local"), format!("{service}.{namespace}")]);
-    names.extend(settings.url.as_deref().and_then(host));
-    names.dedup();
-    Terms { names, life: settings.certificate_life, grace: settings.certificate_grace }
-}
-
-/// The host of an address such as `https://127.0.0.1:9443/path`.
-fn host(url: &str) -> Option<String> {
-    let uri: hyper::Uri = url.parse().ok()?;
-    Some(uri.host()?.trim_start_matches('[').trim_end_matches(']').to_owned())
 }
 
 /// A name that no other replica has: that of the pod, and for several processes on one machine their number.

@@ -15,6 +15,7 @@ use crate::http::Bounds;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::SlowLane;
+use crate::traces::Traces;
 use crate::{Certificates, Notice, Settings, Snapshot};
 
 /// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
@@ -39,6 +40,8 @@ pub struct State {
     pub metrics: Metrics,
     /// What is told.
     pub log: Log,
+    /// Where reviews are traced.
+    pub traces: Traces,
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
@@ -57,8 +60,9 @@ pub trait Lookup: Send + Sync {
 
 /// Knows which roles are bound to users and groups.
 pub trait Roles: Send + Sync {
-    /// Returns the roles, each `namespace:name`, and the cluster roles of `user`, who is as in an AdmissionReview.
-    fn of(&self, user: &Value) -> (Vec<Text>, Vec<Text>);
+    /// Returns the roles, each `namespace:name`, and the cluster roles of `user`, who is as in an AdmissionReview and asks
+    /// for something in `namespace`; nothing while they are not known.
+    fn of(&self, user: &Value, namespace: &str) -> Option<(Vec<Text>, Vec<Text>)>;
 }
 
 /// Without a cluster there is nobody to ask.
@@ -72,8 +76,8 @@ impl Lookup for Nobody {
 }
 
 impl Roles for Nobody {
-    fn of(&self, _: &Value) -> (Vec<Text>, Vec<Text>) {
-        (Vec::new(), Vec::new())
+    fn of(&self, _: &Value, _: &str) -> Option<(Vec<Text>, Vec<Text>)> {
+        Some((Vec::new(), Vec::new()))
     }
 }
 
@@ -91,6 +95,7 @@ impl State {
             metrics: Metrics::default(),
             certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),
+            traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),
             slow: SlowLane::new(),

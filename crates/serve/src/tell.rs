@@ -12,8 +12,9 @@ use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::Receiver;
 
 use crate::events::{Events, Regarding, Write};
+use crate::jitter::jitter;
 use crate::statuses::{self, Failures};
-use crate::{Notice, NoticeKind, Snapshot, State};
+use crate::{Notice, NoticeKind, Snapshot, State, Stores};
 
 /// How often is looked what there is to write.
 const TICK: Duration = Duration::from_millis(500);
@@ -27,28 +28,21 @@ const AGAIN: Duration = Duration::from_secs(60);
 /// How long one call may take.
 const CALL: Duration = Duration::from_secs(5);
 
-/// Knows the rule objects as they are stored.
-pub trait RuleObjects: Send + Sync {
-    /// Returns the rule object of this name.
-    fn rule_object(&self, name: &ObjectName) -> Option<Value>;
-}
-
 /// Writes Events and statuses as long as the server lives. `instance` is a name that no other replica has.
 pub async fn run(
     state: Arc<State>,
     client: Client,
-    objects: Arc<dyn RuleObjects>,
+    stores: Arc<Stores>,
     mut notices: Receiver<Notice>,
     instance: String,
 ) {
     let client = client.limited(kubewright_cluster::Limits { time: CALL, ..Default::default() });
     let mut teller = Teller {
         events: Events::new(&instance, Instant::now()),
-        jitter: jitter(&instance),
         failures: Failures::default(),
         sent: HashMap::new(),
         generation: None,
-        objects,
+        stores,
         client,
     };
     let mut tick = tokio::time::interval(TICK);
@@ -69,14 +63,13 @@ pub async fn run(
 
 struct Teller {
     client: Client,
-    objects: Arc<dyn RuleObjects>,
+    stores: Arc<Stores>,
     events: Events,
     failures: Failures,
     /// The last change to the status of each rule object.
     sent: HashMap<ObjectName, (Value, Instant)>,
     /// The snapshot whose statuses are written.
     generation: Option<u64>,
-    jitter: Duration,
 }
 
 impl Teller {
@@ -89,8 +82,10 @@ impl Teller {
     }
 
     async fn tell(&mut self, snapshot: &Snapshot) {
-        let objects = Arc::clone(&self.objects);
-        for write in self.events.due(Instant::now(), |rule| regarding(objects.rule_object(rule))) {
+        let stores = Arc::clone(&self.stores);
+        for write in
+            self.events.due(Instant::now(), |rule| regarding(&stores.object(rule).unwrap_or_default()))
+        {
             // An Event that is lost is no reason to do anything else.
             let _ = put(&self.client, write).await;
         }
@@ -102,7 +97,7 @@ impl Teller {
         if is_new {
             self.failures.keep(|rule| snapshot.states.iter().any(|state| state.name == *rule));
             self.sent.retain(|rule, _| snapshot.states.iter().any(|state| state.name == *rule));
-            tokio::time::sleep(self.jitter).await;
+            tokio::time::sleep(jitter(JITTER)).await;
         }
         let mut is_whole = true;
         for state in &snapshot.states {
@@ -117,7 +112,7 @@ impl Teller {
 
     /// Writes the status of one rule object, if it has another one.
     async fn write(&mut self, snapshot: &Snapshot, state: &crate::RuleState) -> Result<(), Error> {
-        let Some(stored) = self.objects.rule_object(&state.name) else { return Ok(()) };
+        let Some(stored) = self.stores.object(&state.name) else { return Ok(()) };
         let Some(language) = snapshot.language(state.dialect) else { return Ok(()) };
         let Some(path) = path(language.watched(), &state.name) else { return Ok(()) };
         // A newer one is on its way into a snapshot.
@@ -167,22 +162,7 @@ fn path(watched: &[Watched], name: &ObjectName) -> Option<ApiPath> {
     Some(ApiPath { subresource: "status".into(), ..path })
 }
 
-fn regarding(object: Option<Value>) -> Regarding {
-    let text = |keys: &[&str]| {
-        object
-            .as_ref()
-            .and_then(|object| object.at(keys))
-            .and_then(Value::as_str)
-            .map(Text::new)
-            .unwrap_or_default()
-    };
+fn regarding(object: &Value) -> Regarding {
+    let text = |keys: &[&str]| object.at(keys).and_then(Value::as_str).map(Text::new).unwrap_or_default();
     Regarding { api_version: text(&["apiVersion"]), uid: text(&["metadata", "uid"]) }
-}
-
-/// Returns how long this replica waits, which differs from one to the next.
-fn jitter(instance: &str) -> Duration {
-    use std::hash::{Hash as _, Hasher as _};
-    let mut hasher = std::hash::DefaultHasher::new();
-    instance.hash(&mut hasher);
-    JITTER.mul_f64((hasher.finish() % 1000) as f64 / 1000.0)
 }

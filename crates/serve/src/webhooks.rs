@@ -4,22 +4,30 @@
 //! stands there is put right. They belong to our ClusterRole, so that they go when the installation goes.
 
 mod compare;
+mod configuration;
 mod desired;
 mod installation;
 mod keep;
-mod rescue;
+mod originals;
 mod rewrites;
 mod spared;
 mod targets;
 
-pub use desired::{Address, Owner, Wanted, desired};
+pub use desired::{Address, Owner, SELECTOR, Wanted, desired};
 pub use installation::WEBHOOKS;
 pub use keep::keep;
-pub use rescue::{originals, rescue};
+pub use originals::originals;
 
+use kubewright_cluster::Resource;
 use kubewright_value::{Map, Value};
 
 /// Returns an object with these entries.
 fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
     entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
+}
+
+/// Returns the resources of webhook configurations: of those that change, then of those that judge.
+fn resources() -> [Resource; 2] {
+    ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
+        .map(|plural| Resource::new("admissionregistration.k8s.io", "v1", plural))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cluster::Store;
-use kubewright_engine::{Answer, ObjectName, Query, World};
+use kubewright_engine::{Answer, ApiCall, ApiPath, ObjectName, Query, World};
 
 use crate::Stores;
 
@@ -13,13 +13,55 @@ pub struct Known(pub Arc<Stores>);
 
 impl World for Known {
     fn get(&self, query: &Query) -> Answer {
-        let Query::Object(name) = query else { return Answer::Unknown };
+        match query {
+            Query::Object(name) => self.object(name),
+            Query::Api(call) => self.call(call),
+            _ => Answer::Unknown,
+        }
+    }
+}
+
+impl Known {
+    fn object(&self, name: &ObjectName) -> Answer {
         match (name.group.as_str(), name.kind.as_str()) {
-            ("", "Namespace") => answer(Some(self.0.namespaces()), name),
+            // Whoever asks about an object in a namespace has seen it; we may not have heard of it yet.
+            ("", "Namespace") => found(answer(Some(self.0.namespaces()), name)),
             ("", "Node") => answer(self.0.nodes().as_ref(), name),
             ("", "ConfigMap") => answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
             _ => Answer::Unknown,
         }
+    }
+
+    /// A call that reads one object, by far the most frequent being the namespace of the request. What is not there is
+    /// left to the API server, which has words of its own for that.
+    fn call(&self, call: &ApiCall) -> Answer {
+        let Some(path) = call.path.as_ref().filter(|_| call.method == "GET" && call.service.is_none()) else {
+            return Answer::Unknown;
+        };
+        let ApiPath { group, version, namespace, resource, name, subresource, query } = path;
+        let is_plain = group.is_empty() && version == "v1" && subresource.is_empty() && query.is_empty();
+        let kind = match resource.as_str() {
+            "namespaces" => "Namespace",
+            "configmaps" => "ConfigMap",
+            _ => return Answer::Unknown,
+        };
+        if !is_plain || name.is_empty() {
+            return Answer::Unknown;
+        }
+        let name = ObjectName {
+            kind: kind.into(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+            ..ObjectName::default()
+        };
+        found(self.object(&name))
+    }
+}
+
+fn found(answer: Answer) -> Answer {
+    match answer {
+        Answer::Absent => Answer::Unknown,
+        answer => answer,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The definition of ModRule, as a real API server takes it.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 #[path = "modrule/contract.rs"]
 mod contract;
 

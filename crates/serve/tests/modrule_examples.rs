@@ -3,6 +3,8 @@
 //! The rules are read from the document; the objects that they are tried on are ours. One test, because some rules are
 //! about the whole cluster.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[path = "modrule/contract.rs"]
 mod contract;
 #[path = "modrule/serving.rs"]
@@ -243,11 +245,9 @@ impl Examples {
 
     fn flavour_of_the_namespace(&self) {
         create_rule(self.cluster, "kubemod-system", self.block(&["add-flavor-modrule"]));
-        for (namespace, labels) in
-            [("blue", ["color=blue", "flavor=vanilla"]), ("red", ["color=red", "flavor=vanilla"])]
-        {
+        for (namespace, colour) in [("blue", "color=blue"), ("red", "color=red")] {
             self.cluster.create_namespace(namespace);
-            let label = ["label", "namespace", namespace, labels[0], labels[1]];
+            let label = ["label", "namespace", namespace, colour, "flavor=vanilla"];
             self.cluster.kubectl(&label, "").expect_success();
         }
         let pod = |name: &str| pod(name, "");

@@ -1,5 +1,7 @@
 //! ModRules at work on a real control plane, beside what the examples show.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 #[path = "modrule/serving.rs"]
 mod serving;
 
@@ -7,9 +9,13 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kubewright_controlplane::Cluster;
 use kubewright_value::{Value, json};
-use serving::{BROKEN, SERVER, cluster, create_rule, stored};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use serving::{BROKEN, NAMESPACE, SERVER, cluster, create_rule, stored};
 
 /// Returns a rule called `name`.
 fn rule(name: &str, spec: &str) -> String {
@@ -226,6 +232,7 @@ fn applying_twice_changes_nothing_the_second_time() {
         let second = stored(cluster, "applied", &format!("deployment/{name}"));
         let of = |object: &Value, key: &str| object.at(&["metadata", key]).cloned();
         assert_eq!(of(&first, "generation"), of(&second, "generation"), "{name}: {said}");
+        assert_eq!(of(&first, "resourceVersion"), of(&second, "resourceVersion"), "{name}: {said}");
         assert_eq!(first.get("spec"), second.get("spec"), "{name}: {said}");
         assert_eq!(of(&first, "labels"), of(&second, "labels"), "{name}: {said}");
         assert_eq!(of(&first, "annotations"), of(&second, "annotations"), "{name}: {said}");
@@ -364,9 +371,10 @@ fn nothing_of_a_secret_gets_into_events_and_statuses() {
 
 #[test]
 fn a_dry_run_is_answered_over_https() {
-    if cluster().is_none() {
-        return;
-    }
+    let Some(cluster) = cluster() else { return };
+    let read = ["get", "secret", "kubewright-tls", "-n", NAMESPACE, "-o", "jsonpath={.data.ca\\.crt}"];
+    let authority = STANDARD.decode(cluster.kubectl(&read, "").success()).expect("base64");
+    let put = |path: &str, body: &str| put(&authority, path, body);
     let request = r#"{"resourceManifest": {"kind": "Pod", "metadata": {"name": "a"}},
         "modRules": [{"metadata": {"name": "r"}, "spec": {"type": "Patch", "match": [{"select": "$.kind"}],
             "patch": [{"op": "add", "path": "/metadata/labels/a", "value": "b"}]}}]}"#;
@@ -382,10 +390,12 @@ fn a_dry_run_is_answered_over_https() {
 }
 
 /// Sends `body` and returns the status and the body of the answer.
-fn put(path: &str, body: &str) -> (u16, String) {
-    let (address, certificate) = SERVER.get().expect("a server");
+fn put(authority: &[u8], path: &str, body: &str) -> (u16, String) {
+    let address = SERVER.get().expect("a server");
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(certificate.clone()).expect("a certificate");
+    for certificate in CertificateDer::pem_slice_iter(authority) {
+        roots.add(certificate.expect("PEM")).expect("a certificate");
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -408,4 +418,45 @@ fn put(path: &str, body: &str) -> (u16, String) {
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     let status = head.split_whitespace().nth(1).and_then(|code| code.parse().ok()).expect("a status");
     (status, body.to_owned())
+}
+
+#[test]
+fn a_binding_that_is_only_tried_tells_the_pod_nothing() {
+    let Some(cluster) = cluster() else { return };
+    cluster.create_namespace("bindings");
+    create(
+        cluster,
+        "bindings",
+        "{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {ref.kubemod.io/inject-node-ref: 'true'}},
+          spec: {schedulerName: nobody, containers: [{name: web, image: web}]}}",
+    );
+    let bind = |query: &str| {
+        let path = format!("/api/v1/namespaces/bindings/pods/web/binding{query}");
+        let binding = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},"target":{"kind":"Node","name":"node-1"}}"#;
+        cluster.kubectl(&["create", "--raw", &path, "-f", "-"], binding).expect_success();
+        stored(cluster, "bindings", "pod/web")
+    };
+    let tried = bind("?dryRun=All");
+    assert_eq!(tried.at(&["metadata", "annotations", "ref.kubemod.io/nodename"]), None);
+    assert_eq!(tried.at(&["spec", "nodeName"]), None);
+    let bound = bind("");
+    assert_eq!(text(&bound, &["metadata", "annotations", "ref.kubemod.io/nodename"]), "node-1");
+    assert_eq!(text(&bound, &["spec", "nodeName"]), "node-1");
+}
+
+#[test]
+fn what_a_rule_added_goes_with_the_rule_at_the_next_apply() {
+    let Some(cluster) = cluster() else { return };
+    let colour = rule(
+        "colour",
+        "type: Patch, match: [{select: '$.kind', matchValue: ConfigMap}, {select: '$.data.a'}], patch: [{op: add, path: /data/colour, value: blue}]",
+    );
+    home(cluster, "gone", &[colour]);
+    let apply = || {
+        cluster.kubectl(&["apply", "-n", "gone", "-f", "-"], &config_map("a", "a: b")).expect_success();
+        stored(cluster, "gone", "configmap/a")
+    };
+    assert_eq!(text(&apply(), &["data", "colour"]), "blue");
+    cluster.kubectl(&["delete", "modrule", "colour", "-n", "gone"], "").expect_success();
+    cluster.wait_until("what the rule added is gone", || apply().at(&["data", "colour"]).is_none());
 }

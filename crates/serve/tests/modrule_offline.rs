@@ -1,5 +1,7 @@
 //! What the server says about ModRules without a cluster: rule objects that are about to be stored, and dry runs.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 use kubewright_dialects::Options;
 use kubewright_serve::{Snapshot, dry_run, validate};
 use kubewright_value::{Map, Value, json, yaml};

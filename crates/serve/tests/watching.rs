@@ -1,11 +1,13 @@
 //! Rules that live in a real cluster: how fast they are live, and what goes on when something is wrong.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, Pace};
 use kubewright_controlplane::{Cluster, Component};
-use kubewright_engine::{Answer, Query, World};
+use kubewright_engine::{Answer, ApiCall, Query, World};
 use kubewright_serve::{Known, Settings, Snapshot, State, Stores, keep_compiled, review};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
@@ -168,10 +170,21 @@ fn what_is_watched_is_known_and_what_rules_need_later_does_not_make_it_unready()
     let serving = Serving::ready(&cluster);
     let world = &serving.world;
     assert!(matches!(world.get(&Query::namespace("default")), Answer::Found(_)));
-    assert_eq!(world.get(&Query::namespace("no-such")), Answer::Absent);
+    assert_eq!(world.get(&Query::namespace("no-such")), Answer::Unknown, "it may be new");
     assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "nobody needs nodes yet");
     cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
+    let call = |method: &str, url: &str| {
+        let call = ApiCall::resource(method, url, "".into());
+        matches!(world.get(&Query::Api(call)), Answer::Found(_))
+    };
+    assert!(call("GET", "/api/v1/namespaces/later"));
+    for unknown in
+        ["/api/v1/namespaces", "/api/v1/namespaces/later/status", "/api/v1/namespaces/later?limit=1"]
+    {
+        assert!(!call("GET", unknown), "{unknown}");
+    }
+    assert!(!call("POST", "/api/v1/namespaces/later"));
 
     cluster.create_node("node-1", &[("rack", "12")]);
     apply(&cluster, &rule("one", "label"));

@@ -48,6 +48,9 @@ impl Lines {
     pub async fn next(&mut self) -> Result<Option<Value>, Error> {
         loop {
             if let Some(line) = self.line() {
+                if line.len() > self.limit {
+                    return Err(Error::TooLarge(self.limit));
+                }
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }

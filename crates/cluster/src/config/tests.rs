@@ -3,15 +3,32 @@ use std::path::PathBuf;
 
 use super::{Config, Login, Pem};
 
-/// Writes `files` into a folder of their own.
-fn files(name: &str, files: &[(&str, &str)]) -> Vec<PathBuf> {
+/// Files in a folder of their own, which is removed with them.
+struct Files(Vec<PathBuf>);
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = self.0.first().and_then(|path| path.parent()).map(fs::remove_dir_all);
+    }
+}
+
+impl std::ops::Deref for Files {
+    type Target = Vec<PathBuf>;
+
+    fn deref(&self) -> &Vec<PathBuf> {
+        &self.0
+    }
+}
+
+/// Writes `files`.
+fn files(name: &str, files: &[(&str, &str)]) -> Files {
     let folder = std::env::temp_dir().join(format!("kubewright-config-{}-{name}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let write = |(name, text): &(&str, &str)| {
         fs::write(folder.join(name), text).unwrap();
         folder.join(name)
     };
-    files.iter().map(write).collect()
+    Files(files.iter().map(write).collect())
 }
 
 const CLUSTERS: &str = "
@@ -61,8 +78,8 @@ fn files_are_read_together_and_paths_are_relative_to_them() {
 fn of_what_is_named_twice_the_first_counts() {
     let other = "{current-context: nobody, users: [{name: token, user: {token: other}}]}";
     let missing = PathBuf::from("/does/not/exist");
-    let mut paths = vec![missing];
-    paths.extend(files("twice", &[("other", other), ("clusters", CLUSTERS), ("contexts", CONTEXTS)]));
+    let written = files("twice", &[("other", other), ("clusters", CLUSTERS), ("contexts", CONTEXTS)]);
+    let paths = [&[missing], written.as_slice()].concat();
     assert!(matches!(Config::of_files(&paths, None).unwrap().login, Login::Nobody));
     let first = Config::of_files(&paths, Some("first")).unwrap();
     assert!(matches!(&first.login, Login::Token(token) if token == "other"));

@@ -63,6 +63,7 @@ impl Scope<'_> {
         match self.world.get(&query) {
             Answer::Found(found) => Ok(Some(found)),
             Answer::Absent => Ok(None),
+            Answer::Failed(why) => Err(EvalError::failed(&query, &why).message),
             Answer::Unknown => {
                 let how = match &query {
                     Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",

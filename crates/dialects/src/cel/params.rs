@@ -105,6 +105,7 @@ impl Params {
             Answer::Found(answer) => answer,
             Answer::Absent => return Ok(Vec::new()),
             Answer::Unknown => return Err(EvalError::unanswered(query)),
+            Answer::Failed(why) => return Err(EvalError::failed(&query, &why)),
         };
         let From::Selector(selector) = &self.from else { return Ok(vec![answer]) };
         let mut found = Vec::new();

@@ -2,12 +2,13 @@
 
 mod blocked;
 mod needs;
+mod shared;
 mod targets;
 
 use std::sync::LazyLock;
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Outcome, Reply, Request, Right, Status, WatchRole, Watched, Webhook,
+    Door, InCluster, Needs, Outcome, Reply, Request, Right, Shared, Status, WatchRole, Watched, Webhook,
 };
 use kubewright_lang::cel::Timestamp;
 use kubewright_value::duration::Duration;
@@ -17,7 +18,7 @@ use super::{Kyverno, check, source};
 
 const CLUSTER_POLICIES: &str = include_str!("cluster/definitions/clusterpolicies.yaml");
 const EXCEPTIONS: &str = include_str!("cluster/definitions/policyexceptions.yaml");
-const SHARED: &str = include_str!("cluster/definitions/globalcontextentries.yaml");
+const ENTRIES: &str = include_str!("cluster/definitions/globalcontextentries.yaml");
 
 /// A `Policy` is a `ClusterPolicy` in a namespace.
 static POLICIES: LazyLock<String> = LazyLock::new(|| {
@@ -43,7 +44,7 @@ const LIFE: &str = "cleanup.kyverno.io/ttl";
 
 impl InCluster for Kyverno {
     fn definitions(&self) -> Vec<&'static str> {
-        vec![CLUSTER_POLICIES, POLICIES.as_str(), EXCEPTIONS, SHARED]
+        vec![CLUSTER_POLICIES, POLICIES.as_str(), EXCEPTIONS, ENTRIES]
     }
 
     fn watched(&self) -> &'static [Watched] {
@@ -134,6 +135,14 @@ impl InCluster for Kyverno {
 
     fn expires(&self, document: &Document) -> Option<i128> {
         expires(document)
+    }
+
+    fn shared(&self, document: &Document) -> Result<Shared, String> {
+        shared::source(document)
+    }
+
+    fn projected(&self, document: &Document, root: &Value) -> Result<Vec<(Text, Value)>, String> {
+        shared::projected(document, root, &self.functions)
     }
 
     fn originals(&self) -> &'static [&'static str] {

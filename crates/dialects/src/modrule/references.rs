@@ -113,17 +113,9 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Returns `found`, or nothing where it could not be looked up and the rule goes on without it.
-    fn lenient<T>(
-        &self,
-        found: Result<Option<T>, EvalError>,
-        evaluation: &Evaluation<'_>,
-    ) -> Result<Option<T>, EvalError> {
+    fn lenient<T>(&self, found: Result<Option<T>, EvalError>) -> Result<Option<T>, EvalError> {
         match found {
-            Err(EvalError { kind: EvalErrorKind::Query(query), .. })
-                if !self.is_strict && evaluation.world.has_failed(&query) =>
-            {
-                Ok(None)
-            }
+            Err(EvalError { kind: EvalErrorKind::Failed, .. }) if !self.is_strict => Ok(None),
             found => found,
         }
     }
@@ -139,7 +131,7 @@ pub(super) fn references(
     evaluation: &Evaluation<'_>,
 ) -> Result<Value, EvalError> {
     let mut references = Map::new();
-    if let Some(found) = sight.lenient(evaluation.namespace(), evaluation)? {
+    if let Some(found) = sight.lenient(evaluation.namespace())? {
         let mut found = found.clone();
         metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         remove_annotation(&mut found);
@@ -147,7 +139,7 @@ pub(super) fn references(
     }
     if evaluation.request.kind.kind == "Pod"
         && let Some(name) = sight.assumed_node.as_deref().or_else(|| node_name(object))
-        && let Some(mut found) = sight.lenient(look_up(evaluation, Query::node(name)), evaluation)?
+        && let Some(mut found) = sight.lenient(look_up(evaluation, Query::node(name)))?
     {
         metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         references.insert("node".into(), found);
@@ -166,6 +158,7 @@ fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, E
         Answer::Found(object) => Ok(Some(object)),
         Answer::Absent => Ok(None),
         Answer::Unknown => Err(EvalError::unanswered(query)),
+        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
     }
 }
 
@@ -191,7 +184,7 @@ pub(super) fn is_ignored(sight: &Sight, evaluation: &Evaluation<'_>) -> Result<b
     if request.kind.kind == "Namespace" && request.kind.group.is_empty() {
         return Ok(is_labelled(&request.object));
     }
-    Ok(sight.lenient(evaluation.namespace(), evaluation)?.is_some_and(is_labelled))
+    Ok(sight.lenient(evaluation.namespace())?.is_some_and(is_labelled))
 }
 
 /// Returns the key of `Text` under which a hidden field stands, if `path` leads into one.

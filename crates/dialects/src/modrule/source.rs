@@ -140,7 +140,7 @@ fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriteri
             let location = reader.document.locate_key(&found.path);
             reader.report(
                 Diagnostic::new(&code::MATCHES_SPELLING, "`matches` is read as `match`", location).help(
-                    "write `match`: the cluster's schema drops `matches`, and the rule then has no criteria",
+                    "write `match`: where KubeMod's own schema is installed, `matches` is dropped and the rule has no criteria",
                 ),
             );
             "matches"

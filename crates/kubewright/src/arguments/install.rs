@@ -42,8 +42,15 @@ pub(crate) struct Install {
     #[arg(long, value_name = "NAMESPACE[,…]", value_delimiter = ',', value_parser = namespace)]
     pub(crate) exceptions_from: Vec<String>,
 
-    /// The resources that patch rules are asked about, such as deployments.apps [default: those of the language]
-    #[arg(long, value_name = "RESOURCE[,…]", value_delimiter = ',', value_parser = resource)]
+    /// The resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
+    /// sign are the whole list [default: that of the language]
+    #[arg(
+        long,
+        value_name = "RESOURCE[,…]",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_parser = target
+    )]
     pub(crate) targets: Vec<String>,
 
     /// The resources that rules may look up, such as deployments.apps; the server may then read them [default: none]
@@ -59,8 +66,12 @@ pub(crate) struct Install {
     pub(crate) cert_manager: bool,
 
     /// Print the CustomResourceDefinitions alone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_crds")]
     pub(crate) crds: bool,
+
+    /// Leave the CustomResourceDefinitions out
+    #[arg(long)]
+    pub(crate) no_crds: bool,
 }
 
 /// Returns the names of the rule languages that live in a cluster.
@@ -112,6 +123,11 @@ fn resource(name: &str) -> Result<String, String> {
     }
     Err("a resource is written in plural and lower case, with its group: `pods`, `deployments.apps`"
         .to_owned())
+}
+
+/// Checks a resource with a sign before it, which may be left out.
+fn target(name: &str) -> Result<String, String> {
+    resource(name.strip_prefix(['+', '-']).unwrap_or(name)).map(|_| name.to_owned())
 }
 
 fn readable(name: &str) -> Result<String, String> {

@@ -135,7 +135,7 @@ pub(crate) struct Serve {
     pub(crate) log_level: Level,
 
     /// Send a trace of each review to this OTLP collector, such as `http://collector:4318`
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = collector)]
     pub(crate) otlp_endpoint: Option<String>,
 
     #[command(flatten)]
@@ -154,4 +154,8 @@ fn length(text: &str) -> Result<Duration, String> {
     let given = kubewright_value::duration::Duration::parse(text).map_err(|error| error.to_string())?;
     let given = u64::try_from(given.nanoseconds()).map_err(|_| "it cannot be below zero".to_owned())?;
     Ok(Duration::from_nanos(given))
+}
+
+fn collector(text: &str) -> Result<String, String> {
+    kubewright_serve::traces::Traces::check(text).map(|()| text.to_owned())
 }

@@ -23,15 +23,17 @@ pub(crate) fn run(arguments: &Install) -> Result<Exit, Failure> {
         [] => arguments::languages().into_iter().map(str::to_owned).collect(),
         chosen => chosen.to_vec(),
     };
-    let definitions = names.iter().map(|name| languages::definitions(name));
-    let mut documents: Vec<String> = definitions.filter(|text| !text.is_empty()).collect();
+    let mut documents = Vec::new();
+    if !arguments.no_crds {
+        documents
+            .extend(names.iter().map(|name| languages::definitions(name)).filter(|text| !text.is_empty()));
+    }
     if !arguments.crds {
         let release = Release { name: &arguments.name, namespace: &arguments.namespace };
-        let rendered = chart::render(&release, &values(arguments, &names)?)?;
-        let (namespace, others) =
-            rendered.split_first().map_or((None, [].as_slice()), |(first, rest)| (Some(first), rest));
-        documents.splice(0..0, namespace.cloned());
-        documents.extend_from_slice(others);
+        let mut rendered = chart::render(&release, &values(arguments, &names)?)?.into_iter();
+        // The namespace first, then what rules are written in, then who reads them.
+        documents.splice(0..0, rendered.next());
+        documents.extend(rendered);
     }
     let mut out = standard_output();
     out.write_all(documents.join("---\n").as_bytes())?;

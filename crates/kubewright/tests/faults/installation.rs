@@ -110,6 +110,11 @@ impl<'c> Installation<'c> {
         }
     }
 
+    /// Returns all that the replicas have written.
+    pub(crate) fn logs(&self) -> String {
+        self.replicas.iter().filter_map(|replica| std::fs::read_to_string(&replica.log).ok()).collect()
+    }
+
     /// Prints the ends of the logs.
     pub(crate) fn show_logs(&self) {
         for replica in &self.replicas {

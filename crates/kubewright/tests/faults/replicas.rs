@@ -94,7 +94,8 @@ fn lifelines(stage: &Stage<'_>) -> Vec<(&'static str, Option<String>)> {
     };
     let own = format!(
         "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: life, namespace: {NAMESPACE}}}, spec: {{selector: {{matchLabels: {{app: life}}}},
-          template: {{metadata: {{labels: {{app: life}}}}, spec: {{containers: [{{name: life, image: life}}]}}}}}}}}"
+          template: {{metadata: {{labels: {{app: life}}}}, spec: {{securityContext: {{runAsNonRoot: true, seccompProfile: {{type: RuntimeDefault}}}},
+          containers: [{{name: life, image: life, securityContext: {{allowPrivilegeEscalation: false, capabilities: {{drop: [ALL]}}}}}}]}}}}}}}}"
     );
     let lease = "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: life, namespace: kube-node-lease}}";
     let node = r#"{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Life"}]}}"#;

@@ -30,23 +30,23 @@ pub fn read(folder: &Path) -> Result<Keys, String> {
 }
 
 /// Serves what lies in `folder`, and whatever is put there later, for ever. What is half written is left alone until
-/// it is whole.
-pub async fn follow(state: Arc<State>, folder: PathBuf) -> Infallible {
+/// it is whole. From the call on the state is not ready before there is a certificate.
+pub fn follow(state: Arc<State>, folder: PathBuf) -> impl Future<Output = Infallible> + Send {
+    if !state.certificates.is_ready() {
+        state.readiness.wait_for(super::CERTIFICATE);
+    }
+    run(state, folder)
+}
+
+async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
     let (mut known, mut told) = (None, String::new());
     loop {
-        let found = read(&folder).and_then(|keys| {
-            if known.as_ref() == Some(&keys) {
-                return Ok(None);
-            }
-            state.certificates.serve(&keys).map(|()| Some(keys))
-        });
-        match found {
-            Ok(None) => {}
-            Ok(Some(keys)) => {
-                known = Some(keys);
+        match look(&state, &folder, &mut known) {
+            Ok(false) => {}
+            Ok(true) => {
                 told.clear();
                 state.metrics.certificate_expires(state.certificates.expiry());
-                state.readiness.done("certificate");
+                state.readiness.done(super::CERTIFICATE);
                 state.log.line(Level::Info, "certificate served").shown("folder", folder.display()).write();
             }
             Err(error) if error != told => {
@@ -57,4 +57,22 @@ pub async fn follow(state: Arc<State>, folder: PathBuf) -> Infallible {
         }
         sleep(EVERY).await;
     }
+}
+
+/// Serves what lies in `folder` if it is not `known`, and returns whether it was new. The authority of before stays
+/// among those to believe: other replicas may have it for a while.
+fn look(state: &State, folder: &Path, known: &mut Option<Keys>) -> Result<bool, String> {
+    let mut keys = read(folder)?;
+    if let Some(known) = known {
+        keys.old_authority = match keys.authority == known.authority {
+            true => known.old_authority.clone(),
+            false => known.authority.clone(),
+        };
+    }
+    if known.as_ref() == Some(&keys) {
+        return Ok(false);
+    }
+    state.certificates.serve(&keys)?;
+    *known = Some(keys);
+    Ok(true)
 }

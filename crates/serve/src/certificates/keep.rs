@@ -23,8 +23,14 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const APART: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Keeps the Secret `name` in the namespace of the settings, for ever.
-pub async fn keep(state: Arc<State>, client: Client, name: String, terms: Terms) -> Infallible {
+/// Keeps the Secret of the settings, for ever. From the call on the state is not ready before there is a certificate.
+pub fn keep(state: Arc<State>, client: Client) -> impl Future<Output = Infallible> + Send {
+    state.readiness.wait_for(super::CERTIFICATE);
+    run(state, client)
+}
+
+async fn run(state: Arc<State>, client: Client) -> Infallible {
+    let (name, terms) = (format!("{}-tls", state.settings.name), Terms::of(&state.settings));
     let resource = Resource::new("", "v1", "secrets");
     let namespace = state.settings.namespace.clone();
     let store = Arc::new(Store::default());
@@ -120,12 +126,15 @@ impl Keeper {
         if self.known.as_ref() == Some(keys) || self.state.certificates.serve(keys).is_err() {
             return;
         }
+        let is_new = self.known.as_ref().is_none_or(|known| known.certificate != keys.certificate);
         self.known = Some(keys.clone());
         let expiry = self.state.certificates.expiry();
         self.state.metrics.certificate_expires(expiry);
-        self.state.readiness.done("certificate");
-        let line = self.state.log.line(Level::Info, "certificate served");
-        line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
+        self.state.readiness.done(super::CERTIFICATE);
+        if is_new {
+            let line = self.state.log.line(Level::Info, "certificate served");
+            line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
+        }
     }
 
     async fn write(&mut self, secret: Option<Value>, keys: &Keys, step: Option<Step>) -> Result<(), String> {

@@ -70,6 +70,13 @@ impl Keys {
             .collect()
     }
 
+    /// Returns when each certificate of a text in PEM ends, in seconds since 1970.
+    #[must_use]
+    pub fn ends(pem: &str) -> Vec<i64> {
+        let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).filter_map(Result::ok);
+        certificates.filter_map(|one| der::certificate(&one).map(|parts| parts.not_after)).collect()
+    }
+
     /// Returns what rustls serves, and when it ends in seconds since 1970.
     ///
     /// # Errors

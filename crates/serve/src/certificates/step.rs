@@ -15,6 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use super::der::{self, Certificate};
 use super::issue::{SKEW, authority_name, is_key_of};
 use super::keys::{Keys, first_certificate};
+use crate::Settings;
 
 /// How long an old authority stays in the bundle; less where certificates live shorter.
 const RETIREMENT: i64 = 3600;
@@ -22,7 +23,7 @@ const RETIREMENT: i64 = 3600;
 /// How certificates are to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// The names and addresses that the API server calls us by; the first one is ours.
+    /// The names and addresses that the API server calls us by.
     pub names: Vec<String>,
     /// How long a certificate lives; an authority lives twelve times as long.
     pub life: Duration,
@@ -31,11 +32,29 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Returns the usual ones: thirty days, a year, ten seconds.
+    /// Returns those of `settings`: for the Service and for the address, if there is one.
     #[must_use]
-    pub fn usual(names: Vec<String>) -> Self {
-        Self { names, life: Duration::from_secs(30 * 86_400), grace: Duration::from_secs(10) }
+    pub fn of(settings: &Settings) -> Self {
+        let (service, namespace) = (&settings.service, &settings.namespace);
+        let mut names = vec![
+            format!("{service}.{namespace}.svc"),
+            format!("{service}.{namespace}.svc.cluster.local"),
+            format!("{service}.{namespace}"),
+        ];
+        names.extend(settings.url.as_deref().and_then(host));
+        Self { names, life: settings.certificate_life, grace: settings.certificate_grace }
     }
+}
+
+/// Returns the host of an address, without the brackets of IPv6.
+fn host(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split('/').next()?;
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    (!host.is_empty()).then(|| host.to_owned())
 }
 
 /// What is to be done.

@@ -13,13 +13,13 @@ use crate::binding::Bound;
 use crate::log::Level;
 use crate::metrics::{Overload, Trouble};
 use crate::review::{BadReview, Review};
-use crate::{State, binding, dry_run, validate};
+use crate::{State, binding, dry_run, guard, validate};
 
 /// Answers a review about a rule object.
 pub(super) fn rules(state: &State, bytes: &[u8]) -> Answer {
-    let review = match read(state, bytes) {
+    let review = match Review::read(bytes) {
         Ok(review) => review,
-        Err(answer) => return answer,
+        Err(bad) => return unread(state, &bad),
     };
     let snapshot = state.snapshot.load();
     let checked = catch_unwind(AssertUnwindSafe(|| validate::review(&snapshot, &review.raw)));
@@ -32,11 +32,27 @@ pub(super) fn rules(state: &State, bytes: &[u8]) -> Answer {
     answered(response)
 }
 
+/// Answers a review about a namespace that is given a label that takes it out of all rules.
+pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
+    let review = match Review::read(bytes) {
+        Ok(review) => review,
+        Err(bad) => return unread(state, &bad),
+    };
+    let response = guard::review(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
+    if response.get("allowed").and_then(Value::as_bool) != Some(true) {
+        let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
+        let line =
+            state.log.line(Level::Warn, "label of a namespace refused").text("uid", &review.request.uid);
+        line.text("namespace", &review.request.name).text("reason", told).write();
+    }
+    answered(response)
+}
+
 /// Answers a review about the binding of a pod.
 pub(super) async fn binding(state: &State, bytes: &[u8], deadline: Instant) -> Answer {
-    let review = match read(state, bytes) {
+    let review = match Review::read(bytes) {
         Ok(review) => review,
-        Err(answer) => return answer,
+        Err(bad) => return unread(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
     let (response, bound) = binding::review(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
@@ -77,11 +93,9 @@ pub(super) async fn dry_run(state: &Arc<State>, bytes: Bytes, deadline: Instant)
     }
 }
 
-fn read(state: &State, bytes: &[u8]) -> Result<Review, Answer> {
-    Review::read(bytes).map_err(|BadReview(message)| {
-        state.metrics.refused_request();
-        problem(StatusCode::BAD_REQUEST, &message)
-    })
+fn unread(state: &State, BadReview(message): &BadReview) -> Answer {
+    state.metrics.refused_request();
+    problem(StatusCode::BAD_REQUEST, message)
 }
 
 fn answered(response: Value) -> Answer {

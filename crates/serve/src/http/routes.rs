@@ -10,6 +10,7 @@ use super::bounds::{LARGE_BODY, Place};
 use super::{Answer, beside, body, problem};
 use crate::State;
 use crate::review;
+use crate::traces::Parent;
 
 /// What the API server waits when it does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -17,9 +18,10 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much earlier we are.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// Where rule objects are checked, pods that are bound told of, and rules tried out.
+/// Where rule objects are checked, pods that are bound told of, labels of namespaces guarded, and rules tried out.
 const RULES: &str = "rules";
 const BINDING: &str = "binding";
+const GUARD: &str = "guard";
 const DRY_RUN: &str = "v1/dryrun";
 
 /// Answers `request`.
@@ -36,6 +38,7 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         return problem(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
+    let parent = state.traces.is_on().then(|| parent(&request)).flatten();
     let (bytes, _room) = match body::read(state, request).await {
         Ok(read) => read,
         Err(answer) => {
@@ -52,17 +55,22 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
     };
     match hook {
         RULES => beside::rules(state, &bytes),
+        GUARD => beside::guard(state, &bytes),
         BINDING => beside::binding(state, &bytes, deadline).await,
         DRY_RUN => beside::dry_run(state, bytes, deadline).await,
-        hook => review::answer(state, hook, &bytes, deadline).await,
+        hook => review::answer(state, hook, &bytes, deadline, parent).await,
     }
+}
+
+fn parent<B>(request: &Request<B>) -> Option<Parent> {
+    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(Parent::read)
 }
 
 /// Returns whether a webhook configuration of ours may name `path`. One that no rule is behind any more is still asked
 /// until the API server has heard of it.
 fn is_hook(path: &str) -> bool {
     match path.split_once('/') {
-        None => matches!(path, "mutate" | "validate" | RULES | BINDING),
+        None => matches!(path, "mutate" | "validate" | RULES | BINDING | GUARD),
         Some(("mutate" | "validate", rest)) => {
             matches!(rest, "fail" | "ignore")
                 || rest.strip_prefix("own/").is_some_and(|name| !name.is_empty())

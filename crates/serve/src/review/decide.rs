@@ -1,14 +1,11 @@
 //! The decision of one review: at once where it is small, apart from the others where it is not, and again where rules
 //! ask for what nobody knew.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use kubewright_engine::{
-    Answer, Decision, Engine, Occasion, OpenWorld, Query, Request, Settings, Status, World,
-};
+use kubewright_engine::{Answer, Decision, Engine, Occasion, OpenWorld, Query, Request, Settings, World};
 use kubewright_value::Text;
 
 use super::{Review, Undecided};
@@ -35,25 +32,16 @@ pub(super) struct Case {
     review: Review,
     answers: OpenWorld,
     asked: usize,
-    failures: HashMap<Query, String>,
 }
 
 impl Case {
     pub(super) fn new(state: Arc<State>, snapshot: Arc<Snapshot>, hook: &str, review: Review) -> Self {
-        Self {
-            state,
-            snapshot,
-            hook: hook.into(),
-            review,
-            answers: OpenWorld::default(),
-            asked: 0,
-            failures: HashMap::new(),
-        }
+        Self { state, snapshot, hook: hook.into(), review, answers: OpenWorld::default(), asked: 0 }
     }
 
     fn decide(&self, total: u64) -> Result<Decision, Undecided> {
         let learnt = (self.asked > 0).then_some(&self.answers);
-        let world = Seen { known: &*self.state.world, learnt, failures: &self.failures };
+        let world = Seen { known: &*self.state.world, learnt };
         decide(&self.snapshot, &self.hook, &self.review.request, &world, total)
             .ok_or(Undecided::Trouble(Trouble::Panic))
     }
@@ -61,18 +49,17 @@ impl Case {
 
 /// Decides `case` before `deadline`.
 pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review, Decision), Undecided> {
-    for round in 0..=ROUNDS {
+    let mut round = 0;
+    loop {
         let mut decision = case.decide(QUICK)?;
         if decision.is_unfinished {
             (case, decision) = apart(case, deadline).await?;
         }
-        let open: Vec<Query> =
-            decision.queries.iter().filter(|query| !case.failures.contains_key(query)).cloned().collect();
-        if open.is_empty() {
-            explain(&mut decision, &case.failures);
+        // Who still asks after the last round has the error of one whose question nobody answered.
+        if decision.queries.is_empty() || round > ROUNDS {
             return Ok((case.review, decision));
         }
-        for query in open {
+        for query in decision.queries {
             let found = if round == ROUNDS || case.asked >= QUERIES {
                 Err("the rules ask for too much".to_owned())
             } else {
@@ -81,15 +68,11 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
             case.asked += 1;
             match found {
                 Ok(answer) => case.answers.learn(query, answer),
-                Err(failure) => _ = case.failures.insert(query, failure),
+                Err(failure) => case.answers.fail(query, failure),
             }
         }
-        if round == ROUNDS || Instant::now() >= deadline {
-            explain(&mut decision, &case.failures);
-            return Ok((case.review, decision));
-        }
+        round += 1;
     }
-    Err(Undecided::Trouble(Trouble::Deadline))
 }
 
 /// Decides without anybody to ask.
@@ -154,25 +137,10 @@ fn decide(
     catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, &settings))).ok()
 }
 
-/// Says why something was not known.
-fn explain(decision: &mut Decision, failures: &HashMap<Query, String>) {
-    if failures.is_empty() {
-        return;
-    }
-    for outcome in decision.outcomes.iter_mut().filter(|outcome| outcome.status == Status::Error) {
-        let named = failures.iter().find(|(query, _)| outcome.message.contains(query.to_string().as_str()));
-        let only = failures.iter().next().filter(|_| failures.len() == 1);
-        if let Some((_, failure)) = named.or(only) {
-            outcome.message = format!("{}: {failure}", outcome.message).into();
-        }
-    }
-}
-
 /// What is known of the cluster, and what was learnt for this review.
 struct Seen<'a> {
     known: &'a dyn World,
     learnt: Option<&'a OpenWorld>,
-    failures: &'a HashMap<Query, String>,
 }
 
 impl World for Seen<'_> {
@@ -181,10 +149,6 @@ impl World for Seen<'_> {
             None | Some(Answer::Unknown) => self.known.get(query),
             Some(answer) => answer,
         }
-    }
-
-    fn has_failed(&self, query: &Query) -> bool {
-        self.failures.contains_key(query) || self.known.has_failed(query)
     }
 
     fn given(

@@ -1,7 +1,7 @@
 //! Who hears of a decision besides the one who asked: the log, the counters, the rules' Events and statuses.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Status};
 use kubewright_value::{Map, Value};
@@ -9,6 +9,7 @@ use kubewright_value::{Map, Value};
 use super::{Review, Secrets, Verdict};
 use crate::log::Level;
 use crate::metrics::{RequestKey, RuleError};
+use crate::traces::{Parent, ReviewSpan, RuleSpan};
 use crate::{Notice, NoticeKind, Snapshot, State};
 
 /// How long a patch in the log may be.
@@ -31,6 +32,27 @@ impl Told<'_> {
         if !self.review.request.is_dry_run {
             decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
         }
+    }
+
+    /// Sends the spans of the review and of the rules that had to say something.
+    pub(super) fn trace(&self, decision: &Decision, parent: Option<Parent>, time: Duration) {
+        let request = &self.review.request;
+        let rules = decision
+            .outcomes
+            .iter()
+            .map(|outcome| RuleSpan { rule: Arc::clone(&outcome.rule), result: outcome.status.name() });
+        let ended = SystemTime::now();
+        self.state.traces.send(ReviewSpan {
+            parent,
+            begun: ended.checked_sub(time).unwrap_or(ended),
+            ended,
+            webhook: self.hook.into(),
+            uid: request.uid.clone(),
+            kind: request.kind.clone(),
+            operation: request.operation,
+            is_allowed: decision.is_allowed,
+            rules: rules.collect(),
+        });
     }
 
     fn count(&self, decision: &Decision, verdict: &Verdict, time: Duration) {

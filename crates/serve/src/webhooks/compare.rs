@@ -3,11 +3,17 @@
 //! The whole list of webhooks counts, whoever wrote a part of it: a condition that somebody adds switches a webhook
 //! off as well as deleting it does. Of the metadata only our own counts.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kubewright_value::{Map, Value};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
-/// Returns what is to be put in the place of `actual`, or nothing where it is as `desired` already.
-pub(super) fn repaired(actual: &Value, desired: &Value) -> Option<Value> {
-    let webhooks = with_known_bundles(list(desired.get("webhooks")), list(actual.get("webhooks")));
+/// Returns what is to be put in the place of `actual`, or nothing where it is as `desired` already. Where certificates
+/// come from a folder, replicas learn of a new authority at different times, so one may know `more_authorities`.
+pub(super) fn repaired(actual: &Value, desired: &Value, more_authorities: bool) -> Option<Value> {
+    let (wanted, known) = (list(desired.get("webhooks")), list(actual.get("webhooks")));
+    let webhooks = with_known_bundles(wanted, known, more_authorities);
     let is_equal = list(actual.get("webhooks")) == webhooks.as_slice()
         && ["labels", "annotations"]
             .into_iter()
@@ -42,20 +48,33 @@ pub(super) fn repaired(actual: &Value, desired: &Value) -> Option<Value> {
 }
 
 /// A webhook that is not told whom to believe leaves that to somebody else, who may have said so already.
-fn with_known_bundles(desired: &[Value], actual: &[Value]) -> Vec<Value> {
+fn with_known_bundles(desired: &[Value], actual: &[Value], more_authorities: bool) -> Vec<Value> {
     let mut webhooks = desired.to_vec();
     for webhook in &mut webhooks {
-        if webhook.at(&["clientConfig", "caBundle"]).is_some() {
-            continue;
-        }
         let known = actual.iter().find(|other| other.get("name") == webhook.get("name"));
         let known = known.and_then(|known| known.at(&["clientConfig", "caBundle"])).cloned();
+        let wanted = webhook.at(&["clientConfig", "caBundle"]);
+        let stays = match (&known, wanted) {
+            (_, None) => true,
+            (Some(known), Some(wanted)) => more_authorities && has_authorities(known, wanted),
+            (None, Some(_)) => false,
+        };
         let client = webhook.as_object_mut().and_then(|map| map.get_mut("clientConfig"));
-        if let (Some(known), Some(client)) = (known, client.and_then(Value::as_object_mut)) {
+        if let (true, Some(known), Some(client)) = (stays, known, client.and_then(Value::as_object_mut)) {
             client.insert("caBundle".into(), known);
         }
     }
     webhooks
+}
+
+/// Whether `known` has all authorities of `wanted`.
+fn has_authorities(known: &Value, wanted: &Value) -> bool {
+    let read = |bundle: &Value| -> Vec<CertificateDer<'static>> {
+        let bytes = STANDARD.decode(bundle.as_str().unwrap_or_default()).unwrap_or_default();
+        CertificateDer::pem_slice_iter(&bytes).filter_map(Result::ok).collect()
+    };
+    let known = read(known);
+    read(wanted).iter().all(|authority| known.contains(authority))
 }
 
 fn list(value: Option<&Value>) -> &[Value] {

@@ -21,6 +21,9 @@ const MAX_CONDITIONS: usize = 64;
 /// The domain of the names of webhooks.
 const DOMAIN: &str = "kubewright.dev";
 
+/// By what our configurations are known: a selector of their labels.
+pub const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
+
 /// What the configurations are made from.
 #[derive(Debug, Clone)]
 pub struct Wanted<'w> {
@@ -76,7 +79,8 @@ pub struct Owner {
 /// Returns the configurations: that of the webhooks that change, then that of those that judge.
 #[must_use]
 pub fn desired(wanted: &Wanted<'_>, discovery: &Resources) -> [Value; 2] {
-    let spared = Spared { namespace: wanted.namespace, labels: &wanted.labels, kinds: &wanted.kinds };
+    let Wanted { name, namespace, labels, kinds, .. } = wanted;
+    let spared = Spared { name, namespace, labels, kinds };
     let (mut mutating, mut validating) = (Vec::new(), Vec::new());
     for (path, webhook) in &wanted.hooks {
         let entries = match webhook.door {

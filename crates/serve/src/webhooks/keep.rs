@@ -7,25 +7,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Discovery, Event, Pace, Resource, Resources, Store};
+use kubewright_cluster::{Client, Discovery, Pace, Resource, Resources, Store};
 use kubewright_engine::{WatchRole, Watched};
-use kubewright_value::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::compare::repaired;
+use super::configuration::Configuration;
 use super::installation::Installation;
-use super::rewrites::Rewrites;
-use super::{Address, Wanted, desired, originals};
-use crate::jitter::jitter;
+use super::{Address, Wanted, desired, originals, resources};
 use crate::log::Level;
 use crate::reread::reread;
 use crate::{Snapshot, State};
 
-/// The longest wait before a write that our own rules want.
-const APART: Duration = Duration::from_millis(150);
-/// How long a change of somebody else stands, before the random part.
-const SETTLING: Duration = Duration::from_millis(500);
 /// How often everything is looked at without a reason.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -87,20 +80,6 @@ struct Keeper {
     originals: Option<(Instant, Vec<String>)>,
 }
 
-/// One of the two.
-struct Configuration {
-    resource: Resource,
-    store: Arc<Store>,
-    /// What was last wanted and written, or found to be there.
-    settled: Option<Value>,
-    rewrites: Rewrites,
-    is_fought: bool,
-    /// When the next write is.
-    due: Option<Instant>,
-    /// Webhooks that the API server does not take, with what it says.
-    refused: Vec<(String, Value)>,
-}
-
 impl Keeper {
     fn start(state: Arc<State>, client: Client, discovery: Arc<Discovery>) -> Self {
         let name = state.settings.name.clone();
@@ -108,21 +87,11 @@ impl Keeper {
             let path = if is_named { resource.only("", &name) } else { resource.all() };
             tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(store), Pace::default()));
         };
-        let configurations =
-            ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"].map(|plural| {
-                let resource = Resource::new("admissionregistration.k8s.io", "v1", plural);
-                let store = Arc::new(Store::default());
-                watch(&resource, &store, true);
-                Configuration {
-                    resource,
-                    store,
-                    settled: None,
-                    rewrites: Rewrites::default(),
-                    is_fought: false,
-                    due: None,
-                    refused: Vec::new(),
-                }
-            });
+        let configurations = resources().map(|resource| {
+            let store = Arc::new(Store::default());
+            watch(&resource, &store, true);
+            Configuration::new(resource, store)
+        });
         // What a definition says does not matter here, only that it has changed.
         let definitions = Arc::new(Store::new(|object| {
             if let Some(map) = object.as_object_mut() {
@@ -222,10 +191,11 @@ impl Keeper {
     /// a little later than it is there, so it is asked once more.
     async fn discover(&mut self) -> Result<(Arc<Resources>, Duration), String> {
         const AGAIN: Duration = Duration::from_millis(1500);
+        const LONGEST: Duration = Duration::from_secs(300);
         let digest = self.definitions.digest();
         let now = Instant::now();
         let (is_new, since) = match self.discovered {
-            Some((known, since)) if known == digest => (false, since),
+            Some((known, since)) if known == digest && now.duration_since(since) < LONGEST => (false, since),
             _ => (true, now),
         };
         self.discovered = Some((digest, since));
@@ -261,7 +231,7 @@ impl Keeper {
     /// The installation goes, and with it the configurations. Nothing is written until it is there again.
     async fn leave(&mut self) -> Result<Duration, String> {
         for configuration in &mut self.configurations {
-            configuration.settled = None;
+            configuration.forget();
             let path = configuration.resource.named("", &self.state.settings.name);
             if configuration.store.get("", &path.name).is_none() {
                 continue;
@@ -277,125 +247,5 @@ impl Keeper {
             let _ = reread(&self.client, &path, &configuration.store).await;
         }
         Ok(LOOK_AGAIN)
-    }
-}
-
-impl Configuration {
-    /// Writes `wanted` where it is not there. Returns when to look again, or nothing where all is well.
-    async fn settle(
-        &mut self,
-        state: &State,
-        client: &Client,
-        wanted: Value,
-    ) -> Result<Option<Duration>, String> {
-        let wanted = self.without_refused(wanted);
-        let Some(new) = self.differs(&state.settings.name, &wanted) else {
-            self.settled = Some(wanted);
-            (self.due, self.is_fought) = (None, false);
-            return Ok(None);
-        };
-        let now = Instant::now();
-        let is_ours = self.settled.as_ref() != Some(&wanted);
-        if !is_ours && let Some(wait) = self.rewrites.wait(now) {
-            self.tell_of_fight(state);
-            return Ok(Some(wait));
-        }
-        // Everything is looked at once more when it is due: what is wanted may be something else by then.
-        let due = *self.due.get_or_insert_with(|| match is_ours {
-            true => now + jitter(APART),
-            false => now + SETTLING + jitter(APART * 2),
-        });
-        if now < due {
-            return Ok(Some(due - now));
-        }
-        self.due = None;
-        self.write(state, client, new, wanted, is_ours).await?;
-        Ok(Some(Duration::ZERO))
-    }
-
-    /// Returns what is to be written.
-    fn differs(&self, name: &str, wanted: &Value) -> Option<Value> {
-        match self.store.get("", name) {
-            Some(actual) => repaired(&actual, wanted),
-            None => Some(wanted.clone()),
-        }
-    }
-
-    async fn write(
-        &mut self,
-        state: &State,
-        client: &Client,
-        new: Value,
-        wanted: Value,
-        is_ours: bool,
-    ) -> Result<(), String> {
-        let path = self.resource.named("", &state.settings.name);
-        let is_there = new.at(&["metadata", "resourceVersion"]).is_some();
-        let written = match is_there {
-            true => client.replace(&path, &new).await,
-            false => client.create(&self.resource.all(), &new).await,
-        };
-        match written {
-            Ok(object) => {
-                self.store.apply(Event::Set(object));
-                self.settled = Some(wanted);
-                if !is_ours {
-                    self.rewrites.add(Instant::now());
-                    state.metrics.webhook_rewritten();
-                }
-                let message = match (is_ours, is_there) {
-                    (true, true) => "webhook configuration changed",
-                    (true, false) => "webhook configuration created",
-                    (false, true) => "webhook configuration was changed by somebody else and is put right",
-                    (false, false) => "webhook configuration was deleted by somebody else and is made again",
-                };
-                let level = if is_ours { Level::Info } else { Level::Warn };
-                state.log.line(level, message).text("resource", &self.resource.name).write();
-                Ok(())
-            }
-            Err(error) if error.is_conflict() || error.is_not_found() => {
-                reread(client, &path, &self.store).await.map_err(|error| error.to_string())
-            }
-            Err(error) if error.is_invalid() => self.refuse(state, &new, &error.to_string()),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    /// Remembers the webhook that the API server does not take, so that the others are not held up by it.
-    fn refuse(&mut self, state: &State, new: &Value, message: &str) -> Result<(), String> {
-        let number = message.split_once("webhooks[").and_then(|(_, rest)| rest.split_once(']'));
-        let number = number.and_then(|(number, _)| number.parse::<usize>().ok());
-        let webhook = number.and_then(|number| new.get("webhooks")?.item(number)).cloned();
-        let name = webhook.as_ref().and_then(|webhook| webhook.get("name")).and_then(Value::as_str);
-        let (Some(name), Some(webhook)) = (name.map(str::to_owned), webhook) else {
-            return Err(message.to_owned());
-        };
-        let line =
-            state.log.line(Level::Error, "the API server does not take a webhook; its rules are not asked");
-        line.text("webhook", &name).text("error", message).write();
-        self.refused.push((name, webhook));
-        Ok(())
-    }
-
-    /// Leaves out the webhooks that were refused, as long as they are what was refused.
-    fn without_refused(&mut self, mut wanted: Value) -> Value {
-        if self.refused.is_empty() {
-            return wanted;
-        }
-        let list =
-            wanted.as_object_mut().and_then(|map| map.get_mut("webhooks")).and_then(Value::as_array_mut);
-        if let Some(list) = list {
-            self.refused.retain(|(_, refused)| list.contains(refused));
-            list.retain(|webhook| !self.refused.iter().any(|(_, refused)| refused == webhook));
-        }
-        wanted
-    }
-
-    fn tell_of_fight(&mut self, state: &State) {
-        if std::mem::replace(&mut self.is_fought, true) {
-            return;
-        }
-        let message = "somebody else keeps changing the webhook configuration; it is put right once a minute from now on";
-        state.log.line(Level::Error, message).text("resource", &self.resource.name).write();
     }
 }

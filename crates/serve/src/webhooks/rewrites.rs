@@ -34,6 +34,11 @@ impl Rewrites {
         (self.is_fought && !left.is_zero()).then_some(left)
     }
 
+    /// Returns whether somebody keeps changing it, as of the last [`wait`](Self::wait).
+    pub(super) fn is_fought(&self) -> bool {
+        self.is_fought
+    }
+
     /// It was put right.
     pub(super) fn add(&mut self, now: Instant) {
         self.times.retain(|time| now.duration_since(*time) < WINDOW);

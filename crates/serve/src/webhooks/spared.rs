@@ -26,9 +26,11 @@ const KINDS: [(&str, &str); 9] = [
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
 ];
 
-/// What is spared; made from our own namespace and our own kinds.
+/// What is spared, with what is our own.
 #[derive(Debug, Clone)]
 pub(super) struct Spared<'s> {
+    /// The name of our ClusterRole and its binding, with which everything of ours goes.
+    pub(super) name: &'s str,
     pub(super) namespace: &'s str,
     /// The labels by which namespaces keep out of everything, each a key and the value that counts.
     pub(super) labels: &'s [(&'s str, &'s str)],
@@ -65,6 +67,10 @@ impl Spared<'_> {
             format!("!(request.resource.resource + '.' + request.resource.group in [{}])", kinds.join(", ")),
             "!(has(request.userInfo.groups) && 'system:nodes' in request.userInfo.groups)".to_owned(),
         ];
+        parts.push(format!(
+            "!(request.resource.resource in ['clusterroles', 'clusterrolebindings'] && has(request.name) && request.name == {})",
+            json::quote(self.name)
+        ));
         if !definitions.is_empty() {
             parts.push(format!(
                 "!(request.resource.resource == 'customresourcedefinitions' && has(request.name) && request.name in [{}])",

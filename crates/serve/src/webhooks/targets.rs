@@ -88,12 +88,24 @@ impl Rules {
                     ("apiGroups", one(group)),
                     ("apiVersions", one(version)),
                     ("operations", names(*operations)),
-                    ("resources", Value::array(resources.iter().cloned().map(Value::from).collect())),
+                    ("resources", Value::array(simplest(resources).cloned().map(Value::from).collect())),
                     ("scope", "*".into()),
                 ])
             };
         Value::array(self.0.iter().map(rule).collect())
     }
+}
+
+/// The API server takes no list in which a wildcard stands beside what it has already.
+fn simplest(resources: &BTreeSet<Text>) -> impl Iterator<Item = &Text> {
+    resources.iter().filter(|resource| {
+        let has = |wildcard: &str| wildcard != resource.as_str() && resources.contains(wildcard);
+        let is_had = match resource.split_once('/') {
+            None => has("*"),
+            Some((name, part)) => has(&format!("{name}/*")) || has(&format!("*/{part}")),
+        };
+        !is_had && !has("*/*")
+    })
 }
 
 fn names(operations: Operations) -> Value {

@@ -65,5 +65,6 @@ fn asked(evaluation: &Evaluation<'_>, name: &str) -> Result<(), EvalError> {
         Answer::Found(_) => Ok(()),
         Answer::Absent => Err(EvalError::new("there is none")),
         Answer::Unknown => Err(EvalError::unanswered(query)),
+        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
     }
 }

@@ -1,36 +1,27 @@
-//! A server beside a cluster: rules by watch, webhooks by address.
+//! Two servers beside a cluster, started as `kubewright serve` starts them. The second is never asked, and keeps
+//! everything as it should be like the first: what they write must not differ.
 
-use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::OnceLock;
 use std::thread;
-use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use kubewright_cluster::{Client, Config, Pace, Resource, Store, keep};
+use kubewright_cluster::{Client, Config};
 use kubewright_controlplane::Cluster;
 use kubewright_dialects::Options;
-use kubewright_engine::{Answer, ObjectName, Query, World};
-use kubewright_serve::{RuleObjects, Server, Settings, Snapshot, State};
-use kubewright_value::{Document, Value, json};
-use rustls::crypto::ring::sign::any_supported_type;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use tokio::sync::mpsc;
+use kubewright_serve::log::Level;
+use kubewright_serve::{Settings, start};
+use kubewright_value::{Value, json};
 
 /// A rule that does not work, and is stored all the same.
 pub(crate) const BROKEN: &str =
     "{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {name: broken, namespace: default},
     spec: {type: Reject, match: [{select: '$.'}]}}";
 
-/// Where the server is, and its certificate.
-pub(crate) static SERVER: OnceLock<(SocketAddr, CertificateDer<'static>)> = OnceLock::new();
-
 /// The cluster that all tests of this process share, with a server beside it.
 pub(crate) fn cluster() -> Option<&'static Cluster> {
     static READY: OnceLock<()> = OnceLock::new();
     let cluster = Cluster::shared()?;
-    READY.get_or_init(|| start(cluster));
+    READY.get_or_init(|| serve(cluster));
     Some(cluster)
 }
 
@@ -59,175 +50,72 @@ pub(crate) fn stored(cluster: &Cluster, namespace: &str, name: &str) -> Value {
     json::parse(&text).expect("json")
 }
 
-#[derive(Clone)]
-struct Stores {
-    rules: Arc<Store>,
-    namespaces: Arc<Store>,
-    nodes: Arc<Store>,
-}
+/// A rule about nothing, so that somebody is asked about everything from the beginning.
+const ANY: &str = "{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {name: any, namespace: default},
+    spec: {type: Patch, match: [{select: '$.metadata.name', matchValue: probe}], patch: [{op: add, path: /metadata/labels/a, value: b}]}}";
 
-impl World for Stores {
-    fn get(&self, query: &Query) -> Answer {
-        let Query::Object(name) = query else { return Answer::Unknown };
-        let store = match name.kind.as_str() {
-            "Namespace" => &self.namespaces,
-            "Node" => &self.nodes,
-            _ => return Answer::Unknown,
-        };
-        match store.get("", &name.name) {
-            Some(found) => Answer::Found(found),
-            None if store.is_synced() => Answer::Absent,
-            None => Answer::Unknown,
-        }
-    }
-}
+/// The namespace of the servers.
+pub(crate) const NAMESPACE: &str = "kubewright-system";
 
-impl RuleObjects for Stores {
-    fn rule_object(&self, name: &ObjectName) -> Option<Value> {
-        self.rules.get(&name.namespace, &name.name)
-    }
-}
+/// Where the first server is.
+pub(crate) static SERVER: OnceLock<SocketAddr> = OnceLock::new();
 
-fn start(cluster: &'static Cluster) {
+fn serve(cluster: &'static Cluster) {
     let dialects = kubewright_dialects::all(&Options::default());
-    let definitions: Vec<_> = dialects
-        .iter()
-        .filter(|dialect| dialect.name() == "modrule")
-        .filter_map(|dialect| dialect.in_cluster())
-        .flat_map(|language| language.definitions())
-        .collect();
+    let languages = dialects.iter().filter(|dialect| dialect.name() == "modrule");
+    let definitions: Vec<_> =
+        languages.filter_map(|it| it.in_cluster()).flat_map(|language| language.definitions()).collect();
     cluster.kubectl(&["apply", "-f", "-"], &definitions.join("\n---\n")).expect_success();
     let wait = ["wait", "--for=condition=Established", "crd/modrules.api.kubemod.io", "--timeout=30s"];
     cluster.kubectl(&wait, "").expect_success();
+    cluster.wait_until("rules can be stored", || {
+        cluster.kubectl(&["create", "-f", "-"], &format!("{BROKEN}\n---\n{ANY}")).is_success()
+    });
+    cluster.kubectl(&["create", "namespace", NAMESPACE], "").expect_success();
 
-    let certificate =
-        rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).expect("a certificate");
-    let key = PrivateKeyDer::try_from(certificate.signing_key.serialize_der()).expect("a key");
-    let key = any_supported_type(&key).expect("a key");
-    let certified = CertifiedKey::new(vec![certificate.cert.der().clone()], key);
-    let resolver = Arc::new(SingleCertAndKey::from(certified));
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = *SERVER.get_or_init(|| free.expect("a port"));
     let (sender, receiver) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.expect("a runtime").block_on(async move {
-            let server = serve(cluster).await;
-            sender.send(server.address().expect("an address")).expect("somebody waits");
-            server.serve(resolver, std::future::pending()).await.expect("it serves");
+            let any = SocketAddr::from(([127, 0, 0, 1], 0));
+            let [first, second] = [address, any].map(|own| {
+                let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
+                let client = Client::new(config).expect("a client");
+                start(settings(own, address), client).expect("a server")
+            });
+            // A test that fails says so itself.
+            let _ = std::panic::take_hook();
+            sender.send(()).expect("somebody waits");
+            let certificates = [&first, &second].map(|server| server.state().certificates.resolver());
+            let [of_first, of_second] = certificates;
+            tokio::join!(
+                async { first.serve(of_first, std::future::pending()).await.expect("it serves") },
+                async { second.serve(of_second, std::future::pending()).await.expect("it serves") }
+            );
         });
     });
-    let address = receiver.recv().expect("a server");
-    // What was stored before anybody checked it.
-    cluster.kubectl(&["create", "-f", "-"], BROKEN).expect_success();
-    register(cluster, address, &certificate.cert.pem());
-    SERVER.get_or_init(|| (address, certificate.cert.der().clone()));
-}
-
-async fn serve(cluster: &Cluster) -> Server {
-    let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
-    let client = Client::new(config).expect("a client");
-    let store = || Arc::new(Store::default());
-    let stores = Stores { rules: store(), namespaces: store(), nodes: store() };
-    for (resource, store) in [
-        (Resource::new("api.kubemod.io", "v1beta1", "modrules"), &stores.rules),
-        (Resource::new("", "v1", "namespaces"), &stores.namespaces),
-        (Resource::new("", "v1", "nodes"), &stores.nodes),
-    ] {
-        tokio::spawn(keep(client.clone(), resource.all(), Arc::clone(store), Pace::default()));
-    }
-    let (notices, told) = mpsc::channel(1000);
-    let local = SocketAddr::from(([127, 0, 0, 1], 0));
-    let settings = Settings {
-        address: local,
-        health_address: local,
-        log_level: kubewright_serve::log::Level::Error,
-        ..Settings::default()
-    };
-    let mut state = State::new(settings, notices);
-    state.world = Box::new(stores.clone());
-    state.client = Some(client.clone());
-    let state = Arc::new(state);
-    tokio::spawn(kubewright_serve::tell(
-        Arc::clone(&state),
-        client,
-        Arc::new(stores.clone()),
-        told,
-        "test".to_owned(),
-    ));
-    let snapshots = Arc::clone(&state);
-    let mut changes = stores.rules.changes();
-    tokio::spawn(async move {
-        for generation in 1.. {
-            let documents: Vec<_> =
-                stores.rules.all().into_iter().map(|rule| Document::written(rule, "rule")).collect();
-            let snapshot = Snapshot::of(&Options::default(), &["modrule".to_owned()], &documents, generation);
-            snapshots.snapshot.store(Arc::new(snapshot));
-            if changes.changed().await.is_err() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(30)).await;
-        }
-    });
-    Server::bind(state).expect("a port")
-}
-
-fn register(cluster: &Cluster, address: SocketAddr, certificate: &str) {
-    let bundle = STANDARD.encode(certificate);
-    let hook = |name: &str, path: &str, rest: &str| {
-        format!(
-            "- name: {name}.kubewright.dev
-  clientConfig: {{url: 'https://{address}/{path}', caBundle: {bundle}}}
-  admissionReviewVersions: [v1]
-  timeoutSeconds: 5
-{rest}"
-        )
-    };
-    let resources = "namespaces, nodes, configmaps, persistentvolumeclaims, persistentvolumes, secrets, services, \
-        daemonsets, deployments, replicasets, statefulsets, horizontalpodautoscalers, ingresses, pods, cronjobs, jobs, \
-        serviceaccounts, clusterrolebindings, clusterroles, rolebindings, roles";
-    let mutate = hook(
-        "patch",
-        "mutate/ignore",
-        &format!(
-            "  failurePolicy: Ignore
-  sideEffects: None
-  reinvocationPolicy: IfNeeded
-  namespaceSelector: {{matchExpressions: [{{key: admission.kubemod.io/ignore, operator: NotIn, values: ['true']}}]}}
-  rules: [{{apiGroups: ['*'], apiVersions: ['*'], operations: [CREATE, UPDATE, DELETE], scope: '*', resources: [{resources}]}}]"
-        ),
-    );
-    let rules = hook(
-        "rules",
-        "rules",
-        "  failurePolicy: Fail
-  sideEffects: None
-  rules: [{apiGroups: [api.kubemod.io], apiVersions: ['*'], operations: [CREATE, UPDATE], scope: '*', resources: [modrules]}]",
-    );
-    let binding = hook(
-        "binding",
-        "binding",
-        "  failurePolicy: Ignore
-  sideEffects: NoneOnDryRun
-  rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], scope: '*', resources: [pods/binding]}]",
-    );
-    let configurations = format!(
-        "apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
-metadata: {{name: kubewright}}
-webhooks:
-{mutate}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {{name: kubewright}}
-webhooks:
-{rules}
-{binding}
-"
-    );
-    cluster.kubectl(&["apply", "-f", "-"], &configurations).expect_success();
-    cluster.wait_until("the webhooks are asked", || {
+    receiver.recv().expect("two servers");
+    cluster.wait_until("rules are checked", || {
         let broken = BROKEN.replace("name: broken", "name: another");
         let told = cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &broken);
         !told.is_success() && told.stderr.contains("KW-M005")
     });
+    cluster.wait_until("objects are changed", || {
+        let probe = ["create", "configmap", "probe", "-n", "default", "--dry-run=server", "-o", "json"];
+        cluster.kubectl(&probe, "").stdout.contains("\"a\": \"b\"")
+    });
+}
+
+fn settings(address: SocketAddr, asked: SocketAddr) -> Settings {
+    Settings {
+        address,
+        health_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        namespace: NAMESPACE.to_owned(),
+        url: Some(format!("https://{asked}")),
+        dialects: vec!["modrule".to_owned()],
+        log_level: Level::Error,
+        ..Settings::default()
+    }
 }

@@ -195,7 +195,7 @@ fn a_rule_that_only_reports_refuses_nothing_when_it_cannot_answer() {
 
 #[test]
 fn an_exception_ends_when_it_says_so() {
-    let of = |text: &str| dialect().expires(&document(&format!("kind: PolicyException\n{text}")));
+    let of = |text: &str| expires(&document(&format!("kind: PolicyException\n{text}")));
     assert_eq!(of("metadata: {name: a}"), None);
     assert_eq!(of("spec: {expiresAt: '1970-01-01T00:00:01Z'}"), Some(1_000_000_000));
     assert_eq!(of("spec: {expiresAt: never}"), Some(i128::MIN));

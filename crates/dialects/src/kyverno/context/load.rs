@@ -148,6 +148,9 @@ impl Context<'_> {
             Answer::Absent => Err(Unresolved::Error(EvalError::new(format!(
                 "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
             )))),
+            Answer::Failed(why) => Err(Unresolved::Error(EvalError::new(format!(
+                "failed to get configmap {namespace}/{name} : {why}"
+            )))),
             Answer::Unknown => Err(unanswered(entry, asked, "or put the ConfigMap among the known objects")),
         }
     }
@@ -176,17 +179,16 @@ impl Context<'_> {
         let asked = self.asked(entry, call).map_err(|unresolved| unresolved.within(FETCH))?;
         let answer = match self.world.get(&Asked::Api(asked.clone())) {
             Answer::Found(answer) => answer,
-            Answer::Absent => {
-                let message = match call.path {
-                    Some(_) => format!(
-                        "{FETCH}failed to {} resource with raw url: {}: the server could not find the requested resource",
-                        asked.method, asked.url
-                    ),
-                    None => format!("{FETCH}HTTP 404 Not Found: "),
-                };
-                let failed = Unresolved::Error(EvalError::new(message));
-                return call.default.clone().map(Sourced::own).ok_or(failed);
+            Answer::Absent | Answer::Failed(_) if call.default.is_some() => {
+                return Ok(Sourced::own(call.default.clone().unwrap_or_default()));
             }
+            Answer::Absent if call.path.is_none() => {
+                return Err(Unresolved::Error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
+            }
+            Answer::Absent => {
+                return Err(unfetched(&asked, "the server could not find the requested resource"));
+            }
+            Answer::Failed(why) => return Err(unfetched(&asked, &why)),
             Answer::Unknown => {
                 let how = "or give the answer in `apiCallResponses` of the test or a `--world` file";
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
@@ -254,6 +256,10 @@ impl Context<'_> {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
+            Answer::Failed(why) => {
+                let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
+                return Err(Unresolved::Error(EvalError::new(message)));
+            }
             Answer::Unknown => {
                 return Err(unanswered(
                     entry,
@@ -287,13 +293,22 @@ impl Context<'_> {
         let name = name.resolve_text(self).map_err(|unresolved| unresolved.within(&prefix))?;
         let mut parts = name.split('.');
         let (shared, projection) = (parts.next().unwrap_or_default(), parts.next());
+        // Somebody may know a part of an entry by its own name.
+        let part = projection.filter(|projection| !projection.is_empty());
+        let part = part.map(|projection| Asked::Shared(format!("{shared}.{projection}").into()));
+        let found = part.as_ref().map(|part| self.world.get(part));
+        let is_part = matches!(found, Some(Answer::Found(_) | Answer::Failed(_)));
+        let projection = projection.filter(|_| !is_part);
         let asked = Asked::Shared(shared.into());
-        let answer = match self.world.get(&asked) {
+        let answer = match found.filter(|_| is_part).unwrap_or_else(|| self.world.get(&asked)) {
             Answer::Found(answer) => answer,
             Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
+            Answer::Failed(why) => {
+                return Err(error(format!("{prefix}failed to fetch entry key={shared}: {why}")));
+            }
             Answer::Unknown => {
                 let how = "or give it in `globalContextEntries` of the test or a `--world` file";
-                return Err(unanswered(entry, asked, how).within(&prefix));
+                return Err(unanswered(entry, part.unwrap_or(asked), how).within(&prefix));
             }
         };
         let answer = match projection {
@@ -332,6 +347,16 @@ fn or_default(
             Err(unresolved.within(&prefix))
         }
     }
+}
+
+/// Says why a call has no answer.
+fn unfetched(call: &ApiCall, why: &str) -> Unresolved {
+    let ApiCall { method, url, .. } = call;
+    let message = match call.service {
+        None => format!("failed to {method} resource with raw url: {url}: {why}"),
+        Some(_) => format!("failed to execute HTTP request for APICall {url}: {why}"),
+    };
+    Unresolved::Error(EvalError::new(format!("failed to fetch data for APICall: {message}")))
 }
 
 /// Says what nobody knows, and how to make it known.

@@ -252,6 +252,7 @@ fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<P
         Answer::Found(secret) => secret,
         Answer::Absent => return Err(wrong("not found among what rules may look up")),
         Answer::Unknown => return Err(EvalError::unanswered(query.clone())),
+        Answer::Failed(why) => return Err(EvalError::failed(query, &why)),
     };
     let plain = secret.at(&["stringData", SECRET_KEY]).and_then(Value::as_str).map(str::to_owned);
     let encoded = || {

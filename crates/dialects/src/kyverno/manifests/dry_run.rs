@@ -36,6 +36,7 @@ impl DryRun {
             Answer::Found(stored) => Ok(Some(stored)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(query)),
+            Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
         }
     }
 

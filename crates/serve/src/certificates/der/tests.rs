@@ -1,9 +1,10 @@
 use super::*;
+use crate::Settings;
 use crate::certificates::keys::first_certificate;
 use crate::certificates::{Keys, Step, Terms, take};
 
 fn made(now: i64) -> Keys {
-    let terms = Terms::usual(vec!["kubewright.kubewright-system.svc".to_owned()]);
+    let terms = Terms::of(&Settings::default());
     take(Step::Make, &Keys::default(), now, &terms).unwrap()
 }
 

@@ -5,7 +5,7 @@ const NOW: i64 = 1_794_794_216;
 const DAY: i64 = 86_400;
 
 fn terms() -> Terms {
-    Terms::usual(vec!["kubewright.kubewright-system.svc".to_owned(), "127.0.0.1".to_owned()])
+    Terms::of(&Settings { url: Some("https://127.0.0.1:9443".to_owned()), ..Settings::default() })
 }
 
 fn after(step: Step, keys: &Keys, now: i64) -> Keys {
@@ -197,4 +197,19 @@ fn keys_survive_the_secret_and_are_never_printed() {
     let secret = [("data".into(), keys.data())].into_iter().collect::<kubewright_value::Map>().into();
     assert!(Keys::of(&secret) == keys);
     assert_eq!(format!("{keys:?}"), "Keys { .. }");
+}
+
+#[test]
+fn the_names_are_those_of_the_service_and_of_the_address() {
+    let names = |url: &str| Terms::of(&Settings { url: Some(url.to_owned()), ..Settings::default() }).names;
+    let service = ["kubewright.kubewright-system.svc", "kubewright.kubewright-system.svc.cluster.local"];
+    for (url, host) in [
+        ("https://127.0.0.1:9443/x", "127.0.0.1"),
+        ("https://[::1]:9443", "::1"),
+        ("https://hooks.test", "hooks.test"),
+    ] {
+        assert_eq!(names(url)[..2], service);
+        assert_eq!(names(url).last().unwrap(), host);
+    }
+    assert_eq!(names("nonsense").len(), 3);
 }

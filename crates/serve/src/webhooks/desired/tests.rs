@@ -182,6 +182,25 @@ fn every_kind_is_one_rule_and_the_parts_of_pods() {
 }
 
 #[test]
+fn wildcards_stand_alone() {
+    let all = |texts: &[&str]| texts.iter().map(|text| target(text, false, &[Create])).collect::<Vec<_>>();
+    check(
+        true,
+        &all(&[
+            "*/*/*/",
+            "*/*/pods/",
+            "*/*/pods/exec",
+            "*/*/pods/*",
+            "*/*/things/log",
+            "*/*/*/log",
+            "*/*/jobs/x",
+        ]),
+        &[r#"judge-fail: "*" * *,*/log,jobs/x,pods/* CREATE"#],
+    );
+    check(true, &all(&["*/*/*/*", "*/*/*/", "*/*/pods/exec"]), &[r#"judge-fail: "*" * */* CREATE"#]);
+}
+
+#[test]
 fn what_is_not_there_is_not_asked_about() {
     check(true, &[target("*/*/Nonsense/", true, &[Create])], &[]);
     check(true, &[target("*/*/Pod/", true, &[])], &[]);
@@ -365,6 +384,7 @@ fn check_refusing(entry: &Value) {
         assert!(conditions.contains(spared), "{spared} in {conditions}");
     }
     assert!(conditions.contains("certificatesigningrequests.certificates.k8s.io"));
+    assert!(conditions.contains("'clusterroles'") && conditions.contains("request.name == \"kubewright\""));
     for rule in rules {
         for resource in texts(rule, "resources") {
             let (group, resource) = (texts(rule, "apiGroups")[0], resource.split('/').next().unwrap());

@@ -1,0 +1,245 @@
+//! What each check says about installations with one thing wrong.
+
+use std::sync::Arc;
+
+use kubewright_cluster::{Error, Resources, Status};
+use kubewright_dialects::Options;
+use kubewright_value::{Map, Value, yaml};
+
+use super::finding::{Grade, Grade::*};
+use super::view::{Kind, View};
+use super::{judge, webhooks};
+
+fn value(text: &str) -> Value {
+    yaml::parse(text).unwrap()
+}
+
+/// An installation in which all is well but what needs certificates, which are left out.
+fn healthy() -> View {
+    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects: Vec<_> = dialects.into_iter().filter(|dialect| dialect.in_cluster().is_some()).collect();
+    let watched = dialects.iter().flat_map(|dialect| dialect.in_cluster().unwrap().watched());
+    let kinds = watched.map(|watched| Kind { watched: *watched, objects: Ok(Some(Vec::new())) }).collect();
+    let pod = |node: &str| value(&format!("spec: {{nodeName: {node}}}"));
+    let image = concat!("kubewright:", env!("CARGO_PKG_VERSION"));
+    let mut view = View {
+        name: "kubewright".to_owned(),
+        namespace: "kubewright-system".to_owned(),
+        now: 0,
+        version: "v1.36.3".to_owned(),
+        configurations: Ok(Vec::new()),
+        deployment: Ok(Some(value(&format!(
+            "spec: {{replicas: 3, template: {{spec: {{containers: [{{image: '{image}', args: [serve, --tls-dir=/tls]}}]}}}}}}\n\
+             status: {{readyReplicas: 3}}"
+        )))),
+        pods: Ok(vec![pod("a"), pod("b"), pod("c")]),
+        budgets: Ok(vec![value("spec: {maxUnavailable: 1}")]),
+        role: Ok(Some(value("metadata: {name: kubewright, uid: '1'}"))),
+        secret: Ok(None),
+        namespaces: Ok(Vec::new()),
+        resources: Ok(Arc::new(Resources::of(Vec::new()))),
+        kinds,
+        dialects,
+        answer: Some(Ok(())),
+    };
+    let owner = value("[{uid: '1'}]");
+    let mut wanted = webhooks::wanted(&view, &Resources::of(Vec::new()));
+    for configuration in &mut wanted {
+        let metadata = configuration.as_object_mut().unwrap().get_mut("metadata").unwrap();
+        metadata.as_object_mut().unwrap().insert("ownerReferences".into(), owner.clone());
+    }
+    view.configurations = Ok(wanted.to_vec());
+    view
+}
+
+/// What is said about `what` when one thing is changed.
+#[track_caller]
+fn check(change: impl FnOnce(&mut View), what: &str, grade: Grade, says: &str) {
+    let mut view = healthy();
+    change(&mut view);
+    let findings = judge(&view);
+    let about: Vec<_> = findings.0.iter().filter(|finding| finding.what == what).collect();
+    assert!(
+        about.iter().any(|finding| finding.grade == grade && finding.why.contains(says)),
+        "nothing {grade:?} about {what} that says {says:?}: {about:#?}"
+    );
+    assert!(
+        about.iter().all(|finding| finding.grade == Well || !finding.mend.is_empty()),
+        "no remedy: {about:#?}"
+    );
+}
+
+fn put(value: &mut Value, path: &[&str], new: Value) {
+    let (last, parents) = path.split_last().unwrap();
+    let parent =
+        parents.iter().fold(value, |value, key| value.as_object_mut().unwrap().get_mut(key).unwrap());
+    parent.as_object_mut().unwrap().insert((*last).into(), new);
+}
+
+/// The n-th webhook of the configuration of webhooks that judge.
+fn webhook<'v>(view: &'v mut View, name: &str) -> &'v mut Value {
+    let all = view.configurations.as_mut().unwrap();
+    let webhooks = all.iter_mut().flat_map(|one| {
+        one.as_object_mut().unwrap().get_mut("webhooks").unwrap().as_array_mut().unwrap().iter_mut()
+    });
+    webhooks.into_iter().find(|one| one.get("name").unwrap().as_str().unwrap().starts_with(name)).unwrap()
+}
+
+fn deployment(view: &mut View) -> &mut Value {
+    view.deployment.as_mut().unwrap().as_mut().unwrap()
+}
+
+#[test]
+fn an_installation_in_which_all_is_well_has_only_certificates_against_it() {
+    let findings = judge(&healthy());
+    let wrong: Vec<_> = findings.0.iter().filter(|finding| finding.grade != Well).collect();
+    assert!(wrong.iter().all(|finding| finding.what == "certificates"), "{wrong:#?}");
+}
+
+#[test]
+fn servers_that_are_absent_few_or_together_are_told() {
+    check(|view| view.deployment = Ok(None), "servers", Bad, "there is no Deployment");
+    check(
+        |view| put(deployment(view), &["status", "readyReplicas"], 0_i64.into()),
+        "servers",
+        Bad,
+        "none of 3",
+    );
+    check(
+        |view| put(deployment(view), &["status", "readyReplicas"], 2_i64.into()),
+        "servers",
+        Warn,
+        "2 of 3",
+    );
+    check(|view| put(deployment(view), &["spec", "replicas"], 0_i64.into()), "servers", Bad, "0 replicas");
+    check(|view| view.budgets = Ok(Vec::new()), "disruption budget", Warn, "all replicas at once");
+    let together = value("spec: {nodeName: a}");
+    check(|view| view.pods = Ok(vec![together.clone(), together]), "spread", Warn, "on one node");
+}
+
+#[test]
+fn webhooks_that_are_absent_changed_or_foreign_are_told() {
+    check(|view| view.configurations = Ok(Vec::new()), "webhooks", Bad, "no rule is asked");
+    check(
+        |view| put(webhook(view, "rules."), &["failurePolicy"], "Ignore".into()),
+        "webhooks",
+        Bad,
+        "failurePolicy",
+    );
+    check(
+        |view| put(webhook(view, "rules."), &["name"], "other.example.com".into()),
+        "webhooks",
+        Bad,
+        "is missing",
+    );
+    check(
+        |view| put(webhook(view, "rules."), &["name"], "other.example.com".into()),
+        "webhooks",
+        Bad,
+        "no rule wants",
+    );
+    let all = Value::from(Map::new());
+    check(
+        |view| put(webhook(view, "guard."), &["namespaceSelector"], all),
+        "spared namespaces",
+        Bad,
+        "kube-system",
+    );
+    let hold = value("metadata: {uid: '1', annotations: {kubewright.dev/webhooks: 'off'}}");
+    check(|view| view.role = Ok(Some(hold)), "held", Bad, "held off");
+    check(|view| view.role = Ok(Some(value("metadata: {uid: '2'}"))), "uninstalling", Warn, "stays");
+}
+
+#[test]
+fn whether_the_servers_answer_is_tried() {
+    let said = |message: &str| {
+        Some(Err(Error::Status(Status { code: 500, reason: String::new(), message: message.to_owned() })))
+    };
+    check(
+        |view| view.answer = said("failed calling webhook \"rules\": refused"),
+        "answers",
+        Bad,
+        "no answer",
+    );
+    check(
+        |view| view.answer = said("admission webhook \"rules\" denied the request"),
+        "answers",
+        Well,
+        "gets an answer",
+    );
+    check(|view| view.answer = said("forbidden"), "answers", Unseen, "forbidden");
+    check(|view| view.answer = None, "answers", Well, "no rule");
+}
+
+#[test]
+fn rules_that_do_not_run_are_told() {
+    let with = |status: &str| {
+        let rule = value(&format!("metadata: {{name: a, namespace: shop}}\nstatus: {status}"));
+        move |view: &mut View| view.kinds.first_mut().unwrap().objects = Ok(Some(vec![rule]))
+    };
+    check(
+        with("{conditions: [{type: Ready, status: 'False', message: no select}]}"),
+        "rule",
+        Bad,
+        "shop/a: no select",
+    );
+    let failed = "{conditions: [{type: Ready, status: 'True'}], lastFailure: {time: t, object: Pod x, message: no key}}";
+    check(with(failed), "rule failure", Warn, "no key");
+    check(with("{}"), "rules", Warn, "1 of 1 rules have no status");
+    check(|view| view.kinds.first_mut().unwrap().objects = Ok(None), "rules", Bad, "does not know");
+}
+
+#[test]
+fn what_may_not_be_seen_is_said() {
+    fn no<T>() -> Result<T, String> {
+        Err("forbidden".to_owned())
+    }
+    check(|view| view.deployment = no(), "servers", Unseen, "forbidden");
+    check(|view| view.configurations = no(), "webhooks", Unseen, "forbidden");
+    check(|view| view.namespaces = no(), "excluded namespaces", Unseen, "forbidden");
+    check(|view| view.pods = no(), "spread", Unseen, "forbidden");
+}
+
+#[test]
+fn what_is_excluded_is_listed() {
+    let (key, label) = kubewright_dialects::all(&Options::default())
+        .iter()
+        .find_map(|dialect| dialect.in_cluster()?.ignore_label())
+        .unwrap();
+    let labelled = value(&format!("metadata: {{name: legacy, labels: {{{key}: '{label}'}}}}"));
+    check(|view| view.namespaces = Ok(vec![labelled]), "excluded namespaces", Warn, "legacy by the label");
+    let flags = |flag: &str| {
+        let containers = value(&format!("[{{image: 'a:1', args: [serve, '{flag}']}}]"));
+        move |view: &mut View| put(deployment(view), &["spec", "template", "spec", "containers"], containers)
+    };
+    check(flags("--exceptions-from=*"), "exceptions", Warn, "any namespace");
+    check(flags("--guard-exempt=alice"), "exempt users", Warn, "alice");
+}
+
+#[test]
+fn webhooks_of_others_that_may_lock_the_cluster_are_told() {
+    let other = |more: &str| {
+        let text = format!(
+            "kind: ValidatingWebhookConfiguration\nmetadata: {{name: other}}\n\
+             webhooks: [{{name: w.example.com, failurePolicy: Fail, clientConfig: {{service: {{namespace: others}}}}, {more}}}]"
+        );
+        let configuration = value(&text);
+        move |view: &mut View| view.configurations.as_mut().unwrap().push(configuration)
+    };
+    let pods = "rules: [{apiGroups: [''], resources: [pods], operations: [CREATE]}]";
+    check(other(pods), "other webhooks", Warn, "its own among them");
+    let spared = "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [others, kube-system]}]}";
+    check(other(&format!("{pods}, {spared}")), "other webhooks", Well, "none");
+    check(
+        other("rules: [{apiGroups: ['*'], resources: ['*'], operations: ['*']}]"),
+        "other webhooks",
+        Warn,
+        "w.example.com",
+    );
+    check(
+        other(&format!("{pods}, failurePolicy: Ignore").replace("failurePolicy: Fail, ", "")),
+        "other webhooks",
+        Well,
+        "none",
+    );
+}

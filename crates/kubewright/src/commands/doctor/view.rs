@@ -1,0 +1,210 @@
+//! What of a cluster is looked at, as far as it may be seen.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use kubewright_cluster::{Error, Resource, Resources};
+use kubewright_dialects::Options;
+use kubewright_engine::{ApiPath, Dialect, WatchRole, Watched};
+use kubewright_value::{Map, Value};
+
+use crate::live::Live;
+
+/// What was read, or why it could not be.
+pub(super) type Seen<T> = Result<T, String>;
+
+/// Objects of one kind of a rule language.
+pub(super) struct Kind {
+    pub(super) watched: Watched,
+    /// `None` where the cluster does not know the kind.
+    pub(super) objects: Seen<Option<Vec<Value>>>,
+}
+
+/// What there is.
+pub(super) struct View {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    /// Seconds since 1970.
+    pub(super) now: i64,
+    /// The version of the API server.
+    pub(super) version: String,
+    /// All webhook configurations, ours and those of others.
+    pub(super) configurations: Seen<Vec<Value>>,
+    pub(super) deployment: Seen<Option<Value>>,
+    pub(super) pods: Seen<Vec<Value>>,
+    pub(super) budgets: Seen<Vec<Value>>,
+    pub(super) role: Seen<Option<Value>>,
+    pub(super) secret: Seen<Option<Value>>,
+    pub(super) namespaces: Seen<Vec<Value>>,
+    pub(super) resources: Seen<Arc<Resources>>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) dialects: Vec<Box<dyn Dialect>>,
+    /// What a rule that is sent as a dry run is answered; `None` without a rule to send.
+    pub(super) answer: Option<Result<(), Error>>,
+}
+
+impl View {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// When the API server does not answer at all.
+    pub(super) fn of(live: &Live, name: &str, namespace: &str) -> Result<Self, Error> {
+        let version = live.get(&ApiPath { resource: "version".into(), ..ApiPath::default() });
+        if let Err(error @ (Error::Unreachable { .. } | Error::TimedOut(_) | Error::Config(_))) = version {
+            return Err(error);
+        }
+        let version = version.ok().and_then(|value| Some(value.get("gitVersion")?.as_str()?.to_owned()));
+        let labels = format!("app.kubernetes.io/name=kubewright,app.kubernetes.io/instance={name}");
+        let deployments = Resource::new("apps", "v1", "deployments");
+        let deployment = seen(live.find_one(&deployments, namespace, name));
+        let dialects = dialects(deployment.as_ref().ok().and_then(Option::as_ref));
+        let kinds = kinds(live, &dialects);
+        let roles = Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
+        let budgets = Resource::new("policy", "v1", "poddisruptionbudgets");
+        let core = |plural| Resource::new("", "v1", plural);
+        Ok(Self {
+            now: now(),
+            version: version.unwrap_or_default(),
+            configurations: configurations(live),
+            pods: seen(live.list(core("pods").within(namespace), &labels)),
+            budgets: seen(live.list(budgets.within(namespace), &labels)),
+            role: seen(live.find_one(&roles, "", name)),
+            secret: seen(live.find_one(&core("secrets"), namespace, &format!("{name}-tls"))),
+            namespaces: seen(live.list(core("namespaces").all(), "")),
+            resources: seen(live.resources()),
+            answer: ask(live, &kinds),
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            deployment,
+            kinds,
+            dialects,
+        })
+    }
+
+    /// Returns our own webhooks, each with the kind of its configuration.
+    pub(super) fn webhooks(&self) -> Vec<(&str, &Value)> {
+        let all = self.configurations.as_deref().unwrap_or_default();
+        all.iter().filter(|one| self.is_ours(one)).flat_map(webhooks_of).collect()
+    }
+
+    /// Whether a webhook configuration is ours.
+    pub(super) fn is_ours(&self, configuration: &Value) -> bool {
+        text(configuration, &["metadata", "name"]) == self.name
+    }
+
+    /// Whether there is a webhook configuration with one of these names.
+    pub(super) fn has_configuration(&self, names: &[&str]) -> bool {
+        let all = self.configurations.as_deref().unwrap_or_default();
+        all.iter().any(|one| names.contains(&text(one, &["metadata", "name"])))
+    }
+
+    /// Returns the values that the server is given for the flag called `name`.
+    pub(super) fn flag(&self, name: &str) -> Vec<String> {
+        flag(self.deployment.as_ref().ok().and_then(Option::as_ref), name)
+    }
+
+    /// Returns the labels of a namespace, where namespaces may be seen.
+    pub(super) fn labels(&self, namespace: &str) -> Option<&Value> {
+        let all = self.namespaces.as_deref().unwrap_or_default();
+        all.iter().find(|one| text(one, &["metadata", "name"]) == namespace)?.at(&["metadata", "labels"])
+    }
+
+    /// Returns the rule objects that could be seen.
+    pub(super) fn rules(&self, role: WatchRole) -> impl Iterator<Item = (&Watched, &Value)> {
+        let kinds = self.kinds.iter().filter(move |kind| kind.watched.role == role);
+        kinds.flat_map(|kind| {
+            let objects = kind.objects.as_ref().ok().and_then(Option::as_ref);
+            objects.into_iter().flatten().map(move |object| (&kind.watched, object))
+        })
+    }
+}
+
+/// Returns the webhooks of a configuration, each with its kind.
+pub(super) fn webhooks_of(configuration: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let webhooks = configuration.get("webhooks").and_then(Value::as_array).unwrap_or_default();
+    webhooks.iter().map(|webhook| (text(configuration, &["kind"]), webhook))
+}
+
+/// Returns the text at `path`, or nothing.
+pub(super) fn text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
+    value.at(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns a short name of an object: `namespace/name` or `name`.
+pub(super) fn called(object: &Value) -> String {
+    match text(object, &["metadata", "namespace"]) {
+        "" => text(object, &["metadata", "name"]).to_owned(),
+        namespace => format!("{namespace}/{}", text(object, &["metadata", "name"])),
+    }
+}
+
+fn seen<T>(read: Result<T, Error>) -> Seen<T> {
+    read.map_err(|error| error.to_string())
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn configurations(live: &Live) -> Seen<Vec<Value>> {
+    let mut all = Vec::new();
+    for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
+        let resource = Resource::new("admissionregistration.k8s.io", "v1", plural);
+        all.extend(seen(live.list(resource.all(), ""))?);
+    }
+    Ok(all)
+}
+
+/// Returns the languages that the servers are told to read, or all.
+fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
+    let named = flag(deployment, "dialect");
+    let options = Options { targets: flag(deployment, "targets"), ..Options::default() };
+    let mut dialects = kubewright_dialects::all(&options);
+    dialects.retain(|dialect| {
+        dialect.in_cluster().is_some()
+            && (named.is_empty() || named.iter().any(|name| name == dialect.name()))
+    });
+    dialects
+}
+
+fn kinds(live: &Live, dialects: &[Box<dyn Dialect>]) -> Vec<Kind> {
+    let watched = dialects.iter().filter_map(|dialect| dialect.in_cluster());
+    let watched = watched.flat_map(|cluster| cluster.watched());
+    watched
+        .map(|watched| {
+            let resource = Resource::new(watched.group, watched.version, watched.resource);
+            let objects = match live.list(resource.all(), "") {
+                Ok(objects) => Ok(Some(objects)),
+                Err(error) if error.is_not_found() => Ok(None),
+                Err(error) => Err(error.to_string()),
+            };
+            Kind { watched: *watched, objects }
+        })
+        .collect()
+}
+
+/// Returns the values of a flag in the arguments of the server, of which there may be several, joined by commas.
+fn flag(deployment: Option<&Value>, name: &str) -> Vec<String> {
+    let containers = deployment.and_then(|one| one.at(&["spec", "template", "spec", "containers"]));
+    let containers = containers.and_then(Value::as_array).unwrap_or_default();
+    let arguments =
+        containers.iter().flat_map(|one| one.get("args").and_then(Value::as_array).unwrap_or_default());
+    let start = format!("--{name}=");
+    let values = arguments.filter_map(|argument| argument.as_str()?.strip_prefix(&start));
+    values.flat_map(|values| values.split(',')).filter(|value| !value.is_empty()).map(str::to_owned).collect()
+}
+
+/// Sends a rule that is there once more, as a dry run and with an annotation: the API server must ask us about it.
+fn ask(live: &Live, kinds: &[Kind]) -> Option<Result<(), Error>> {
+    let rules = kinds.iter().filter(|kind| kind.watched.role == WatchRole::Rule);
+    let (watched, rule) = rules
+        .filter_map(|kind| Some((kind.watched, kind.objects.as_ref().ok()?.as_ref()?.first()?)))
+        .next()?;
+    let resource = Resource::new(watched.group, watched.version, watched.resource);
+    let mut path = resource.named(text(rule, &["metadata", "namespace"]), text(rule, &["metadata", "name"]));
+    path.query.push(("dryRun".into(), "All".into()));
+    let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
+    let marked = inside("kubewright.dev/asked-by", "doctor".into());
+    Some(live.merge(&path, &inside("metadata", inside("annotations", marked))).map(|_| ()))
+}

@@ -1,0 +1,186 @@
+//! The server with the rights of the manifests and no others, on a real control plane: it does its work, `doctor` is
+//! content with it, and it leaves nothing when it is removed, in whatever order.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot do its work has failed")]
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kubewright_controlplane::Cluster;
+use kubewright_value::{Value, json};
+
+const NAMESPACE: &str = "kubewright-system";
+const BINARY: &str = env!("CARGO_BIN_EXE_kubewright");
+
+/// The one cluster; the name of the installation is its alone, so that one test has it at a time.
+fn cluster() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    Cluster::shared().map(|cluster| (cluster, turn))
+}
+
+/// An installation, and one server that runs beside the cluster as its service account.
+struct Installed {
+    manifests: String,
+    server: Child,
+    log: PathBuf,
+}
+
+impl Installed {
+    /// Puts everything in and waits until the webhooks are there.
+    fn start(cluster: &Cluster) -> Self {
+        let output = Command::new(BINARY).arg("install").output().expect("the binary starts");
+        let manifests = String::from_utf8(output.stdout).expect("text");
+        cluster.kubectl(&["apply", "-f", "-"], &manifests).expect_success();
+        let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
+        let address = format!("127.0.0.1:{port}");
+        let log = cluster.folder().join(format!("serve-{port}.log"));
+        let server = Command::new(BINARY)
+            .args(["serve", "--namespace", NAMESPACE, "--drain=0s", "--health-address=127.0.0.1:0"])
+            .args(["--address", &address, "--url", &format!("https://{address}")])
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .stdin(Stdio::null())
+            .stderr(File::create(&log).expect("a log"))
+            .spawn()
+            .expect("it starts");
+        let installed = Self { manifests, server, log };
+        cluster.wait_until("there are webhooks", || configurations(cluster).len() == 2);
+        installed
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        let _ = (self.server.kill(), self.server.wait());
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+    }
+}
+
+/// The webhook configurations of ours.
+fn configurations(cluster: &Cluster) -> Vec<String> {
+    let kinds = "mutatingwebhookconfiguration,validatingwebhookconfiguration";
+    let names = cluster.kubectl(&["get", kinds, "-o", "name"], "").success();
+    names.lines().filter(|name| name.ends_with("/kubewright")).map(str::to_owned).collect()
+}
+
+/// The findings of `doctor` that are not well, each its grade and what it is about.
+fn doctor(kubeconfig: &Path) -> Vec<(String, String)> {
+    let output =
+        Command::new(BINARY).args(["doctor", "-q", "-o", "json"]).env("KUBECONFIG", kubeconfig).output();
+    let text = String::from_utf8(output.expect("the binary starts").stdout).expect("text");
+    let document = json::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let word =
+        |finding: &Value, key: &str| finding.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let findings = document.get("findings").and_then(Value::as_array).expect("findings");
+    findings
+        .iter()
+        .map(|one| (word(one, "grade"), format!("{}: {}", word(one, "what"), word(one, "why"))))
+        .collect()
+}
+
+const RULES: &str = "\
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: label, namespace: default}
+spec:
+  type: Patch
+  match: [{select: '$.kind', matchValue: ConfigMap}]
+  patch: [{op: add, path: /metadata/labels/marked, value: by-rule}]
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: owners}
+spec:
+  validationFailureAction: Enforce
+  rules:
+    - name: owner
+      match: {any: [{resources: {kinds: [Service]}}]}
+      validate: {message: 'who is the owner?', pattern: {metadata: {labels: {owner: '?*'}}}}
+";
+
+#[test]
+fn the_rights_of_the_manifests_are_enough_and_doctor_is_content() {
+    let Some((cluster, _turn)) = cluster() else { return };
+    let _kubelet = cluster.run_pods();
+    let installed = Installed::start(cluster);
+    cluster.wait_until("rules are stored", || cluster.kubectl(&["apply", "-f", "-"], RULES).is_success());
+    let create = |words: &[&str]| {
+        cluster.kubectl(&[&["create"], words, &["--dry-run=server", "-o", "json"]].concat(), "")
+    };
+    cluster.wait_until("a rule patches", || {
+        create(&["configmap", "a"]).stdout.contains("\"marked\": \"by-rule\"")
+    });
+    cluster.wait_until("a rule refuses", || {
+        create(&["service", "clusterip", "a", "--tcp=80"]).stderr.contains("who is the owner?")
+    });
+    let is_ready = |rule: &str| {
+        let ready = r#"jsonpath={.status.conditions[?(@.type=="Ready")].status}"#;
+        cluster.kubectl(&["get", rule, "-o", ready], "").stdout == "True"
+    };
+    cluster.wait_until("rules say that they run", || {
+        is_ready("modrule/label") && is_ready("clusterpolicy/owners")
+    });
+
+    let wait = ["rollout", "status", "deployment/kubewright", "--timeout=60s", "-n", NAMESPACE];
+    cluster.kubectl(&wait, "").expect_success();
+    // One node is all that this cluster has.
+    let is_right = |(grade, why): &(String, String)| grade == "warn" && why.starts_with("spread: ");
+    let mut wrong = Vec::new();
+    cluster.wait_until("doctor has seen what is settled", || {
+        wrong = doctor(&cluster.kubeconfig());
+        wrong.iter().all(is_right)
+    });
+
+    let refused: Vec<String> =
+        installed.log().lines().filter(|line| line.contains("forbidden")).map(str::to_owned).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    cluster.kubectl(&["delete", "-f", "-"], RULES).expect_success();
+    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
+}
+
+#[test]
+fn webhooks_go_when_the_namespace_goes_first() {
+    let Some((cluster, _turn)) = cluster() else { return };
+    let _kubelet = cluster.run_pods();
+    let installed = Installed::start(cluster);
+    cluster.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=90s"], "").expect_success();
+    cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
+    let delete = ["delete", "--ignore-not-found", "--timeout=90s", "-f", "-"];
+    cluster.kubectl(&delete, &installed.manifests).expect_success();
+    assert_eq!(configurations(cluster), Vec::<String>::new());
+}
+
+#[test]
+fn a_running_server_respects_that_the_door_is_held_open() {
+    let Some((cluster, _turn)) = cluster() else { return };
+    let _kubelet = cluster.run_pods();
+    let installed = Installed::start(cluster);
+    let rescue = |flags: &[&str]| {
+        let output =
+            Command::new(BINARY).arg("rescue").args(flags).env("KUBECONFIG", cluster.kubeconfig()).output();
+        assert!(output.expect("the binary starts").status.success());
+    };
+    rescue(&["--yes"]);
+    cluster.wait_until("the server makes them again", || configurations(cluster).len() == 2);
+    rescue(&["--yes", "--hold"]);
+    cluster.wait_until("they are gone", || configurations(cluster).is_empty());
+    assert!(
+        doctor(&cluster.kubeconfig()).iter().any(|(grade, why)| grade == "bad" && why.starts_with("held: "))
+    );
+    rescue(&["--resume"]);
+    cluster.wait_until("the server makes them again", || configurations(cluster).len() == 2);
+    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.wait_until("they are gone for good", || configurations(cluster).is_empty());
+}

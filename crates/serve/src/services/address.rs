@@ -1,0 +1,50 @@
+//! Addresses that no rule may call, by whatever name and in whatever notation.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What clouds tell their machines about themselves, outside of the ranges for that.
+const METADATA: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
+
+/// Returns whether `address` is never called.
+pub(super) fn is_forbidden(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_forbidden_v4(address),
+        IpAddr::V6(address) => is_forbidden_v6(address),
+    }
+}
+
+fn is_forbidden_v4(address: Ipv4Addr) -> bool {
+    address.is_loopback()
+        || address.is_link_local()
+        || address.is_unspecified()
+        || address.is_multicast()
+        || address.is_broadcast()
+        // All of `0.0.0.0/8` is this network, and all of `240.0.0.0/4` nobody's.
+        || matches!(address.octets(), [0 | 240..=255, ..])
+        || METADATA.contains(&address)
+}
+
+fn is_forbidden_v6(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    let is_own = address.is_loopback()
+        || address.is_unspecified()
+        || address.is_multicast()
+        || matches!(segments, [0xfe80..=0xfeff, ..])
+        || matches!(segments, [0xfd00, 0x0ec2, ..]);
+    is_own || within(address).is_some_and(is_forbidden_v4)
+}
+
+/// Returns the older address that is written into a newer one: mapped, compatible, translated, or on the way to 6.
+fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [a, b, c, d] = match address.octets() {
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d]
+        | [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, a, b, c, d]
+        | [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d]
+        | [0, 0x64, 0xff, 0x9b, _, _, _, _, _, _, _, _, a, b, c, d]
+        | [0x20, 0x02, a, b, c, d, ..] => [a, b, c, d],
+        [0x20, 0x01, 0, 0, .., a, b, c, d] => [!a, !b, !c, !d],
+        _ => return None,
+    };
+    Some(Ipv4Addr::new(a, b, c, d))
+}

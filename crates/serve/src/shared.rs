@@ -1,0 +1,150 @@
+//! What the whole cluster shares by name: objects that are watched once somebody asks for them, or the answer to a call
+//! that is made anew after a while.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use kubewright_cluster::{Client, Pace, Store, keep};
+use kubewright_engine::{Dialect, InCluster, Shared, WatchRole};
+use kubewright_value::{Document, Text, Value};
+
+use crate::{Settings, Stores};
+
+/// How many entries are kept at once.
+const MOST: usize = 1000;
+
+/// Entries that somebody has asked for.
+pub(crate) struct Entries {
+    client: Client,
+    stores: Arc<Stores>,
+    dialects: Vec<Box<dyn Dialect>>,
+    kept: Mutex<HashMap<Text, Arc<Entry>>>,
+}
+
+/// An entry as one version of its object describes it.
+struct Entry {
+    version: Text,
+    document: Document,
+    from: Shared,
+    store: Arc<Store>,
+    watching: Option<tokio::task::AbortHandle>,
+    answered: tokio::sync::Mutex<Option<(Instant, Value)>>,
+}
+
+/// It is watched for as long as it is kept.
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(watching) = &self.watching {
+            watching.abort();
+        }
+    }
+}
+
+impl Entries {
+    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &Settings) -> Self {
+        Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
+    }
+
+    /// Returns the entry called `name`, or a part of it called `entry.part`. `call` makes the calls that entries are made
+    /// from.
+    ///
+    /// # Errors
+    /// When there is none, or nobody can tell.
+    pub(crate) async fn get<F>(
+        &self,
+        name: &str,
+        deadline: Instant,
+        call: impl FnOnce(kubewright_engine::ApiCall) -> F,
+    ) -> Result<Value, String>
+    where
+        F: Future<Output = Result<Option<Value>, String>>,
+    {
+        let (name, part) = name.split_once('.').unwrap_or((name, ""));
+        let (language, entry) = self.entry(name)?;
+        let root = match &entry.from {
+            Shared::Objects(_) => {
+                synced(&entry.store, deadline).await?;
+                Value::array(entry.store.all())
+            }
+            Shared::Call(asked, every) => {
+                let mut answered = entry.answered.lock().await;
+                match &*answered {
+                    Some((when, value)) if when.elapsed() < *every => value.clone(),
+                    _ => {
+                        let found = call(asked.clone()).await?.ok_or("there is no such thing")?;
+                        *answered = Some((Instant::now(), found.clone()));
+                        found
+                    }
+                }
+            }
+        };
+        if part.is_empty() {
+            return Ok(root);
+        }
+        let parts = language.projected(&entry.document, &root)?;
+        let found = parts.into_iter().find(|(name, _)| name == part);
+        found.map(|(_, value)| value).ok_or_else(|| format!("projection \"{part}\" not found"))
+    }
+
+    /// Returns the entry called `name` as the cluster has it now.
+    fn entry(&self, name: &str) -> Result<(&dyn InCluster, Arc<Entry>), String> {
+        for (watched, store) in self.stores.of_role(WatchRole::Shared) {
+            if !store.is_synced() {
+                return Err("the global context entries are not known yet".to_owned());
+            }
+            let Some(object) = store.get("", name) else { continue };
+            let mut languages = self.dialects.iter().filter_map(|dialect| dialect.in_cluster());
+            if let Some(language) = languages.find(|language| language.watched().contains(watched)) {
+                return Ok((language, self.kept(language, name, object)?));
+            }
+        }
+        self.all().remove(name);
+        Err(format!("there is no global context entry `{name}`"))
+    }
+
+    fn kept(&self, language: &dyn InCluster, name: &str, object: Value) -> Result<Arc<Entry>, String> {
+        let generation = object.at(&["metadata", "generation"]).map(Value::to_string).unwrap_or_default();
+        let uid = object.at(&["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
+        let version = Text::from(format!("{uid} {generation}"));
+        let mut kept = self.all();
+        if let Some(entry) = kept.get(name).filter(|entry| entry.version == version) {
+            return Ok(Arc::clone(entry));
+        }
+        if kept.len() >= MOST && !kept.contains_key(name) {
+            return Err("there are too many global context entries".to_owned());
+        }
+        let document = Document::written(object, name.to_owned());
+        let from = language.shared(&document)?;
+        let store = Arc::new(Store::default());
+        let watching = match &from {
+            Shared::Objects(path) => {
+                let keeping = keep(self.client.clone(), path.clone(), Arc::clone(&store), Pace::default());
+                Some(tokio::spawn(keeping).abort_handle())
+            }
+            Shared::Call(..) => None,
+        };
+        let answered = tokio::sync::Mutex::default();
+        let entry = Arc::new(Entry { version, document, from, store, watching, answered });
+        kept.insert(name.into(), Arc::clone(&entry));
+        Ok(entry)
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<Entry>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until `store` knows everything.
+async fn synced(store: &Store, deadline: Instant) -> Result<(), String> {
+    let mut changes = store.changes();
+    while !store.is_synced() {
+        if tokio::time::timeout_at(deadline.into(), changes.changed()).await.is_err()
+            || Instant::now() >= deadline
+        {
+            let problem = store.problem().map(|problem| problem.to_string());
+            return Err(problem.unwrap_or_else(|| "there was no time left to ask".to_owned()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! One webhook configuration, brought to what it should be.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use kubewright_cluster::{Client, Event, Resource, Store};
+use kubewright_value::Value;
+use tokio::time::Instant;
+
+use super::compare::repaired;
+use super::object;
+use super::rewrites::Rewrites;
+use crate::jitter::jitter;
+use crate::log::Level;
+use crate::reread::reread;
+use crate::{Settings, State, clock};
+
+/// The longest wait before a write that our own rules want.
+const APART: Duration = Duration::from_millis(150);
+/// How long a change of somebody else stands, before the random part.
+const SETTLING: Duration = Duration::from_millis(500);
+/// One of the two.
+pub(super) struct Configuration {
+    pub(super) resource: Resource,
+    pub(super) store: Arc<Store>,
+    /// What was last wanted and written, or found to be there.
+    settled: Option<Value>,
+    rewrites: Rewrites,
+    /// Whether somebody else has changed it and nobody has put it right yet.
+    is_changed: bool,
+    /// Whether it was told that somebody keeps changing it.
+    is_told: bool,
+    /// When the next write is.
+    due: Option<Instant>,
+    /// Webhooks that the API server does not take, with their names.
+    refused: Vec<(String, Value)>,
+}
+
+impl Configuration {
+    pub(super) fn new(resource: Resource, store: Arc<Store>) -> Self {
+        Self {
+            resource,
+            store,
+            settled: None,
+            rewrites: Rewrites::default(),
+            is_changed: false,
+            is_told: false,
+            due: None,
+            refused: Vec::new(),
+        }
+    }
+
+    /// Whatever is there now is nobody's mistake.
+    pub(super) fn forget(&mut self) {
+        self.settled = None;
+        self.is_changed = false;
+    }
+
+    /// Writes `wanted` where it is not there. Returns when to look again, or nothing where all is well.
+    pub(super) async fn settle(
+        &mut self,
+        state: &State,
+        client: &Client,
+        wanted: Value,
+    ) -> Result<Option<Duration>, String> {
+        let now = Instant::now();
+        let wanted = self.without_refused(wanted);
+        let Some(new) = self.differs(&state.settings, &wanted) else {
+            // Whoever put it right: replicas together are one side of a fight.
+            if std::mem::take(&mut self.is_changed) {
+                self.rewrites.add(now);
+            }
+            self.settled = Some(wanted);
+            self.due = None;
+            return Ok(None);
+        };
+        let is_ours = self.settled.as_ref() != Some(&wanted);
+        self.is_changed |= !is_ours;
+        match self.rewrites.wait(now) {
+            Some(wait) if !is_ours => {
+                self.tell_of_fight(state, client).await;
+                return Ok(Some(wait));
+            }
+            Some(_) => {}
+            None if self.rewrites.is_fought() => {}
+            None => self.is_told = false,
+        }
+        // Everything is looked at once more when it is due: what is wanted may be something else by then.
+        let due = *self.due.get_or_insert_with(|| match is_ours {
+            true => now + jitter(APART),
+            false => now + SETTLING + jitter(APART * 2),
+        });
+        if now < due {
+            return Ok(Some(due - now));
+        }
+        self.due = None;
+        self.write(state, client, new, wanted, is_ours).await?;
+        Ok(Some(Duration::ZERO))
+    }
+
+    /// Returns what is to be written.
+    fn differs(&self, settings: &Settings, wanted: &Value) -> Option<Value> {
+        match self.store.get("", &settings.name) {
+            Some(actual) => repaired(&actual, wanted, settings.tls_folder.is_some()),
+            None => Some(wanted.clone()),
+        }
+    }
+
+    async fn write(
+        &mut self,
+        state: &State,
+        client: &Client,
+        new: Value,
+        wanted: Value,
+        is_ours: bool,
+    ) -> Result<(), String> {
+        let path = self.resource.named("", &state.settings.name);
+        let is_there = new.at(&["metadata", "resourceVersion"]).is_some();
+        let written = match is_there {
+            true => client.replace(&path, &new).await,
+            false => client.create(&self.resource.all(), &new).await,
+        };
+        match written {
+            Ok(object) => {
+                self.store.apply(Event::Set(object));
+                self.settled = Some(wanted);
+                if !is_ours {
+                    self.rewrites.add(Instant::now());
+                    self.is_changed = false;
+                    state.metrics.webhook_rewritten();
+                }
+                let message = match (is_ours, is_there) {
+                    (true, true) => "webhook configuration changed",
+                    (true, false) => "webhook configuration created",
+                    (false, true) => "webhook configuration was changed by somebody else and is put right",
+                    (false, false) => "webhook configuration was deleted by somebody else and is made again",
+                };
+                let level = if is_ours { Level::Info } else { Level::Warn };
+                state.log.line(level, message).text("resource", &self.resource.name).write();
+                Ok(())
+            }
+            Err(error) if error.is_conflict() || error.is_not_found() => {
+                reread(client, &path, &self.store).await.map_err(|error| error.to_string())
+            }
+            Err(error) if error.is_invalid() => self.refuse(state, &new, &error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Remembers the webhook that the API server does not take, so that the others are not held up by it.
+    fn refuse(&mut self, state: &State, new: &Value, message: &str) -> Result<(), String> {
+        let number = message.split_once("webhooks[").and_then(|(_, rest)| rest.split_once(']'));
+        let number = number.and_then(|(number, _)| number.parse::<usize>().ok());
+        let webhook = number.and_then(|number| new.get("webhooks")?.item(number)).cloned();
+        let name = webhook.as_ref().and_then(|webhook| webhook.get("name")).and_then(Value::as_str);
+        let (Some(name), Some(webhook)) = (name.map(str::to_owned), webhook) else {
+            return Err(message.to_owned());
+        };
+        let line =
+            state.log.line(Level::Error, "the API server does not take a webhook; its rules are not asked");
+        line.text("webhook", &name).text("error", message).write();
+        self.refused.push((name, webhook));
+        Ok(())
+    }
+
+    /// Leaves out the webhooks that were refused, as long as they are what was refused.
+    fn without_refused(&mut self, mut wanted: Value) -> Value {
+        if self.refused.is_empty() {
+            return wanted;
+        }
+        let list =
+            wanted.as_object_mut().and_then(|map| map.get_mut("webhooks")).and_then(Value::as_array_mut);
+        if let Some(list) = list {
+            self.refused.retain(|(_, refused)| list.contains(refused));
+            list.retain(|webhook| !self.refused.iter().any(|(_, refused)| refused == webhook));
+        }
+        wanted
+    }
+
+    async fn tell_of_fight(&mut self, state: &State, client: &Client) {
+        if std::mem::replace(&mut self.is_told, true) {
+            return;
+        }
+        let message = "somebody else keeps changing the webhook configuration; it is put right once a minute from now on";
+        state.log.line(Level::Error, message).text("resource", &self.resource.name).write();
+        let Some(configuration) = self.store.get("", &state.settings.name) else { return };
+        let events = Resource::new("", "v1", "events").within("default");
+        // It is in the log and counted already; who may not write Events misses nothing else.
+        let _ = client.create(&events, &event(&configuration, message)).await;
+    }
+}
+
+/// Returns an Event about a configuration. Those about what is in no namespace are in `default`.
+fn event(configuration: &Value, message: &str) -> Value {
+    let text = |path: &[&str]| configuration.at(path).cloned().unwrap_or_default();
+    let (name, time) = (text(&["metadata", "name"]), clock::text(SystemTime::now()));
+    let involved = object([
+        ("apiVersion", text(&["apiVersion"])),
+        ("kind", text(&["kind"])),
+        ("name", name.clone()),
+        ("uid", text(&["metadata", "uid"])),
+    ]);
+    let metadata = object([
+        ("generateName", format!("{}-", name.as_str().unwrap_or_default()).into()),
+        ("namespace", "default".into()),
+    ]);
+    object([
+        ("apiVersion", "v1".into()),
+        ("kind", "Event".into()),
+        ("metadata", metadata),
+        ("involvedObject", involved),
+        ("type", "Warning".into()),
+        ("reason", "WebhookConfigurationFought".into()),
+        ("message", message.into()),
+        ("source", object([("component", "kubewright".into())])),
+        ("firstTimestamp", time.as_str().into()),
+        ("lastTimestamp", time.into()),
+        ("count", 1_u64.into()),
+    ])
+}

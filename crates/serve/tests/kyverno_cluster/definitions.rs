@@ -1,0 +1,190 @@
+//! The definitions of policies, as the API server takes them: what is stored is what was sent, and the defaults.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use kubewright_controlplane::Cluster;
+use kubewright_dialects::Options;
+use kubewright_engine::Dialect;
+use kubewright_value::{Map, Source, Value, json, yaml};
+
+const KINDS: [&str; 4] = ["clusterpolicies", "policies", "policyexceptions", "globalcontextentries"];
+
+/// The cluster that all tests share, with the definitions established.
+pub(crate) fn cluster() -> Option<&'static Cluster> {
+    static READY: OnceLock<()> = OnceLock::new();
+    let cluster = Cluster::shared()?;
+    READY.get_or_init(|| {
+        let definitions = dialect().in_cluster().expect("it lives in clusters").definitions().join("\n---\n");
+        cluster.kubectl(&["apply", "-f", "-"], &definitions).expect_success();
+        for kind in KINDS {
+            let name = format!("crd/{kind}.kyverno.io");
+            cluster
+                .kubectl(&["wait", "--for=condition=Established", &name, "--timeout=30s"], "")
+                .expect_success();
+        }
+        cluster.wait_until("policies can be stored", || {
+            KINDS.iter().all(|kind| cluster.kubectl(&["get", kind, "-A"], "").is_success())
+        });
+    });
+    Some(cluster)
+}
+
+pub(crate) fn dialect() -> Box<dyn Dialect> {
+    let mut dialects = kubewright_dialects::all(&Options::default());
+    dialects.retain(|dialect| dialect.name() == "kyverno");
+    dialects.pop().expect("the dialect")
+}
+
+#[test]
+fn the_definitions_are_structural_and_their_names_accepted() {
+    let Some(cluster) = cluster() else { return };
+    for kind in KINDS {
+        let found =
+            cluster.kubectl(&["get", "crd", &format!("{kind}.kyverno.io"), "-o", "json"], "").success();
+        let found = json::parse(&found).expect("JSON");
+        let conditions = found.at(&["status", "conditions"]).expect("conditions").to_string();
+        assert!(!conditions.contains("NonStructuralSchema"), "{conditions}");
+    }
+    for name in ["cpol", "pol", "polex", "gctxentry"] {
+        cluster.kubectl(&["get", name, "-A"], "").expect_success();
+    }
+    let definitions = dialect().in_cluster().expect("it lives in clusters").definitions().join("\n---\n");
+    let again = cluster.kubectl(&["apply", "-f", "-"], &definitions).success();
+    assert!(!again.contains("configured"), "{again}");
+}
+
+#[test]
+fn what_is_left_out_has_the_defaults_of_the_original() {
+    let Some(cluster) = cluster() else { return };
+    let policy = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, apiCall: {urlPath: /api/v1/pods}}], validate: {cel: {expressions: []}}}, {name: s, match: {any: [{resources: {kinds: [Pod]}}]}, verifyImages: [{imageReferences: ['*']}]}]}}";
+    let stored = cluster.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", "-"], policy).success();
+    let stored = json::parse(&stored).expect("JSON");
+    let is = |path: &[&str], want: &str| {
+        assert_eq!(stored.at(path).map(Value::to_string).as_deref(), Some(want), "{path:?}");
+    };
+    is(&["spec", "admission"], "true");
+    is(&["spec", "background"], "true");
+    is(&["spec", "emitWarning"], "false");
+    is(&["spec", "validationFailureAction"], "\"Audit\"");
+    let rules = stored.at(&["spec", "rules"]).and_then(Value::as_array).expect("rules");
+    let [first, second] = rules else { panic!("two rules") };
+    let of = |rule: &Value, path: &[&str]| rule.at(path).map(Value::to_string).unwrap_or_default();
+    assert_eq!(of(first, &["skipBackgroundRequests"]), "true");
+    assert_eq!(of(first, &["validate", "allowExistingViolations"]), "true");
+    assert_eq!(of(first, &["validate", "cel", "generate"]), "false");
+    assert!(of(first, &["context"]).contains(r#""method":"GET""#));
+    let images = of(second, &["verifyImages"]);
+    for key in ["mutateDigest", "required", "useCache", "verifyDigest"] {
+        assert!(images.contains(&format!("\"{key}\":true")), "{images}");
+    }
+}
+
+#[test]
+fn nothing_of_a_policy_is_lost_on_its_way() {
+    let Some(cluster) = cluster() else { return };
+    let policies = policies();
+    assert!(!policies.is_empty());
+    let (mut refused, mut compared) = (Vec::new(), 0);
+    for batch in policies.chunks(100) {
+        let list = Map::from([
+            ("apiVersion", Value::from("v1")),
+            ("kind", "List".into()),
+            ("items", Value::array(batch.iter().map(|(_, policy)| policy.clone()).collect())),
+        ]);
+        let list = json::to_string(&list.into());
+        let output = cluster
+            .kubectl(&["create", "--dry-run=server", "--validate=false", "-o", "json", "-f", "-"], &list);
+        refused.extend(output.stderr.lines().map(str::to_owned));
+        // One object after the other; only the last line of each is not indented.
+        let stored = output.stdout.split_inclusive("\n}\n").filter(|text| !text.trim().is_empty());
+        let mut stored = stored.map(|text| json::parse(text).expect("JSON"));
+        let mut next = stored.next();
+        for (file, sent) in batch {
+            let name = |object: &Value| object.at(&["metadata", "name"]).map(Value::to_string);
+            let Some(found) = next.take_if(|found| name(found) == name(sent)) else { continue };
+            let lost = lost(sent, &found, "");
+            assert!(lost.is_none(), "{}: {}", file.display(), lost.unwrap_or_default());
+            says_the_same(file, sent, &found);
+            next = stored.next();
+            compared += 1;
+        }
+        assert!(next.is_none(), "what came back is not what was sent: {next:?}");
+    }
+    println!("{compared} of {} policies are stored as they were sent; refused: {refused:#?}", policies.len());
+    assert!(compared * 50 >= policies.len() * 49, "{refused:#?}");
+}
+
+/// A policy compiles to the same, whether it comes from a file or from the cluster.
+fn says_the_same(file: &Path, sent: &Value, stored: &Value) {
+    let compiled = |value: &Value| {
+        let document = yaml::read(&Source::new("policy.yaml", yaml::write(value))).documents.remove(0);
+        let compiled = dialect().compile(&document, &[]);
+        let errors = compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+        let errors: Vec<String> =
+            errors.map(|error| format!("{}: {}", error.code.id, error.message)).collect();
+        let rules: Vec<String> = compiled.rules.iter().map(|rule| rule.id.to_string()).collect();
+        (errors, rules)
+    };
+    assert_eq!(compiled(sent), compiled(stored), "{}", file.display());
+}
+
+/// Returns what of `sent` is not in `stored`.
+fn lost(sent: &Value, stored: &Value, place: &str) -> Option<String> {
+    match (sent, stored) {
+        (Value::Object(sent), Value::Object(stored)) => sent.iter().find_map(|(key, value)| {
+            let place = format!("{place}/{key}");
+            match stored.get(key) {
+                Some(found) => lost(value, found, &place),
+                None => Some(format!("{place} is gone: {value}")),
+            }
+        }),
+        (Value::Array(sent), Value::Array(stored)) if sent.len() == stored.len() => {
+            let pairs = sent.iter().zip(stored.iter()).enumerate();
+            pairs.into_iter().find_map(|(i, (sent, stored))| lost(sent, stored, &format!("{place}/{i}")))
+        }
+        (sent, stored) if sent == stored => None,
+        (sent, stored) => Some(format!("{place}: {sent} became {stored}")),
+    }
+}
+
+/// Returns the policies of the examples and, where it is there, of the corpus.
+fn policies() -> Vec<(PathBuf, Value)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let corpus = std::env::var_os("CORPUS").map_or_else(|| root.join("../shared/conformance"), PathBuf::from);
+    let mut files = Vec::new();
+    find(&root.join("examples"), &mut files);
+    find(&corpus.join("kyverno"), &mut files);
+    files.sort();
+    let mut policies = Vec::new();
+    for file in files {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        for document in yaml::read(&Source::new("policy.yaml", text)).documents {
+            if !dialect().claims(&document) || document.value.get("spec").is_none() {
+                continue;
+            }
+            let mut policy = document.value;
+            let is_namespaced = policy.get("kind").and_then(Value::as_str) == Some("Policy");
+            if let Some(metadata) = policy.as_object_mut().and_then(|map| map.get_mut("metadata"))
+                && let Some(metadata) = metadata.as_object_mut()
+                && is_namespaced
+            {
+                metadata.insert("namespace".into(), "default".into());
+            }
+            policies.push((file.clone(), policy));
+        }
+    }
+    policies
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            find(&path, files);
+        } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml") {
+            files.push(path);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A whole server beside a cluster: rules by watch, certificates and webhooks of its own.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread;
+
+use kubewright_cluster::{Client, Config};
+use kubewright_controlplane::{Cluster, Output};
+use kubewright_serve::log::Level;
+use kubewright_serve::{Settings, start};
+
+use crate::definitions;
+
+/// The namespace from which exceptions count.
+pub(crate) const EXEMPT: &str = "exempt";
+
+/// The cluster that all tests of this process share, with a server beside it.
+pub(crate) fn cluster() -> Option<&'static Cluster> {
+    static READY: OnceLock<()> = OnceLock::new();
+    let cluster = definitions::cluster()?;
+    READY.get_or_init(|| {
+        cluster.create_namespace("kubewright-system");
+        cluster.create_namespace(EXEMPT);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+            runtime.expect("a runtime").block_on(async move {
+                let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
+                let client = Client::new(config).expect("a client");
+                let server = start(settings(), client).expect("a server");
+                sender.send(()).expect("somebody waits");
+                let certificates = server.state().certificates.resolver();
+                server.serve(certificates, std::future::pending()).await.expect("it serves");
+            });
+        });
+        receiver.recv().expect("a server");
+    });
+    Some(cluster)
+}
+
+fn settings() -> Settings {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    Settings {
+        address: SocketAddr::from(([127, 0, 0, 1], port)),
+        health_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        url: Some(format!("https://127.0.0.1:{port}")),
+        dialects: vec!["kyverno".to_owned()],
+        exception_namespaces: vec![EXEMPT.to_owned()],
+        log_level: Level::Error,
+        ..Settings::default()
+    }
+}
+
+/// A ClusterPolicy with `spec`, in flow style.
+pub(crate) fn policy(name: &str, spec: &str) -> String {
+    format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{{spec}}}}}"
+    )
+}
+
+/// A rule about `kind` in `namespace` with `rest`, in flow style.
+pub(crate) fn rule(name: &str, kind: &str, namespace: &str, rest: &str) -> String {
+    format!(
+        "{{name: {name}, match: {{any: [{{resources: {{kinds: ['{kind}'], namespaces: ['{namespace}']}}}}]}}, {rest}}}"
+    )
+}
+
+pub(crate) fn config_map(name: &str, data: &str) -> String {
+    format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{{data}}}}}")
+}
+
+/// Stores `object`.
+#[track_caller]
+pub(crate) fn apply(cluster: &Cluster, namespace: &str, object: &str) {
+    cluster.kubectl(&["apply", "-n", namespace, "-f", "-"], object).expect_success();
+}
+
+/// Asks whether `object` may be created; nothing is stored.
+pub(crate) fn ask(cluster: &Cluster, namespace: &str, object: &str) -> Output {
+    cluster.kubectl(&["create", "--dry-run=server", "-n", namespace, "-f", "-"], object)
+}
+
+/// Asks whether somebody else may create `object`.
+pub(crate) fn ask_as(cluster: &Cluster, kubeconfig: &Path, namespace: &str, object: &str) -> Output {
+    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+    cluster.kubectl(&["create", &kubeconfig, "--dry-run=server", "-n", namespace, "-f", "-"], object)
+}
+
+/// Waits until `object` is refused, and returns what is said.
+#[track_caller]
+pub(crate) fn refused(cluster: &Cluster, namespace: &str, object: &str) -> String {
+    let mut told = String::new();
+    cluster.wait_until(&format!("{object} is refused"), || {
+        let answer = ask(cluster, namespace, object);
+        told.clone_from(&answer.stderr);
+        !answer.is_success()
+    });
+    told
+}
+
+/// Waits until `object` is refused with `want` in what is said.
+#[track_caller]
+pub(crate) fn refused_with(cluster: &Cluster, namespace: &str, object: &str, want: &str) {
+    let mut told = String::new();
+    cluster.wait_until(&format!("{object} is refused because {want}"), || {
+        let answer = ask(cluster, namespace, object);
+        told.clone_from(&answer.stderr);
+        !answer.is_success() && told.contains(want)
+    });
+}
+
+/// Waits until `object` is let pass.
+#[track_caller]
+pub(crate) fn allowed(cluster: &Cluster, namespace: &str, object: &str) {
+    cluster.wait_until(&format!("{object} is let pass"), || ask(cluster, namespace, object).is_success());
+}

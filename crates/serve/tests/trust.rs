@@ -1,0 +1,16 @@
+//! Certificates and webhook configurations on a real control plane.
+//!
+//! Each test has a cluster of its own: a webhook that refuses when nobody answers is about everything.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "trust/certificates.rs"]
+mod certificates;
+#[path = "trust/guard.rs"]
+mod guard;
+#[path = "trust/handshake.rs"]
+mod handshake;
+#[path = "trust/replica.rs"]
+mod replica;
+#[path = "trust/webhooks.rs"]
+mod webhooks;
