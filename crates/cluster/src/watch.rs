@@ -33,7 +33,8 @@ impl Default for Pace {
             idle: Duration::from_secs(90),
             life: Duration::from_secs(300),
             first_wait: Duration::from_millis(100),
-            longest_wait: Duration::from_secs(10),
+            // An API server that is back should be noticed before anybody has changed a rule.
+            longest_wait: Duration::from_secs(2),
             good_life: Duration::from_secs(30),
             list_again: Duration::from_secs(1800),
         }

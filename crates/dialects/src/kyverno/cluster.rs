@@ -126,6 +126,12 @@ impl InCluster for Kyverno {
                 verbs: &["get", "list", "watch"],
                 why: "the roles of the one who asks",
             },
+            Right {
+                group: "authorization.k8s.io",
+                resources: &["subjectaccessreviews"],
+                verbs: &["create"],
+                why: "whether somebody may do something, for rules that ask; nothing is stored",
+            },
         ]
     }
 
