@@ -169,7 +169,8 @@ fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
         cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
     });
     // Rules that are there from the start, so that it is not ready before it knows all that they need.
-    for object in [rule("label"), CURIOUS.to_owned()] {
+    let nosy = rule("rack").replace("name: one", "name: nosy").replace("$.kind", "$.syntheticRefs.node.kind");
+    for object in [rule("label"), nosy, CURIOUS.to_owned()] {
         cluster
             .wait_until("a rule is stored", || cluster.kubectl(&["apply", "-f", "-"], &object).is_success());
     }

@@ -194,8 +194,10 @@ fn what_is_there_later_is_known_and_does_not_make_it_unready() {
     cluster.create_node("node-1", &[("rack", "12")]);
     apply(&cluster, "default", &rule("one", "label"));
     wait_until("the rule is live", || serving.labels("default") == ["/metadata/labels/label"]);
+    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "still nobody needs nodes");
+    apply(&cluster, "default", &rule("nosy", "rack").replace("$.kind", "$.syntheticRefs.node.kind"));
+    wait_until("the other rule is live", || serving.snapshot().needs.nodes);
     assert_eq!(serving.state.readiness.reason(), None);
-    assert!(serving.snapshot().needs.nodes);
     assert!(matches!(world.get(&Query::node("node-1")), Answer::Found(_)), "rules wait for what they need");
     assert_eq!(world.get(&Query::node("node-2")), Answer::Absent);
 }
