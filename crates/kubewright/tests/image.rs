@@ -26,12 +26,14 @@ fn value<'i>(instructions: &'i [(String, String)], name: &str) -> Option<&'i str
 }
 
 #[test]
-fn the_image_is_one_file_on_nothing() {
+fn the_image_is_the_program_on_nothing() {
     let stage = last_stage();
     assert_eq!(value(&stage, "FROM"), Some("scratch"));
     let copies: Vec<_> =
         stage.iter().filter(|(name, _)| name == "COPY").map(|(_, rest)| rest.as_str()).collect();
-    assert_eq!(copies, ["--from=build /kubewright /kubewright"]);
+    let authorities = "/etc/ssl/certs/ca-certificates.crt";
+    let authorities = format!("--from=build {authorities} {authorities}");
+    assert_eq!(copies, ["--from=build /kubewright /kubewright", authorities.as_str()]);
     assert!(stage.iter().all(|(name, _)| name != "RUN" && name != "ENV" && name != "VOLUME"));
 }
 

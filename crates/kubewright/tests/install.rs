@@ -255,6 +255,7 @@ const MAY: &[&str] = &[
     "delete mutatingwebhookconfigurations.admissionregistration.k8s.io/kubewright",
     "get clusterroles.rbac.authorization.k8s.io/kubewright",
     "watch customresourcedefinitions.apiextensions.k8s.io",
+    "create subjectaccessreviews.authorization.k8s.io",
 ];
 const MAY_NOT: &[&str] = &[
     "get secrets default",

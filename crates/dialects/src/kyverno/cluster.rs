@@ -107,6 +107,11 @@ impl InCluster for Kyverno {
         needs::of(document, &self.exceptions)
     }
 
+    fn goes_stale(&self, document: &Document) -> bool {
+        const OF_THE_MOMENT: [&str; 3] = ["time_now", "time_since", "random("];
+        OF_THE_MOMENT.iter().any(|function| document.source.text.contains(function))
+    }
+
     fn rights(&self) -> &'static [Right] {
         &[
             Right {
@@ -120,6 +125,12 @@ impl InCluster for Kyverno {
                 resources: &["rolebindings", "clusterrolebindings"],
                 verbs: &["get", "list", "watch"],
                 why: "the roles of the one who asks",
+            },
+            Right {
+                group: "authorization.k8s.io",
+                resources: &["subjectaccessreviews"],
+                verbs: &["create"],
+                why: "whether somebody may do something, for rules that ask; nothing is stored",
             },
         ]
     }

@@ -127,6 +127,20 @@ fn webhook_configurations_are_never_among_the_manifests() {
 }
 
 #[test]
+fn the_server_understands_what_the_deployment_tells_it() {
+    let flags = "--exceptions-from a,b --targets +widgets.example.com,-pods --allow-host api.example.com --cert-manager";
+    for flags in ["", flags] {
+        let objects = objects(flags);
+        let deployment = objects.iter().find(|object| kind(object) == "Deployment").unwrap();
+        let containers =
+            deployment.at(&["spec", "template", "spec", "containers"]).and_then(Value::as_array).unwrap();
+        let told = texts(&containers[0], &["args"]);
+        let understood = Arguments::try_parse_from(["kubewright"].into_iter().chain(told.iter().copied()));
+        assert!(matches!(understood.unwrap().command, Command::Serve(_)), "{told:?}");
+    }
+}
+
+#[test]
 fn an_image_is_taken_apart_at_its_tag_and_digest() {
     assert_eq!(image("kubewright"), ["kubewright", "", ""]);
     assert_eq!(image("kubewright:1"), ["kubewright", "1", ""]);
