@@ -45,6 +45,8 @@ pub struct Settings {
     pub allows_tls12: bool,
     /// How many reviews may be under way; more are refused at once.
     pub max_in_flight: usize,
+    /// How many connections may be open; more wait until one is closed.
+    pub max_connections: usize,
     /// How long reviews are still answered after the signal to stop, so that nobody is sent here any more.
     pub drain: Duration,
     /// What is logged.
@@ -73,6 +75,7 @@ impl Default for Settings {
             guard_exempt: Vec::new(),
             allows_tls12: false,
             max_in_flight: 64 * workers(),
+            max_connections: 1000,
             drain: Duration::from_secs(5),
             log_level: Level::Info,
             otlp_endpoint: None,

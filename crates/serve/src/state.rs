@@ -97,7 +97,7 @@ impl State {
             log: Log::to_stderr(settings.log_level),
             traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
-            bounds: Bounds::new(settings.max_in_flight),
+            bounds: Bounds::new(settings.max_in_flight, settings.max_connections),
             slow: SlowLane::new(),
             settings,
         }

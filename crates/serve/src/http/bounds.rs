@@ -17,9 +17,6 @@ const MAX_BODIES: usize = 32 << 20;
 /// From here on a body is large: it is read into values while no other large one is.
 pub(crate) const LARGE_BODY: usize = 512 << 10;
 
-/// How many connections may be open.
-const MAX_CONNECTIONS: usize = 1000;
-
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
 pub(crate) struct Bounds {
@@ -31,13 +28,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn new(max_in_flight: usize) -> Self {
+    pub(crate) fn new(max_in_flight: usize, max_connections: usize) -> Self {
         Self {
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
             large: Semaphore::new(1),
-            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            connections: Arc::new(Semaphore::new(max_connections)),
         }
     }
 }

@@ -81,7 +81,7 @@ fn a_value_of_a_secret_is_said_to_nobody() {
             let answer = server.post("/mutate", body);
             match answer.patch() {
                 Some(patch) => {
-                    assert!(patch.to_string().contains(&encoded), "the API server needs it: {patch}")
+                    assert!(patch.to_string().contains(&encoded), "the API server needs it: {patch}");
                 }
                 None => said.push(answer.text),
             }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Source;
+use crate::{ProblemKind, Source};
 
 #[track_caller]
 fn same(text: &str) {
@@ -72,4 +72,11 @@ fn the_last_of_two_keys_wins_and_both_lines_are_named() {
 fn pretty_output_is_indented_by_two() {
     let value = parse(r#"{"a":[1,{}],"b":[]}"#).expect("json");
     assert_eq!(to_pretty(&value), "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}");
+}
+
+#[test]
+fn more_values_than_may_be_are_refused() {
+    assert!(parse_within("[1,{\"a\":2}]", 4).is_ok());
+    let error = parse_within("[1,{\"a\":2}]", 3).unwrap_err();
+    assert_eq!((error.kind, error.message.as_str()), (ProblemKind::Size, "too many values"));
 }
