@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the document is: in a folder beside the repository, or in that of `KUBEWRIGHT_SHARED`.
-const DOCUMENT: &str = "spec/contract/modrule.md";
+/// Where the document is, from the folder of the public corpora, which `KUBEWRIGHT_CORPUS` names.
+const DOCUMENT: &str = "../spec/contract/modrule.md";
 
 /// Returns every block of YAML that the document shows, or nothing where there is no document.
 pub(crate) fn blocks() -> Option<Vec<String>> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let path = std::env::var_os("KUBEWRIGHT_SHARED").map_or_else(beside, PathBuf::from).join(DOCUMENT);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let path = std::env::var_os("KUBEWRIGHT_CORPUS").map_or_else(beside, PathBuf::from).join(DOCUMENT);
     let Ok(text) = fs::read_to_string(&path) else {
         eprintln!("SKIPPED: {} is not here, so its examples are not tried", path.display());
         return None;
