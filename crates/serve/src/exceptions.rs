@@ -14,10 +14,10 @@ pub struct Admitted {
 
 /// Returns those of `documents` that count at `now`, in nanoseconds since 1970. Without a namespace none do; `*` is any.
 #[must_use]
-pub fn admitted<'l>(
+pub fn admitted(
     documents: &[Document],
     namespaces: &[String],
-    languages: impl Iterator<Item = &'l dyn InCluster> + Clone,
+    languages: &[&dyn InCluster],
     now: i128,
 ) -> Admitted {
     let mut admitted = Admitted::default();
@@ -26,7 +26,7 @@ pub fn admitted<'l>(
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {
             continue;
         }
-        let end = languages.clone().filter_map(|language| language.expires(document)).min();
+        let end = languages.iter().filter_map(|language| language.expires(document)).min();
         if end.is_some_and(|end| end <= now) {
             continue;
         }
@@ -52,7 +52,7 @@ mod tests {
         let snapshot = Snapshot::of(&Options::default(), &[], &[], 0);
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn InCluster> = snapshot.languages().collect();
-        let admitted = admitted(&documents, &namespaces, languages.into_iter(), now);
+        let admitted = admitted(&documents, &namespaces, &languages, now);
         let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)
     }

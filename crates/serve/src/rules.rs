@@ -191,7 +191,7 @@ impl Objects {
         let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();
         let before = state.snapshot.load();
         let languages: Vec<&dyn InCluster> = before.languages().collect();
-        let admitted = admitted(&exceptions, exception_namespaces, languages.into_iter(), now);
+        let admitted = admitted(&exceptions, exception_namespaces, &languages, now);
         let mut options = Options { now: Some(now), ..options.clone() };
         options.exceptions.extend(admitted.documents);
         let documents: Vec<Document> = self.rules.iter().map(document).collect();

@@ -27,11 +27,11 @@ impl Host for Scope<'_> {
             (CHECK, [Value::Object(check)]) => self.is_allowed(check),
             (RESOURCE_GET, [version, resource, namespace, name]) => {
                 let url = path::of_object([version, resource, namespace, name].map(text))?;
-                Ok(self.call("GET", url, Text::default())?.unwrap_or_default())
+                Ok(self.call("GET", &url, Text::default())?.unwrap_or_default())
             }
             (RESOURCE_LIST, [version, resource, namespace, labels]) => {
                 let url = path::of_list([version, resource, namespace].map(text), labels)?;
-                self.call("GET", url, Text::default())?.ok_or_else(|| NO_RESOURCE.to_owned())
+                self.call("GET", &url, Text::default())?.ok_or_else(|| NO_RESOURCE.to_owned())
             }
             (RESOURCE_POST, [version, resource, namespace, object]) => {
                 let [version, resource, namespace] = [version, resource, namespace].map(text);
@@ -40,7 +40,7 @@ impl Host for Scope<'_> {
                     (true, name) => path::of_object([version, resource, namespace, name.map_or("", text)])?,
                     (false, _) => path::of_list([version, resource, namespace], &Value::Null)?,
                 };
-                self.call("POST", url, object.to_string().into())?.ok_or_else(|| NO_RESOURCE.to_owned())
+                self.call("POST", &url, object.to_string().into())?.ok_or_else(|| NO_RESOURCE.to_owned())
             }
             (RESOURCE_NAME, [_, kind]) => Ok(resource_name(text(kind)).into()),
             (GLOBAL_CONTEXT, [name, projection]) => self.shared(text(name), text(projection)),
@@ -78,8 +78,8 @@ impl Scope<'_> {
         }
     }
 
-    fn call(&self, method: &str, url: String, data: Text) -> Result<Option<Value>, String> {
-        self.known(Query::Api(ApiCall::resource(method, &url, data)))
+    fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, String> {
+        self.known(Query::Api(ApiCall::resource(method, url, data)))
     }
 
     /// Returns an entry that the cluster shares, or the part of it that a projection makes.

@@ -14,7 +14,7 @@ const NAMESPACE: &str = "generated";
 const PODS: [&str; 4] = [
     r#"{"metadata":{"name":"plain"},"spec":{"containers":[{"name":"c","image":"nginx:latest"}]}}"#,
     r#"{"metadata":{"name":"hardened","labels":{"app":"web","app.kubernetes.io/name":"web","team":"a","env":"prod"},"annotations":{"owner":"me"}},"spec":{"automountServiceAccountToken":false,"securityContext":{"runAsNonRoot":true,"runAsUser":1000,"runAsGroup":3000,"fsGroup":2000,"seccompProfile":{"type":"RuntimeDefault"}},"containers":[{"name":"c","image":"ghcr.io/a/b:1.2.3","imagePullPolicy":"Always","resources":{"requests":{"cpu":"10m","memory":"16Mi"},"limits":{"cpu":"1","memory":"64Mi"}},"livenessProbe":{"httpGet":{"path":"/","port":80}},"readinessProbe":{"httpGet":{"path":"/r","port":80}},"securityContext":{"allowPrivilegeEscalation":false,"readOnlyRootFilesystem":true,"privileged":false,"capabilities":{"drop":["ALL"]}}}]}}"#,
-    r#"{"metadata":{"name":"open","labels":{"app":"x"}},"spec":{"hostNetwork":true,"hostPID":true,"hostIPC":true,"volumes":[{"name":"h","hostPath":{"path":"/var/run/docker.sock"}}],"initContainers":[{"name":"i","image":"busybox","securityContext":{"privileged":true}}],"containers":[{"name":"c","image":"docker.io/a","ports":[{"containerPort":80,"hostPort":80}],"securityContext":{"privileged":true,"runAsUser":0,"capabilities":{"add":["SYS_ADMIN"]},"procMount":"Default"}}]}}"#,
+    r#"{"metadata":{"name":"open","labels":{"app":"x"}},"spec":{"hostNetwork":true,"hostPID":true,"hostIPC":true,"volumes":[{"name":"h","hostPath":{"path":"/var/run/docker.sock"}}],"initContainers":[{"name":"i","image":"busybox","securityContext":{"allowPrivilegeEscalation":true}}],"containers":[{"name":"c","image":"docker.io/a","ports":[{"containerPort":80,"hostPort":80}],"securityContext":{"runAsUser":0,"capabilities":{"add":["SYS_ADMIN"]},"procMount":"Default"}}]}}"#,
     r#"{"metadata":{"name":"mixed","annotations":{"a":"b"}},"spec":{"restartPolicy":"Never","tolerations":[{"operator":"Exists"}],"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"one","image":"registry.example.com/a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","env":[{"name":"A","value":"b"}]},{"name":"two","image":"quay.io/b:latest","resources":{"limits":{"memory":"1Gi"}},"securityContext":{"runAsNonRoot":false,"capabilities":{"drop":["NET_RAW"],"add":["NET_BIND_SERVICE"]}}}]}}"#,
 ];
 
@@ -64,8 +64,10 @@ fn generated_policies_are_taken_and_decide_the_same() {
             let mut request = Request::for_object(pod, Operation::Create, NAMESPACE);
             request.uid = "uid".into();
             let decision = one.engine.decide(&request, &world, &Settings::default());
-            let said =
-                decision.outcomes.iter().find(|one| matches!(one.status, Status::Fail | Status::Error));
+            let said = decision
+                .outcomes
+                .iter()
+                .find(|one| matches!(one.status, Status::Fail | Status::Warn | Status::Error));
             refused += usize::from(is_refused);
             if said.is_some() != is_refused {
                 differences.push(format!(
@@ -81,10 +83,14 @@ fn generated_policies_are_taken_and_decide_the_same() {
     assert!(differences.is_empty(), "{} differ: {differences:#?}", differences.len());
 }
 
+/// Of how many policies one is taken, unless `KUBEWRIGHT_DOORS=all`.
+const SOME: usize = 3;
+
 /// Returns what can be generated, with bindings that refuse and are about Pods with the label of their case alone.
 fn generated() -> Vec<Generated> {
     let mut all = Vec::new();
-    for (file, policy) in definitions::policies() {
+    let every = if std::env::var("KUBEWRIGHT_DOORS").is_ok_and(|all| all == "all") { 1 } else { SOME };
+    for (file, policy) in definitions::policies().into_iter().step_by(every) {
         let document = Document::written(policy, "policy");
         let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
         let Some(conversion) = convert(&document, target, &Options::default()) else { continue };
