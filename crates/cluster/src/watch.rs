@@ -33,7 +33,8 @@ impl Default for Pace {
             idle: Duration::from_secs(90),
             life: Duration::from_secs(300),
             first_wait: Duration::from_millis(100),
-            longest_wait: Duration::from_secs(10),
+            // An API server that is back should be noticed before anybody has changed a rule.
+            longest_wait: Duration::from_secs(2),
             good_life: Duration::from_secs(30),
             list_again: Duration::from_secs(1800),
         }
@@ -51,7 +52,9 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
         let listed = Instant::now();
         match client.list(&path).await {
             Ok(list) => {
-                missing = None;
+                if missing.take().is_some() {
+                    waits.next = pace.first_wait;
+                }
                 store.replace(list);
                 follow(&client, &path, &store, listed, &mut waits).await;
             }
@@ -72,7 +75,7 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
 }
 
 /// How often a resource that is not there is looked for.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// An API server that starts knows its custom resources a little later than itself.
 fn patience(store: &Store) -> Duration {

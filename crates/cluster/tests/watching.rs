@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, List, Pace, Resource, Store, keep};
@@ -68,12 +69,23 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "waited for a minute: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
-fn small() -> Option<Cluster> {
-    Cluster::builder().api_server_only().start()
+/// A cluster that nobody disturbs.
+fn steady() -> Option<&'static Cluster> {
+    static STEADY: OnceLock<Option<Cluster>> = OnceLock::new();
+    STEADY.get_or_init(|| Cluster::builder().api_server_only().start()).as_ref()
+}
+
+/// A cluster to disturb, for one test at a time.
+fn disturbed() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
+    static DISTURBED: OnceLock<Option<Cluster>> = OnceLock::new();
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let cluster = DISTURBED.get_or_init(|| Cluster::builder().api_server_only().start()).as_ref();
+    cluster.map(|cluster| (cluster, turn))
 }
 
 fn config_maps() -> ApiPath {
@@ -82,18 +94,24 @@ fn config_maps() -> ApiPath {
 
 #[test]
 fn six_hundred_writes_arrive() {
-    let Some(cluster) = small() else { return };
-    let watched = Watched::start(&cluster, config_maps(), Pace::default());
-    for number in 0..600 {
-        let name = format!("map-{}", number % 70);
-        if number % 7 == 6 && watched.store.get("default", &name).is_some() {
-            watched.delete(&name);
-        } else {
-            watched.write(&name, &number.to_string());
+    let Some(cluster) = steady() else { return };
+    let watched = Watched::start(cluster, config_maps(), Pace::default());
+    thread::scope(|scope| {
+        for writer in 0..6 {
+            let watched = &watched;
+            scope.spawn(move || {
+                for number in 0..100 {
+                    let name = format!("map-{writer}-{}", number % 13);
+                    match number % 5 {
+                        4 => watched.delete(&format!("map-{writer}-{}", (number - 1) % 13)),
+                        _ => watched.write(&name, &number.to_string()),
+                    }
+                }
+            });
         }
-    }
+    });
     println!("equal {:?} after the last write", watched.assert_equals_list());
-    assert!(watched.store.len() > 30);
+    assert!(watched.store.len() > 30, "{}", watched.store.len());
     assert!(
         watched.store.all().iter().all(|map| map.get("kind").and_then(Value::as_str) == Some("ConfigMap"))
     );
@@ -101,8 +119,8 @@ fn six_hundred_writes_arrive() {
 
 #[test]
 fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
-    let Some(cluster) = small() else { return };
-    let watched = Watched::start(&cluster, config_maps(), Pace::default());
+    let Some((cluster, _turn)) = disturbed() else { return };
+    let watched = Watched::start(cluster, config_maps(), Pace::default());
     watched.write("kept", "1");
     watched.write("deleted", "1");
     wait_until("both arrived", || watched.store.get("default", "deleted").is_some());
@@ -119,7 +137,7 @@ fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
     wait_until("the loss is noticed", || watched.store.problem().is_some());
     let store = Arc::clone(&watched.store);
     let is_gone = move || store.problem().is_some_and(|problem| problem.is_gone());
-    let forgotten = std::thread::spawn(move || wait_until("the version is forgotten", is_gone));
+    let forgotten = thread::spawn(move || wait_until("the version is forgotten", is_gone));
     cluster.start_again(Component::ApiServer).unwrap();
     watched.delete("deleted");
     watched.write("new", "1");
@@ -134,9 +152,9 @@ fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
 
 #[test]
 fn a_watch_goes_on_after_a_pause() {
-    let Some(cluster) = small() else { return };
+    let Some((cluster, _turn)) = disturbed() else { return };
     let pace = Pace { idle: Duration::from_secs(2), ..Pace::default() };
-    let watched = Watched::start(&cluster, config_maps(), pace);
+    let watched = Watched::start(cluster, config_maps(), pace);
     watched.write("one", "1");
     watched.assert_equals_list();
     cluster.pause(Component::ApiServer);
@@ -149,9 +167,9 @@ fn a_watch_goes_on_after_a_pause() {
 
 #[test]
 fn a_resource_that_comes_later_is_found() {
-    let Some(cluster) = small() else { return };
+    let Some(cluster) = steady() else { return };
     let watched =
-        Watched::start(&cluster, Resource::new("late.example.com", "v1", "things").all(), Pace::default());
+        Watched::start(cluster, Resource::new("late.example.com", "v1", "things").all(), Pace::default());
     assert!(watched.store.is_empty() && watched.store.problem().is_some());
     cluster.kubectl(&["apply", "-f", "-"], THINGS).expect_success();
     cluster.wait_until("a thing can be made", || cluster.kubectl(&["apply", "-f", "-"], THING).is_success());

@@ -23,7 +23,7 @@ use kubewright_lang::cel::Program;
 use kubewright_value::{Step, Text};
 pub(crate) use params::{Params, Words as ParamWords};
 pub(crate) use respond::Response;
-pub(crate) use scope::Form;
+pub(crate) use scope::{Form, Spent};
 
 use crate::workload::Workload;
 

@@ -54,6 +54,8 @@ pub struct ModRule {
     fails_closed: bool,
     /// The node of every pod, whatever its annotations say.
     assumed_node: Option<Text>,
+    /// Whether templates may look at the clock or throw dice.
+    has_allowed_functions: bool,
     /// What rules are asked about in a cluster.
     resources: Vec<resources::Resource>,
 }
@@ -73,6 +75,7 @@ impl ModRule {
             inputs: Inputs { now: options.now, random_seed: options.random_seed },
             fails_closed: options.fails_closed,
             assumed_node: None,
+            has_allowed_functions: !options.allowed_functions.is_empty(),
             resources: resources::resources(&options.targets),
         }
     }

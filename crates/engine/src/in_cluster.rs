@@ -30,6 +30,12 @@ pub trait InCluster: Send + Sync {
         &[]
     }
 
+    /// Returns whether what the rules of `document` say depends on when they were compiled: they look at the clock, or
+    /// throw dice. They are compiled anew from time to time.
+    fn goes_stale(&self, _document: &Document) -> bool {
+        false
+    }
+
     /// Returns what the one who asks is told about what rules of this language said.
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
 

@@ -79,6 +79,8 @@ pub struct Request {
     pub kind: GroupVersionKind,
     /// The part of the object that is addressed, such as `status`; mostly empty.
     pub subresource: Text,
+    /// The type of the object that the part belongs to, where the part has a type of its own; mostly empty.
+    pub whole: GroupVersionKind,
     /// The object's name; may be empty when the API server makes one up.
     pub name: Text,
     /// The object's namespace; empty for an object without one.
@@ -121,6 +123,7 @@ impl Request {
             namespace: namespace.into(),
             kind,
             subresource: Text::default(),
+            whole: GroupVersionKind::default(),
             object,
             old_object: Value::Null,
             user: Value::object(Map::new()),

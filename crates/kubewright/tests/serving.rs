@@ -29,7 +29,7 @@ impl Serve {
         let address = format!("127.0.0.1:{reviews}");
         let health = format!("127.0.0.1:{health}");
         let mut child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
-            .args(["serve", "--namespace", NAMESPACE, "--drain", "0s"])
+            .args(["serve", "--drain", "0s"])
             .args([
                 "--address",
                 &address,
@@ -93,7 +93,6 @@ fn served() -> Option<(Cluster, Serve)> {
     let snapshot = Snapshot::empty();
     let definitions: Vec<&str> = snapshot.languages().flat_map(|language| language.definitions()).collect();
     cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
-    cluster.kubectl(&["create", "namespace", NAMESPACE], "").expect_success();
     let serve = Serve::start(&cluster, &cluster.kubeconfig());
     Some((cluster, serve))
 }

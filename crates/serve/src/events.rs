@@ -75,6 +75,7 @@ pub(crate) struct Write {
     pub(crate) object: Value,
     /// Whether it is new.
     pub(crate) is_new: bool,
+    thing: Thing,
 }
 
 impl Events {
@@ -132,6 +133,15 @@ impl Events {
     }
 }
 
+impl Events {
+    /// Lets what could not be written be written later, as a whole: nobody knows how much of it is there.
+    pub(crate) fn again(&mut self, write: &Write) {
+        if let Some(entry) = self.things.get_mut(&write.thing).filter(|entry| entry.name == write.name) {
+            entry.written = 0;
+        }
+    }
+}
+
 impl Entry {
     fn write(&self, thing: &Thing, instance: &str, find: &impl Fn(&ObjectName) -> Regarding) -> Write {
         let namespace = match thing.document.namespace.as_str() {
@@ -150,7 +160,7 @@ impl Entry {
                 object.insert(key.into(), value);
             }
         }
-        Write { namespace, name: self.name.clone(), object: object.into(), is_new }
+        Write { namespace, name: self.name.clone(), object: object.into(), is_new, thing: thing.clone() }
     }
 
     fn whole(

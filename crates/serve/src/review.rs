@@ -135,6 +135,3 @@ pub fn answered(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<
     let verdict = Verdict::of(snapshot, &review, &decision, &Secrets::of(&review.request));
     Ok(Some(verdict.written(&review.request.uid)))
 }
-
-#[cfg(test)]
-mod tests;

@@ -22,8 +22,11 @@ const QUIET: Duration = Duration::from_millis(30);
 /// After how long they are compiled though it is not quiet.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// After how long rules are compiled though nothing has changed: they know the time of that moment.
+/// After how long rules are compiled though nothing has changed, where they know the time of that moment.
 const OLD: Duration = Duration::from_secs(10);
+
+/// After how long where they do not.
+const VERY_OLD: Duration = Duration::from_secs(3600);
 
 /// How much longer than compiling that must be.
 const SELDOM: u32 = 200;
@@ -56,7 +59,7 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
         stores,
         known: None,
         is_ready: false,
-        fresh_until: Instant::now(),
+        fresh_until: Instant::now() + VERY_OLD,
         generations: sender,
     };
     // Its own, so that it does not mind when that of the server ends.
@@ -100,7 +103,6 @@ impl Compiler {
     /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
     async fn compile(&mut self, is_change: bool) {
         let begun = Instant::now();
-        self.fresh_until = begun + OLD;
         let objects = Objects::of(&self.stores);
         let is_same = self.known.as_ref() == Some(&objects);
         if is_change && is_same {
@@ -109,6 +111,7 @@ impl Compiler {
         let is_change = !is_same;
         let generation = *self.generations.borrow() + u64::from(is_change);
         let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state, generation)));
+        self.fresh_until = begun + OLD;
         let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
@@ -116,7 +119,8 @@ impl Compiler {
         };
         let took = begun.elapsed();
         self.known = Some(objects);
-        self.fresh_until = begun + OLD.max(took * SELDOM).min(until);
+        let old = if snapshot.goes_stale { OLD.max(took * SELDOM) } else { VERY_OLD };
+        self.fresh_until = begun + old.min(until);
         self.stores.meet(&snapshot.needs);
         self.await_needs().await;
         let (rules, wrong) = count(&snapshot);

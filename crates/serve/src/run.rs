@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use kubewright_cluster::{Client, Config, Discovery, Pace};
+use kubewright_cluster::{Client, Config, Discovery, Pace, Resource};
+use kubewright_value::Map;
 use tokio::sync::mpsc;
 
 use crate::certificates::{self, CERTIFICATE};
@@ -15,15 +16,20 @@ use crate::{
 const NOTICES: usize = 1000;
 
 /// Serves the cluster of `config` until the process is asked to stop. It is not ready before its certificate, the
-/// rules and what they need are there; an API server that is away is waited for.
+/// rules and what they need are there; an API server that is away is waited for. A server that is not in the cluster may
+/// have to make its namespace first.
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn run(settings: Settings, config: Config) -> Result<(), ServeError> {
+pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
-        let server = start(settings, Client::new(config)?)?;
+        let client = Client::new(config)?;
+        if makes_namespace {
+            make_namespace(&client, &settings.namespace).await;
+        }
+        let server = start(settings, client)?;
         let certificates = server.state().certificates.resolver();
         server.serve(certificates, asked_to_stop()).await
     })
@@ -62,6 +68,14 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     tokio::spawn(async move { bindings.keep(bound).await });
     tokio::spawn(webhooks::keep(state, client, discovery, snapshots));
     Ok(server)
+}
+
+/// Whatever goes wrong here goes wrong again where the namespace is used.
+async fn make_namespace(client: &Client, name: &str) {
+    let metadata = Map::from([("name", name.into())]);
+    let namespace =
+        Map::from([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);
+    let _ = client.create(&Resource::new("", "v1", "namespaces").all(), &namespace.into()).await;
 }
 
 /// A name that no other replica has: that of the pod, and for several processes on one machine their number.

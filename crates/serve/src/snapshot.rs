@@ -20,6 +20,8 @@ pub struct Snapshot {
     pub hooks: Vec<Hook>,
     /// What these rules look at besides the request.
     pub needs: Needs,
+    /// Whether some of them have to be compiled anew from time to time.
+    pub goes_stale: bool,
     mutate: Engine,
     validate: Engine,
     dialects: Vec<Box<dyn Dialect>>,
@@ -75,7 +77,7 @@ impl Snapshot {
                 building.add(dialect.as_ref(), cluster, document);
             }
         }
-        let Building { states, rules, hooks, needs, documents } = building;
+        let Building { states, rules, hooks, needs, goes_stale, documents } = building;
         let behind = |door: Door| {
             let hooks = rules.iter().filter(|(hook, _)| hook.door == door);
             Engine::sharing(hooks.flat_map(|(_, rules)| rules.iter().cloned()).collect())
@@ -84,7 +86,7 @@ impl Snapshot {
         let engines = rules.into_iter().map(|(_, rules)| Engine::sharing(rules));
         let hooks = hooks.into_iter().zip(engines);
         let hooks = hooks.map(|(webhook, engine)| Hook { path: path(&webhook), webhook, engine }).collect();
-        Self { generation, states, hooks, needs, mutate, validate, dialects, documents }
+        Self { generation, states, hooks, needs, goes_stale, mutate, validate, dialects, documents }
     }
 
     /// Returns a snapshot of rules that were compiled elsewhere, all behind `door`. They are of no document, and where
@@ -146,6 +148,7 @@ struct Building {
     rules: Vec<(HookKey, Vec<Arc<Rule>>)>,
     hooks: Vec<Webhook>,
     needs: Needs,
+    goes_stale: bool,
     documents: HashMap<Arc<RuleId>, usize>,
 }
 
@@ -178,6 +181,7 @@ impl Building {
             return;
         }
         self.needs.add(cluster.needs(document));
+        self.goes_stale |= cluster.goes_stale(document);
         let rules: Vec<Arc<Rule>> = compiled.rules.into_iter().map(Arc::new).collect();
         self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), place)));
         self.hang(cluster.webhook(document), rules);

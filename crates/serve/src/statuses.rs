@@ -3,7 +3,7 @@
 //! Every replica works out the same status and writes it only where the stored one differs, so that they do not
 //! fight, and so that the watch which brings the written status back leads to no further write.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime};
 
 use kubewright_engine::{Diagnostic, Fault, ObjectName, RuleFailure, RuleReport};
@@ -58,7 +58,7 @@ impl Failures {
     }
 
     /// Returns the rules whose failures are to be written now.
-    pub(crate) fn due(&self, now: Instant) -> Vec<ObjectName> {
+    pub(crate) fn due(&self, now: Instant) -> HashSet<ObjectName> {
         let is_due = |failure: &Failure| {
             let is_quiet = |at: Instant| now.saturating_duration_since(at) >= FAILURES_APART;
             !failure.is_written && failure.written.is_none_or(is_quiet)

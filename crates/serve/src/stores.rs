@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use kubewright_cluster::{Client, Pace, Resource, Store, keep};
+use kubewright_cluster::{Client, Error, Pace, Resource, Store, keep};
 use kubewright_engine::{ApiPath, Needs, ObjectName, WatchRole, Watched};
 use kubewright_value::{Map, Text, Value};
 use tokio::runtime::Handle;
@@ -188,8 +188,8 @@ impl Stores {
 
     /// Returns what is wrong with the watches: the kind, and why.
     #[must_use]
-    pub fn problems(&self) -> Vec<(Arc<str>, String)> {
-        let of = |kept: &Kept| Some((Arc::clone(&kept.name), kept.store.problem()?.to_string()));
+    pub fn problems(&self) -> Vec<(Arc<str>, Error)> {
+        let of = |kept: &Kept| Some((Arc::clone(&kept.name), kept.store.problem()?));
         self.all().iter().filter_map(of).collect()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! One task for all of it, fed by a bounded channel. A review never waits for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -82,31 +82,46 @@ impl Teller {
     }
 
     async fn tell(&mut self, snapshot: &Snapshot) {
-        let stores = Arc::clone(&self.stores);
-        for write in
-            self.events.due(Instant::now(), |rule| regarding(&stores.object(rule).unwrap_or_default()))
-        {
-            // An Event that is lost is no reason to do anything else.
-            let _ = put(&self.client, write).await;
-        }
+        self.tell_events().await;
         let is_new = self.generation != Some(snapshot.generation);
         let failed = self.failures.due(Instant::now());
         if !is_new && failed.is_empty() {
             return;
         }
         if is_new {
-            self.failures.keep(|rule| snapshot.states.iter().any(|state| state.name == *rule));
-            self.sent.retain(|rule, _| snapshot.states.iter().any(|state| state.name == *rule));
+            let rules: HashSet<&ObjectName> = snapshot.states.iter().map(|state| &state.name).collect();
+            self.failures.keep(|rule| rules.contains(rule));
+            self.sent.retain(|rule, _| rules.contains(rule));
             tokio::time::sleep(jitter(JITTER)).await;
         }
         let mut is_whole = true;
         for state in &snapshot.states {
             if is_new || failed.contains(&state.name) {
-                is_whole &= self.write(snapshot, state).await.is_ok();
+                let written = self.write(snapshot, state).await;
+                is_whole &= written.is_ok();
+                if written.is_err_and(|error| error.code().is_none()) {
+                    // Nobody is there; the others would only wait in vain.
+                    break;
+                }
             }
         }
         if is_whole {
             self.generation = Some(snapshot.generation);
+        }
+    }
+
+    async fn tell_events(&mut self) {
+        let stores = Arc::clone(&self.stores);
+        let find = |rule: &ObjectName| regarding(&stores.object(rule).unwrap_or_default());
+        let mut is_away = false;
+        for write in self.events.due(Instant::now(), find) {
+            // An API server that does not answer is not asked for each of them.
+            let written = if is_away { Err(None) } else { put(&self.client, &write).await.map_err(Some) };
+            is_away |= matches!(&written, Err(Some(error)) if error.code().is_none());
+            // What is refused is lost, which is no reason to do anything else.
+            if written.is_err_and(|error| error.is_none_or(|error| may_pass(&error))) {
+                self.events.again(&write);
+            }
         }
     }
 
@@ -147,7 +162,12 @@ impl Teller {
     }
 }
 
-async fn put(client: &Client, write: Write) -> Result<Value, Error> {
+/// Returns whether the same Event may be written later.
+fn may_pass(error: &Error) -> bool {
+    error.code().is_none_or(|code| matches!(code, 404 | 429) || code >= 500)
+}
+
+async fn put(client: &Client, write: &Write) -> Result<Value, Error> {
     let events = Resource::new("", "v1", "events");
     if write.is_new {
         return client.create(&events.within(&write.namespace), &write.object).await;

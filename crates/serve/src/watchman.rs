@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use kubewright_cluster::Error;
+
 use crate::log::Level;
 use crate::{State, Stores};
 
@@ -23,7 +25,7 @@ pub async fn watch_over(state: Arc<State>, stores: Arc<Stores>) {
         for (kind, count) in stores.counts() {
             state.metrics.objects_held(&kind, count as u64);
         }
-        let problems: BTreeMap<Arc<str>, String> = stores.problems().into_iter().collect();
+        let problems: BTreeMap<Arc<str>, Error> = stores.problems().into_iter().collect();
         known.retain(|kind, (_, times)| {
             let is_over = !problems.contains_key(kind);
             if is_over && *times >= PATIENCE {
@@ -33,18 +35,23 @@ pub async fn watch_over(state: Arc<State>, stores: Arc<Stores>) {
         });
         for (kind, problem) in problems {
             let (text, times) = known.entry(Arc::clone(&kind)).or_default();
-            let is_new = *text != problem;
-            *times = if is_new && *times > PATIENCE { PATIENCE } else { times.saturating_add(1) };
-            *text = problem;
+            let new = problem.to_string();
+            *times = if *text != new && *times > PATIENCE { PATIENCE } else { times.saturating_add(1) };
+            *text = new;
             if *times == PATIENCE {
-                state
-                    .log
-                    .line(Level::Warn, "a watch does not work")
-                    .text("kind", &kind)
-                    .text("problem", text)
-                    .write();
+                tell(&state, &kind, &problem);
             }
         }
         tokio::time::sleep(PERIOD).await;
     }
+}
+
+fn tell(state: &State, kind: &str, problem: &Error) {
+    let line = match problem.is_not_found() {
+        true => {
+            state.log.line(Level::Info, "a kind is not defined in the cluster, so that it has no objects")
+        }
+        false => state.log.line(Level::Warn, "a watch does not work"),
+    };
+    line.text("kind", kind).shown("problem", problem).write();
 }

@@ -113,7 +113,9 @@ fn a_rule_of_the_cluster_is_about_objects_without_a_namespace() {
         "type: Patch, match: [{select: '$.kind', matchValue: ClusterRole}, {select: '$.metadata.name', matchRegex: '^coloured'}],
          patch: [{op: add, path: /metadata/labels/colour, value: blue}]",
     );
-    home(cluster, "kubemod-system", &[colour]);
+    // Another test may have made it.
+    let _ = cluster.kubectl(&["create", "namespace", "kubemod-system"], "");
+    create_rule(cluster, "kubemod-system", &colour);
     let role = |name: &str| {
         format!(
             "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: {name}}}, rules: []}}"
@@ -459,4 +461,29 @@ fn what_a_rule_added_goes_with_the_rule_at_the_next_apply() {
     assert_eq!(text(&apply(), &["data", "colour"]), "blue");
     cluster.kubectl(&["delete", "modrule", "colour", "-n", "gone"], "").expect_success();
     cluster.wait_until("what the rule added is gone", || apply().at(&["data", "colour"]).is_none());
+}
+
+#[test]
+fn an_object_that_comes_with_its_namespace_sees_the_labels_of_it() {
+    let Some(cluster) = cluster() else { return };
+    let team = rule(
+        "team",
+        "type: Patch, targetNamespaceRegex: '^fresh-', match: [{select: '$.kind', matchValue: ConfigMap}, {select: '$.data.a'}],
+         patch: [{op: add, path: /data/team, value: '{{ .Target.syntheticRefs.namespace.metadata.labels.team }}'}]",
+    );
+    let _ = cluster.kubectl(&["create", "namespace", "kubemod-system"], "");
+    create_rule(cluster, "kubemod-system", &team);
+    for number in 0..5 {
+        let namespace = format!("fresh-{number}");
+        let both = format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}, labels: {{team: red}}}}}}\n---\n\
+             {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: {namespace}}}, data: {{a: b}}}}"
+        );
+        cluster.kubectl(&["create", "-f", "-"], &both).expect_success();
+        assert_eq!(
+            text(&stored(cluster, &namespace, "configmap/a"), &["data", "team"]),
+            "red",
+            "{namespace}"
+        );
+    }
 }

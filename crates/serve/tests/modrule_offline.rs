@@ -37,7 +37,7 @@ fn ask(operation: &str, object: Value, old: Value) -> Value {
     let request = Map::from([
         ("uid", "u-1".into()),
         ("operation", operation.into()),
-        ("namespace", "shop".into()),
+        ("namespace", object.at(&["metadata", "namespace"]).cloned().unwrap_or_default()),
         ("object", object),
         ("oldObject", old),
     ]);
@@ -104,6 +104,18 @@ fn a_broken_rule_can_be_deleted_and_labelled_but_not_changed() {
 fn broken_with(metadata: &str) -> Value {
     let named = format!("namespace: shop, {metadata}");
     rule(&[("$.kind", "$."), ("op: add", "op: put"), ("namespace: shop", &named)])
+}
+
+#[test]
+fn rules_of_other_languages_are_checked_in_the_same_way() {
+    let policy = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [
+        {name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {message: m, deny: {conditions: {any: [
+            {key: a, operator: Resembles, value: b}]}}}}]}}";
+    let response = ask("CREATE", yaml::parse(policy).expect("a policy"), Value::Null);
+    assert_eq!(response.get("allowed"), Some(&false.into()), "{response}");
+    let text = message(&response);
+    let want = "ClusterPolicy.kyverno.io \"p\" is invalid: [spec.rules[0].validate.deny.conditions.any[0].operator: ";
+    assert!(text.starts_with(want), "{text}");
 }
 
 #[test]

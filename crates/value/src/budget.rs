@@ -102,6 +102,12 @@ impl Budget {
         self.limits.steps - self.steps
     }
 
+    /// Returns how many steps are left.
+    #[must_use]
+    pub fn steps_left(&self) -> u64 {
+        self.steps
+    }
+
     /// Returns whether somebody wanted more steps than were left.
     #[must_use]
     pub fn is_out_of_steps(&self) -> bool {

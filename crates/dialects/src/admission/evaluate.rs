@@ -13,7 +13,7 @@ use super::exceptions::{Exception, Excused, Reported, excused};
 use super::extract;
 use super::matching::Matcher;
 use super::source::{Actions, Mode};
-use crate::cel::{Checks, Finding, Form, Leniency, Params, Response, Subject, Violation};
+use crate::cel::{Checks, Finding, Form, Leniency, Params, Response, Spent, Subject, Violation};
 use crate::notes::Notes;
 use crate::trace;
 
@@ -162,14 +162,26 @@ impl Judge {
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<Found, EvalError> {
-        let spent = Cell::default();
+        let spent = Cell::new(Spent::within(evaluation.budget));
+        let found = self.spending(object, &spent, evaluation, notes);
+        spent.get().charge(evaluation.budget);
+        found
+    }
+
+    fn spending(
+        &self,
+        object: &Value,
+        spent: &Cell<Spent>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Found, EvalError> {
         let form = match self.surroundings {
             Surroundings::Policy(Mode::Http) => Form::Http,
             Surroundings::Policy(Mode::Envoy) => Form::Envoy,
             Surroundings::Policy(Mode::Json) => Form::Payload,
             Surroundings::Policy(Mode::Kubernetes) | Surroundings::ApiServer => Form::Plain,
         };
-        let subject = Subject { form, ..Subject::of(object, LISTS, &spent) };
+        let subject = Subject { form, ..Subject::of(object, LISTS, spent) };
         let is_lenient = self.checks.leniency != Leniency::None;
         let allowed = match excused(&self.exceptions, is_lenient, &subject, evaluation, notes)? {
             Excused::Wholly(reported) => return Ok(Found::Excused(reported)),

@@ -6,7 +6,7 @@ use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
-use kubewright_value::{Map, Value};
+use kubewright_value::{Budget, Map, Value};
 
 use super::request::resource_of;
 use super::{Expression, Variable, request};
@@ -26,6 +26,23 @@ const RULE_WORK: u64 = 30_000_000;
 pub(crate) struct Spent {
     cost: u64,
     work: u64,
+    /// What may be spent, where it is less than usual.
+    most: Option<u64>,
+}
+
+/// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
+const COST_OF_STEP: u64 = 2;
+
+impl Spent {
+    /// Returns that nothing was spent yet of what `budget` has.
+    pub(crate) fn within(budget: &Budget) -> Self {
+        Self { most: Some(budget.steps_left().saturating_mul(COST_OF_STEP)), ..Self::default() }
+    }
+
+    /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
+    pub(crate) fn charge(self, budget: &mut Budget) {
+        let _ = budget.step(self.cost.div_ceil(COST_OF_STEP));
+    }
 }
 
 /// How many variables may be evaluated inside of each other; behind longer rows of variables the first ones go first.
@@ -124,7 +141,8 @@ impl<'a> Scope<'a> {
 
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let spent = self.spent.get();
-        let remaining = RULE_LIMIT.saturating_sub(spent.cost);
+        let most = spent.most.map_or(RULE_LIMIT, |most| most.min(RULE_LIMIT));
+        let remaining = most.saturating_sub(spent.cost);
         let mut cost =
             Cost::new(EXPRESSION_LIMIT.min(remaining)).with_work(RULE_WORK.saturating_sub(spent.work));
         let work = cost.work_left();
@@ -134,6 +152,7 @@ impl<'a> Scope<'a> {
         let spent = self.spent.get();
         self.spent.set(Spent {
             cost: spent.cost.saturating_add(cost.used()),
+            most: spent.most,
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
         });
         result

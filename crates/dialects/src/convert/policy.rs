@@ -389,6 +389,7 @@ impl Draft {
             (Text::new(text("name")), text("expression").to_owned())
         };
         conditions.extend(self.conditions.iter().map(pair));
+        conditions.iter_mut().for_each(|(name, _)| *name = written(name));
         unique(&mut conditions);
         conditions.iter().map(named).collect()
     }
@@ -403,6 +404,25 @@ pub(super) fn texts(draft: &Draft) -> impl Iterator<Item = &str> {
     let inside =
         objects.flat_map(|one| EXPRESSIONS.iter().filter_map(|key| one.get(key).and_then(Value::as_str)));
     conditions.chain(inside)
+}
+
+/// Returns `name` as the API server lets a condition be called; authors write sentences.
+fn written(name: &Text) -> Text {
+    let (prefix, own) = name.rsplit_once('/').map_or(("", name.as_str()), |(prefix, own)| (prefix, own));
+    let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_edge = |c: char| c.is_ascii_alphanumeric();
+    let is_good = (1..=63).contains(&own.len())
+        && own.chars().all(is_known)
+        && own.starts_with(is_edge)
+        && own.ends_with(is_edge);
+    if is_good && !prefix.contains('/') {
+        return name.clone();
+    }
+    let letters: String = name.chars().map(|c| if is_known(c) { c } else { '-' }).take(60).collect();
+    match letters.trim_matches(|c| !is_edge(c)) {
+        "" => "condition".into(),
+        letters => letters.into(),
+    }
 }
 
 /// Gives conditions that have one name names of their own.

@@ -25,11 +25,22 @@ fn name(origin: &Origin<'_>, draft: &Draft) -> String {
     if origin.rules > 1 {
         name.push_str(&format!("-{}", draft.rule));
     }
-    match draft.variant {
-        Some(Workload::CronJob) => name + "-autogen-cronjob",
-        Some(_) => name + "-autogen",
-        None => name,
-    }
+    // What is put behind it must fit too.
+    let mut name = lower(&name, 253 - "-autogen-cronjob-binding".len());
+    name.push_str(match draft.variant {
+        Some(Workload::CronJob) => "-autogen-cronjob",
+        Some(_) => "-autogen",
+        None => "",
+    });
+    name
+}
+
+/// Returns `name` as objects can be called; rules are called as their authors like.
+fn lower(name: &str, most: usize) -> String {
+    let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.';
+    let letter = |c: char| if is_known(c.to_ascii_lowercase()) { c.to_ascii_lowercase() } else { '-' };
+    let name: String = name.chars().map(letter).take(most).collect();
+    name.trim_end_matches(['-', '.']).to_owned()
 }
 
 fn policy(origin: &Origin<'_>, draft: &Draft, name: &str) -> Value {

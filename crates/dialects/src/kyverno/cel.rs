@@ -12,7 +12,7 @@ use crate::cel::source::NamedExpression;
 use crate::cel::{
     Asked, Checks, Compiler, Condition, Environments, Finding, Given, ParamWords, Params, Problem, Subject,
 };
-use crate::cel::{Violation, are_met};
+use crate::cel::{Spent, Violation, are_met};
 use crate::fields::Placed;
 use crate::notes::Notes;
 
@@ -108,27 +108,36 @@ impl CelCheck {
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
     ) -> Verdict {
-        let passed = || Verdict::Pass(passed.clone());
         if self.is_elsewhere {
             return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
         }
-        let spent = Cell::default();
-        let subject = Subject::of(object, LISTS, &spent);
+        let spent = Cell::new(Spent::within(evaluation.budget));
+        let verdict = self.judged(object, &spent, evaluation, notes);
+        spent.get().charge(evaluation.budget);
+        verdict.unwrap_or_else(|| Verdict::Pass(passed.clone()))
+    }
+
+    /// Nothing means that the object is fine.
+    fn judged(
+        &self,
+        object: &Value,
+        spent: &Cell<Spent>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Option<Verdict> {
+        let subject = Subject::of(object, LISTS, spent);
         let Some(params) = &self.params else {
-            return verdict(self.checks.judge(&subject, evaluation, notes)).unwrap_or_else(passed);
+            return verdict(self.checks.judge(&subject, evaluation, notes));
         };
         let world = evaluation.world;
         let found = match params.find(evaluation.request, world, evaluation.budget) {
             Ok(found) => found,
-            Err(error) => return Verdict::Error(error),
+            Err(error) => return Some(Verdict::Error(error)),
         };
-        for params in &found {
-            let subject = Subject { params, ..Subject::of(object, LISTS, &spent) };
-            if let Some(verdict) = verdict(self.checks.judge(&subject, evaluation, notes)) {
-                return verdict;
-            }
-        }
-        passed()
+        found.iter().find_map(|params| {
+            let subject = Subject { params, ..Subject::of(object, LISTS, spent) };
+            verdict(self.checks.judge(&subject, evaluation, notes))
+        })
     }
 }
 

@@ -107,6 +107,11 @@ impl InCluster for Kyverno {
         needs::of(document, &self.exceptions)
     }
 
+    fn goes_stale(&self, document: &Document) -> bool {
+        const OF_THE_MOMENT: [&str; 3] = ["time_now", "time_since", "random("];
+        OF_THE_MOMENT.iter().any(|function| document.source.text.contains(function))
+    }
+
     fn rights(&self) -> &'static [Right] {
         &[
             Right {

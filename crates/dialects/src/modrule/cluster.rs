@@ -8,6 +8,7 @@ use kubewright_value::{Document, Value};
 
 use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
+use super::references::REFERENCES;
 use super::resources::Resource;
 use super::{ModRule, denial_of};
 
@@ -47,8 +48,15 @@ impl InCluster for ModRule {
         }
     }
 
-    fn needs(&self, _document: &Document) -> Needs {
-        Needs { nodes: true, ..Needs::default() }
+    /// A rule that comes to a node in another way, with all of the object in a template, has it looked up.
+    fn needs(&self, document: &Document) -> Needs {
+        let nodes = document.value.get("spec").is_some_and(|spec| spec.to_string().contains(REFERENCES));
+        Needs { nodes, ..Needs::default() }
+    }
+
+    /// Functions of the clock and of chance are off unless they are allowed.
+    fn goes_stale(&self, _document: &Document) -> bool {
+        self.has_allowed_functions
     }
 
     fn rights(&self) -> &'static [Right] {

@@ -18,7 +18,7 @@ use crate::Options;
 const NAMESPACE: &str = "dryrun-namespace";
 
 /// How many rules a request may have.
-const MAX_RULES: usize = 1000;
+const MAX_RULES: usize = 256;
 
 /// What its rules may spend together.
 const MAX_STEPS: u64 = 20_000_000;

@@ -49,7 +49,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", conflicts_with = "offline")]
     pub(crate) context: Option<String>,
 
-    /// The namespace of the server [default: that of the pod or of the context]
+    /// The namespace of the server, in which no rule counts [default: that of the pod, or kubewright-system, which is made]
     #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "offline")]
     pub(crate) namespace: Option<String>,
 

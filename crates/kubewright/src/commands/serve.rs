@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use kubewright_cluster::Config;
+use kubewright_cluster::{Config, Login};
 use kubewright_dialects::Options;
 use kubewright_serve::{Settings, offline};
 
@@ -32,8 +32,14 @@ fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
     let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
     let config = config.map_err(|error| wrong(&error).help("without a cluster use `--offline -p RULES`"))?;
     let mut settings = settings(arguments);
-    settings.namespace = arguments.namespace.clone().unwrap_or_else(|| config.namespace.clone());
-    kubewright_serve::run(settings, config).map_err(|error| wrong(&error))?;
+    // A pod is at home in its namespace. A server elsewhere needs a place for its Secret, and no rule counts there.
+    let is_pod = matches!(config.login, Login::TokenFile(_)) && arguments.kubeconfig.is_none();
+    if let Some(namespace) = arguments.namespace.clone().or_else(|| is_pod.then(|| config.namespace.clone()))
+    {
+        settings.namespace = namespace;
+    }
+    let makes_namespace = !is_pod && arguments.namespace.is_none();
+    kubewright_serve::run(settings, config, makes_namespace).map_err(|error| wrong(&error))?;
     Ok(Exit::Clean)
 }
 

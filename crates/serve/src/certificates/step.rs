@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, Error, RootCertStore};
 
 use super::der::{self, Certificate};
 use super::issue::{SKEW, authority_name, is_key_of};
@@ -19,6 +19,10 @@ use crate::Settings;
 
 /// How long an old authority stays in the bundle; less where certificates live shorter.
 const RETIREMENT: i64 = 3600;
+
+/// How old a certificate for other names must be before it is replaced: replicas that are called by different names would
+/// otherwise replace each other's without end.
+const RENAMING: i64 = 60;
 
 /// How certificates are to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,29 +99,25 @@ pub fn next(keys: Option<&Keys>, now: i64, adopted: Option<Duration>, terms: &Te
         return if can_sign { Step::Renew } else { Step::Make };
     };
 
-    if is_trusted(served_der, &served, &authority_der, terms) {
-        if let Some(step) = retirement(keys, &old_der, &served, now, terms) {
-            return step;
-        }
-        return match can_sign {
-            true if is_due(&served, now) => Step::Renew,
-            true if !is_due(&authority, now) => {
-                let retired = old_der.map_or(i64::MAX, |_| retires(&served, terms));
-                Step::Wait(due(&served).min(due(&authority)).min(retired))
-            }
-            // The one that we could sign with no more is still trusted, and has to be until it is replaced.
-            _ => Step::Announce,
-        };
+    let trust = trust(served_der, &served, &authority_der, terms);
+    if trust != Trust::None {
+        let old_ends = old_der.as_deref().and_then(der::certificate).map(|old| old.not_after);
+        let old_ends = (!keys.old_authority.is_empty()).then(|| old_ends.unwrap_or(i64::MIN));
+        return Settled { served, authority, old_ends, trust, can_sign }.next(now, terms);
     }
-    if !can_sign {
-        return Step::Make;
+    let is_of_the_old =
+        old_der.is_some_and(|old| self::trust(served_der, &served, &old, terms) != Trust::None);
+    match (can_sign, is_of_the_old) {
+        (false, _) => Step::Make,
+        (true, false) => Step::Renew,
+        (true, true) => announced(&served, now, adopted, terms),
     }
-    let is_of_the_old = old_der.is_some_and(|old| is_trusted(served_der, &served, &old, terms));
-    if !is_of_the_old {
-        return Step::Renew;
-    }
+}
+
+/// The certificate is of the old authority, and the new one is in the bundle.
+fn announced(served: &Certificate<'_>, now: i64, adopted: Option<Duration>, terms: &Terms) -> Step {
     let is_adopted = adopted.is_some_and(|adopted| adopted >= terms.grace);
-    let last_call = served.not_after - (served.not_after - issued(&served)) / 6;
+    let last_call = served.not_after - (served.not_after - issued(served)) / 6;
     if is_adopted || now >= last_call || now < served.not_before {
         Step::Switch
     } else {
@@ -125,23 +125,36 @@ pub fn next(keys: Option<&Keys>, now: i64, adopted: Option<Duration>, terms: &Te
     }
 }
 
-/// Returns how long the old authority stays once the new one's certificate is served.
-fn retires(served: &Certificate<'_>, terms: &Terms) -> i64 {
-    issued(served) + RETIREMENT.min(i64::try_from(terms.life.as_secs() / 3).unwrap_or(RETIREMENT))
+/// The certificate is of the newest authority.
+struct Settled<'d> {
+    served: Certificate<'d>,
+    authority: Certificate<'d>,
+    /// When the old authority ends, if there is one.
+    old_ends: Option<i64>,
+    trust: Trust,
+    can_sign: bool,
 }
 
-fn retirement(
-    keys: &Keys,
-    old: &Option<CertificateDer<'static>>,
-    served: &Certificate<'_>,
-    now: i64,
-    terms: &Terms,
-) -> Option<Step> {
-    if keys.old_authority.is_empty() {
-        return None;
+impl Settled<'_> {
+    fn next(&self, now: i64, terms: &Terms) -> Step {
+        let since = |time: i64| {
+            let third = i64::try_from(terms.life.as_secs() / 3).unwrap_or(time);
+            issued(&self.served).saturating_add(time.min(third))
+        };
+        let retired = self.old_ends.map_or(i64::MAX, |ends| ends.min(since(RETIREMENT)));
+        let renamed = if self.trust == Trust::OtherNames { since(RENAMING) } else { i64::MAX };
+        if now >= retired {
+            return Step::Retire;
+        }
+        match self.can_sign {
+            true if is_due(&self.served, now) || now >= renamed => Step::Renew,
+            true if !is_due(&self.authority, now) => {
+                Step::Wait(due(&self.served).min(due(&self.authority)).min(retired).min(renamed))
+            }
+            // The one that we could sign with no more is still trusted, and has to be until it is replaced.
+            _ => Step::Announce,
+        }
     }
-    let ends = old.as_deref().and_then(der::certificate).map_or(i64::MIN, |old| old.not_after);
-    (now >= ends || now >= retires(served, terms)).then_some(Step::Retire)
 }
 
 fn issued(certificate: &Certificate<'_>) -> i64 {
@@ -158,27 +171,42 @@ fn is_due(certificate: &Certificate<'_>, now: i64) -> bool {
     now >= due(certificate) || now < certificate.not_before
 }
 
-/// Returns whether whoever trusts `authority` would believe the certificate for all names, at a time when both count.
-fn is_trusted(
+/// What whoever believes an authority thinks of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    All,
+    /// It is of that authority, and for other names.
+    OtherNames,
+    None,
+}
+
+/// Returns what whoever believes `authority` thinks of the certificate, at a time when both count.
+fn trust(
     der: &CertificateDer<'_>,
     served: &Certificate<'_>,
     authority: &CertificateDer<'_>,
     terms: &Terms,
-) -> bool {
+) -> Trust {
     let mut roots = RootCertStore::empty();
-    if roots.add(authority.clone().into_owned()).is_err() {
-        return false;
-    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let Ok(verifier) = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build() else {
-        return false;
+    let is_added = roots.add(authority.clone().into_owned()).is_ok();
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let (true, Ok(verifier), Ok(seconds)) = (is_added, verifier, u64::try_from(served.not_after)) else {
+        return Trust::None;
     };
-    let Ok(seconds) = u64::try_from(served.not_after) else { return false };
     let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-    terms.names.iter().all(|name| {
-        let name = ServerName::try_from(name.as_str());
-        name.is_ok_and(|name| verifier.verify_server_cert(der, &[], &name, &[], at).is_ok())
-    })
+    let mut trust = Trust::All;
+    for name in &terms.names {
+        let Ok(name) = ServerName::try_from(name.as_str()) else { continue };
+        match verifier.verify_server_cert(der, &[], &name, &[], at) {
+            Ok(_) => {}
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => trust = Trust::OtherNames,
+            Err(_) => return Trust::None,
+        }
+    }
+    trust
 }
 
 #[cfg(test)]

@@ -55,6 +55,20 @@ fn the_same_thing_within_a_minute_is_one_event_that_counts() {
 }
 
 #[test]
+fn what_could_not_be_written_is_written_later_as_a_whole() {
+    let (now, time) = (Instant::now(), SystemTime::now());
+    let mut events = Events::new("a", now);
+    assert!(events.add(&notice(NoticeKind::Refused, named("Pod", "web"), "no"), now, time));
+    let first = events.due(now, found).remove(0);
+    events.again(&first);
+    assert!(events.add(&notice(NoticeKind::Refused, named("Pod", "web"), "no"), now, time));
+    let second = events.due(now, found).remove(0);
+    assert_eq!((second.is_new, &second.name), (true, &first.name));
+    assert_eq!(second.object.get("count").and_then(Value::as_i64), Some(2));
+    assert!(events.due(now, found).is_empty());
+}
+
+#[test]
 fn different_things_are_different_events() {
     let (now, time) = (Instant::now(), SystemTime::now());
     let mut events = Events::new("a", now);

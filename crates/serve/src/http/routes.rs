@@ -50,7 +50,10 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         return problem(StatusCode::TOO_MANY_REQUESTS, "too many reviews are under way");
     };
     let _large = match bytes.len() > LARGE_BODY {
-        true => state.bounds.large.acquire().await.ok(),
+        true => match tokio::time::timeout_at(deadline.into(), state.bounds.large.acquire()).await {
+            Ok(Ok(turn)) => Some(turn),
+            _ => return problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
+        },
         false => None,
     };
     match hook {

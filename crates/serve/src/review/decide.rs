@@ -55,12 +55,13 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
         if decision.is_unfinished {
             (case, decision) = apart(case, deadline).await?;
         }
-        // Who still asks after the last round has the error of one whose question nobody answered.
-        if decision.queries.is_empty() || round > ROUNDS {
+        round += 1;
+        // A rule that asks on where nobody answers any more has its error.
+        if decision.queries.is_empty() || round > ROUNDS + 2 {
             return Ok((case.review, decision));
         }
         for query in decision.queries {
-            let found = if round == ROUNDS || case.asked >= QUERIES {
+            let found = if round >= ROUNDS || case.asked >= QUERIES {
                 Err("the rules ask for too much".to_owned())
             } else {
                 look_up(&case.state, &query, deadline).await
@@ -71,7 +72,6 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
                 Err(failure) => case.answers.fail(query, failure),
             }
         }
-        round += 1;
     }
 }
 

@@ -1,6 +1,6 @@
 //! An AdmissionReview, read into what the engine asks about.
 
-use kubewright_engine::{GroupVersionKind, Operation, Request};
+use kubewright_engine::{GroupVersionKind, Operation, Request, kind_of_resource};
 use kubewright_value::{Map, Text, Value, json};
 use thiserror::Error;
 
@@ -75,6 +75,15 @@ impl Review {
         if kind.kind.is_empty() {
             return lacks("kind");
         }
+        // A part may be of a type of its own, and is a part of what the resource is.
+        let resource = |key: &str| raw.at(&["resource", key]).and_then(Value::as_str).unwrap_or_default();
+        let whole = kind_of_resource(resource("resource"))
+            .filter(|whole| !text("subResource").is_empty() && kind.kind != *whole)
+            .map(|whole| GroupVersionKind {
+                group: resource("group").into(),
+                version: resource("version").into(),
+                kind: whole.into(),
+            });
         let named = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
         let names = [text("name"), named("name"), named("generateName")];
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
@@ -84,6 +93,7 @@ impl Review {
             uid: uid.into(),
             operation,
             subresource: text("subResource").into(),
+            whole: whole.unwrap_or_default(),
             name: name.into(),
             namespace: if is_namespace { Text::default() } else { Text::new(text("namespace")) },
             user: taken("userInfo").unwrap_or_else(|| Value::object(Map::new())),

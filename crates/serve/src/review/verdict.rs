@@ -197,3 +197,6 @@ fn cut_characters(text: &mut String, most: usize) {
         text.push('…');
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,6 +72,6 @@ fn nothing_that_was_asked_is_lost_when_connections_are_closed() {
         assert!(one.await.expect("answers"));
         (asked, answered)
     });
-    assert!(asked >= 2, "{asked}");
+    assert!(asked >= 1, "{asked}");
     assert_eq!(asked, answered);
 }

@@ -283,3 +283,15 @@ fn many_large_bodies_at_once_do_not_take_all_memory() {
     assert!(statuses.iter().all(|status| matches!(status, 400 | 429)), "{statuses:?}");
     still_answers(&server);
 }
+
+#[test]
+fn tls_12_is_spoken_only_where_the_operator_wants_it() {
+    for allows in [false, true] {
+        let server = Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |state| {
+            state.settings.allows_tls12 = allows;
+        });
+        let connected = server.runtime.block_on(server.tls_of(b"h2", &rustls::version::TLS12)).is_ok();
+        assert_eq!(connected, allows);
+        still_answers(&server);
+    }
+}

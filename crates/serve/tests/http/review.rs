@@ -231,6 +231,26 @@ fn a_rule_that_burns_steps_fails_by_itself_and_keeps_nobody_waiting() {
 }
 
 #[test]
+fn expressions_that_cost_much_are_decided_apart_from_the_others() {
+    let loops = "object.data.all(a, object.data.all(b, object.data.all(c, a + b != c + 'x')))";
+    let server = Running::with_rules(&format!(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: loops}}\nspec:\n  rules:\n  - name: r\n    \
+         match: {{any: [{{resources: {{kinds: [ConfigMap]}}}}]}}\n    \
+         validate: {{failureAction: Audit, cel: {{expressions: [{{expression: \"{loops}\", message: m}}]}}}}\n"
+    ));
+    let data: Vec<String> = (0..60).map(|number| format!("\"k{number}\":\"v\"")).collect();
+    let map = |data: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"m","namespace":"shop"}},"data":{{{data}}}}}"#
+        )
+    };
+    assert!(server.post("/validate", review("CREATE", &map("\"k\":\"v\""))).is_allowed());
+    assert!(server.metric("kubewright_slow_reviews_total") < 0.5);
+    assert!(server.post("/validate?timeout=30s", review("CREATE", &map(&data.join(",")))).is_allowed());
+    assert!((server.metric("kubewright_slow_reviews_total") - 1.0).abs() < 0.5);
+}
+
+#[test]
 fn too_many_slow_reviews_are_refused_at_once_and_late_ones_are_errors() {
     let server = Running::start(Snapshot::of_rules(Door::Validate, vec![rule("sleeps", "Job")], 1), |_| {});
     let job = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;

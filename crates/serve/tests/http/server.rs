@@ -144,12 +144,21 @@ impl Running {
 
     /// Connects with TLS, and says nothing yet.
     pub(crate) async fn tls(&self, protocol: &[u8]) -> std::io::Result<TlsStream<TcpStream>> {
+        self.tls_of(protocol, &rustls::version::TLS13).await
+    }
+
+    /// Connects with one version of TLS.
+    pub(crate) async fn tls_of(
+        &self,
+        protocol: &[u8],
+        version: &'static rustls::SupportedProtocolVersion,
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.authority.clone()).expect("an authority");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut configuration = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("TLS 1.3")
+            .with_protocol_versions(&[version])
+            .expect("a version")
             .with_root_certificates(roots)
             .with_no_client_auth();
         configuration.alpn_protocols = vec![protocol.to_vec()];

@@ -150,9 +150,10 @@ fn lost(sent: &Value, stored: &Value, place: &str) -> Option<String> {
 }
 
 /// Returns the policies of the examples and, where it is there, of the corpus.
-fn policies() -> Vec<(PathBuf, Value)> {
+pub(crate) fn policies() -> Vec<(PathBuf, Value)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let corpus = std::env::var_os("CORPUS").map_or_else(|| root.join("../shared/conformance"), PathBuf::from);
+    let corpus = std::env::var_os("KUBEWRIGHT_CORPUS")
+        .map_or_else(|| root.join("../shared/conformance"), PathBuf::from);
     let mut files = Vec::new();
     find(&root.join("examples"), &mut files);
     find(&corpus.join("kyverno"), &mut files);

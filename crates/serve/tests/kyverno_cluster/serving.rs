@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config};
 use kubewright_controlplane::{Cluster, Output};
@@ -29,6 +30,8 @@ pub(crate) fn cluster() -> Option<&'static Cluster> {
                 let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
                 let client = Client::new(config).expect("a client");
                 let server = start(settings(), client).expect("a server");
+                // A test that fails says why.
+                drop(std::panic::take_hook());
                 sender.send(()).expect("somebody waits");
                 let certificates = server.state().certificates.resolver();
                 server.serve(certificates, std::future::pending()).await.expect("it serves");
@@ -102,12 +105,14 @@ pub(crate) fn refused(cluster: &Cluster, namespace: &str, object: &str) -> Strin
 /// Waits until `object` is refused with `want` in what is said.
 #[track_caller]
 pub(crate) fn refused_with(cluster: &Cluster, namespace: &str, object: &str, want: &str) {
-    let mut told = String::new();
-    cluster.wait_until(&format!("{object} is refused because {want}"), || {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
         let answer = ask(cluster, namespace, object);
-        told.clone_from(&answer.stderr);
-        !answer.is_success() && told.contains(want)
-    });
+        if !answer.is_success() && answer.stderr.contains(want) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "it is not said that {want}: {answer}");
+    }
 }
 
 /// Waits until `object` is let pass.

@@ -103,7 +103,9 @@ pub(super) struct Subject<'r> {
 impl<'r> Subject<'r> {
     /// Returns what `request` is about. A request for a part may name a kind of its own; then it is about the whole.
     pub(super) fn of(request: &'r Request) -> Self {
-        let GroupVersionKind { group, version, kind } = &request.kind;
+        let is_of_own_type = request.whole.kind.is_empty();
+        let GroupVersionKind { group, version, kind } =
+            if is_of_own_type { &request.kind } else { &request.whole };
         let subresource = request.subresource.as_str();
         let whole = (!subresource.is_empty())
             .then(|| OPTIONS.iter().find(|(part, options, _)| *part == subresource && *options == kind))

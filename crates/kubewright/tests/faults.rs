@@ -1,0 +1,67 @@
+//! What happens to requests when something breaks: faults on a real control plane, under load, and a table of what was
+//! lost and how long it took until all was well again.
+//!
+//! `KUBEWRIGHT_FAULTS=long` makes each last as long as it would outside; a word chooses the faults that contain it.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "faults/api_server.rs"]
+mod api_server;
+#[path = "faults/certificates.rs"]
+mod certificates;
+#[path = "faults/installation.rs"]
+mod installation;
+#[path = "faults/load.rs"]
+mod load;
+#[path = "faults/replicas.rs"]
+mod replicas;
+#[path = "faults/rules.rs"]
+mod rules;
+#[path = "faults/stage.rs"]
+mod stage;
+#[path = "faults/table.rs"]
+mod table;
+#[path = "faults/webhooks.rs"]
+mod webhooks;
+
+use std::process::ExitCode;
+
+use kubewright_controlplane::{Cluster, Component};
+
+use stage::Stage;
+use table::{Row, print};
+
+/// A fault, by name.
+type Fault = (&'static str, fn(&mut Stage<'_>) -> Row);
+
+const FAULTS: &[Fault] = &[
+    ("a replica is killed", replicas::one_is_killed),
+    ("replicas are replaced in turn", replicas::all_are_replaced),
+    ("all replicas are gone", replicas::all_are_gone),
+    ("the API server is away", api_server::is_away),
+    ("watches are too old", api_server::has_forgotten),
+    ("certificates change", certificates::change),
+    ("the Secret is deleted", certificates::are_deleted),
+    ("webhook configurations are deleted", webhooks::are_deleted),
+    ("webhook configurations are edited", webhooks::are_edited),
+    ("a rule does not compile", rules::one_does_not_compile),
+    ("a rule does not end", rules::one_does_not_end),
+];
+
+fn main() -> ExitCode {
+    let wish = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_meant = |name: &str| wish.as_ref().is_none_or(|wish| name.contains(wish.as_str()));
+    // So that an old version is soon gone.
+    let cluster = Cluster::builder().flag(Component::ApiServer, "--etcd-compaction-interval=2s").start();
+    let Some(cluster) = cluster else { return ExitCode::SUCCESS };
+    let mut stage = Stage::set(&cluster);
+    let mut rows = Vec::new();
+    for (name, fault) in FAULTS.iter().filter(|(name, _)| is_meant(name)) {
+        eprintln!("{name} …");
+        let row = Row { name, ..fault(&mut stage) };
+        eprintln!("{}", row.line());
+        rows.push(row);
+        stage.recover();
+    }
+    if print(&rows) { ExitCode::SUCCESS } else { stage.keep_logs() }
+}

@@ -1,0 +1,144 @@
+//! Replicas of `kubewright serve` behind one address, with the rights that `kubewright install` gives them and no more.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use kubewright_controlplane::{Balancer, Cluster};
+use kubewright_load::{Server, free_address};
+
+/// What is installed besides the Deployment, whose pods nobody would run.
+const NOT_INSTALLED: [&str; 3] = ["kind: Deployment", "kind: PodDisruptionBudget", "kind: NetworkPolicy"];
+
+pub(crate) const NAMESPACE: &str = "kubewright-system";
+
+/// The replicas.
+pub(crate) struct Installation<'c> {
+    cluster: &'c Cluster,
+    balancer: Balancer,
+    kubeconfig: PathBuf,
+    replicas: Vec<Replica>,
+    started: usize,
+    /// Flags of the replicas that are started next.
+    pub(crate) flags: Vec<String>,
+}
+
+/// One process.
+pub(crate) struct Replica {
+    pub(crate) server: Server,
+    pub(crate) health: SocketAddr,
+    address: SocketAddr,
+    log: PathBuf,
+}
+
+impl<'c> Installation<'c> {
+    /// Installs everything but the replicas.
+    pub(crate) fn prepare(cluster: &'c Cluster) -> Self {
+        let printed =
+            Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("manifests");
+        let printed = String::from_utf8(printed.stdout).expect("text");
+        let is_kept = |document: &&str| !NOT_INSTALLED.iter().any(|kind| document.contains(kind));
+        let manifests: Vec<&str> = printed.split("\n---\n").filter(is_kept).collect();
+        cluster.kubectl(&["apply", "-f", "-"], &manifests.join("\n---\n")).expect_success();
+        let established = ["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"];
+        cluster.kubectl(&established, "").expect_success();
+        let balancer = Balancer::start().expect("an address");
+        let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
+        Self { cluster, balancer, kubeconfig, replicas: Vec::new(), started: 0, flags: Vec::new() }
+    }
+
+    /// Starts replicas until there are `count`.
+    pub(crate) fn fill_up(&mut self, count: usize) {
+        self.replicas.retain_mut(|replica| matches!(replica.server.ended(), Ok(None)));
+        while self.replicas.len() < count {
+            self.start();
+        }
+    }
+
+    /// Starts one more.
+    pub(crate) fn start(&mut self) {
+        let (address, health) = (free_address().expect("an address"), free_address().expect("an address"));
+        let log = self.cluster.folder().join(format!("replica-{}.log", self.started));
+        let file = File::create(&log).expect("a log");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+        command
+            .args(["serve", "--namespace", NAMESPACE, "--drain", "1s", "--kubeconfig"])
+            .arg(&self.kubeconfig);
+        command.args(["--url", &format!("https://{}", self.balancer.address())]);
+        command.args(["--address", &address.to_string(), "--health-address", &health.to_string()]);
+        command.args(&self.flags).env("HOSTNAME", format!("replica-{}", self.started));
+        command.stdout(file.try_clone().expect("a log")).stderr(file);
+        let server = Server::start(&mut command).expect("a replica");
+        self.balancer.add(address, health);
+        self.replicas.push(Replica { server, health, address, log });
+        self.started += 1;
+    }
+
+    /// How many are ready.
+    pub(crate) fn ready(&self) -> usize {
+        self.balancer.ready()
+    }
+
+    /// All that were started and not taken out.
+    pub(crate) fn replicas(&mut self) -> &mut Vec<Replica> {
+        &mut self.replicas
+    }
+
+    /// Takes out the replica that has worked most, which is the one that the API server is connected to.
+    pub(crate) fn take_busiest(&mut self) -> Replica {
+        let work = |replica: &Replica| replica.server.usage().cpu;
+        let busiest = (0..self.replicas.len()).max_by_key(|place| self.replicas.get(*place).map(work));
+        self.replicas.remove(busiest.unwrap_or_default())
+    }
+
+    /// Takes out the one that has run longest.
+    pub(crate) fn take_oldest(&mut self) -> Replica {
+        self.replicas.remove(0)
+    }
+
+    /// Lets nobody be sent to `replica` any more.
+    pub(crate) fn forget(&self, replica: &Replica) {
+        self.balancer.remove(replica.address);
+    }
+
+    /// Kills all without a warning.
+    pub(crate) fn kill_all(&mut self) {
+        for mut replica in self.replicas.drain(..) {
+            replica.server.kill();
+            self.balancer.remove(replica.address);
+        }
+    }
+
+    /// Returns all that the replicas have written.
+    pub(crate) fn logs(&self) -> String {
+        self.replicas.iter().filter_map(|replica| std::fs::read_to_string(&replica.log).ok()).collect()
+    }
+
+    /// Prints the ends of the logs.
+    pub(crate) fn show_logs(&self) {
+        for replica in &self.replicas {
+            let log = std::fs::read_to_string(&replica.log).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            let end = lines.get(lines.len().saturating_sub(6)..).unwrap_or_default();
+            eprintln!("--- the end of {}\n{}", replica.log.display(), end.join("\n"));
+        }
+    }
+}
+
+impl Replica {
+    /// Returns the value of a metric, all its labels together; 0 if there is none.
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        use std::io::{Read, Write};
+        let mut text = String::new();
+        if let Ok(mut stream) = std::net::TcpStream::connect(self.health) {
+            let _ = stream.set_read_timeout(Some(std::time::Duration::from_secs(2)));
+            let asked = stream.write_all(b"GET /metrics HTTP/1.0\r\nhost: localhost\r\n\r\n");
+            if asked.is_ok() {
+                let _ = stream.read_to_string(&mut text);
+            }
+        }
+        let values = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
+        values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+}

@@ -1,0 +1,115 @@
+//! Requests through the API server, by schedule, each of which the rules change or deny.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use kubewright_controlplane::Cluster;
+use kubewright_load::{Client, LoadError, Outcome, Run, Target, at_rate};
+use kubewright_value::{Value, json};
+use tokio::runtime::Runtime;
+
+/// Requests a second.
+const RATE: f64 = 100.0;
+
+/// How long one may take: longer than the API server waits for a webhook.
+const LIMIT: Duration = Duration::from_secs(20);
+
+const PATH: &str = "/api/v1/namespaces/faults/configmaps?dryRun=All";
+
+/// The reasons of what went wrong begin so.
+pub(crate) const API_SERVER: &str = "API server: ";
+pub(crate) const UNJUDGED: &str = "not judged: ";
+
+/// Where requests go.
+pub(crate) struct Load {
+    client: Arc<Client>,
+    runtime: Runtime,
+}
+
+impl Load {
+    /// Requests of the administrator of `cluster`.
+    pub(crate) fn on(cluster: &Cluster) -> Self {
+        let address: SocketAddr =
+            cluster.server().trim_start_matches("https://").parse().expect("an address");
+        let authorities = std::fs::read_to_string(cluster.ca()).expect("a certificate");
+        let target = Target { address, authorities, token: Some(cluster.token().to_owned()) };
+        let client = Arc::new(Client::new(target, 2).expect("a client"));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        Self { client, runtime: runtime.expect("a runtime") }
+    }
+
+    /// Sends requests as long as `work` takes. It is told when they began.
+    pub(crate) fn during<T>(&self, work: impl FnOnce(Instant) -> T) -> (Run, T) {
+        let is_over = AtomicBool::new(false);
+        let start = Instant::now();
+        thread::scope(|scope| {
+            let requests = || {
+                let go_on = |_| !is_over.load(Ordering::Relaxed);
+                at_rate(self.runtime.handle(), RATE, go_on, |number| self.request(number))
+            };
+            let run = scope.spawn(requests);
+            let done = work(start);
+            is_over.store(true, Ordering::Relaxed);
+            (run.join().expect("a run"), done)
+        })
+    }
+
+    /// Sends one request and returns whether it is judged rightly.
+    pub(crate) fn is_right(&self, number: usize) -> bool {
+        self.runtime.block_on(self.request(number)) == Outcome::Right
+    }
+
+    /// Sends one request and returns what is wrong with the answer.
+    pub(crate) fn reason(&self, number: usize) -> String {
+        format!("{:?}", self.runtime.block_on(self.request(number)))
+    }
+
+    /// Posts `body` to any path and returns the status and the text of the answer.
+    pub(crate) fn post(&self, path: &str, body: String) -> Result<(u16, String), String> {
+        let answer = self.runtime.block_on(self.client.post(path, Bytes::from(body), LIMIT));
+        let answer = answer.map_err(|error| error.to_string())?;
+        Ok((answer.status, String::from_utf8_lossy(&answer.body).into_owned()))
+    }
+
+    /// Every second one is to be denied.
+    fn request(&self, number: usize) -> impl Future<Output = Outcome> + Send + use<> {
+        let client = Arc::clone(&self.client);
+        let is_allowed = number.is_multiple_of(2);
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"load-{number}","namespace":"faults","labels":{{"app":"load"}}}},"data":{{"verdict":"{}"}}}}"#,
+            if is_allowed { "allow" } else { "deny" }
+        );
+        async move {
+            match client.post(PATH, Bytes::from(body), LIMIT).await {
+                Ok(answer) => judge(is_allowed, answer.status, &String::from_utf8_lossy(&answer.body)),
+                Err(error @ (LoadError::Connection(_) | LoadError::Broken(_))) => {
+                    Outcome::Wrong(format!("{API_SERVER}{error}"))
+                }
+                Err(error) => Outcome::Wrong(error.to_string()),
+            }
+        }
+    }
+}
+
+fn judge(is_allowed: bool, status: u16, body: &str) -> Outcome {
+    let answer = json::parse(body).unwrap_or_default();
+    let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
+    let is_marked = answer.at(&["metadata", "labels", "marked"]).is_some();
+    match (is_allowed, status) {
+        (true, 201) if is_marked => Outcome::Right,
+        (false, 403) if message.contains("this is to be denied") => Outcome::Right,
+        (_, 201) => {
+            Outcome::Wrong(format!("{UNJUDGED}made without {}", if is_allowed { "its mark" } else { "a no" }))
+        }
+        // It says so where it is not ready itself, which is no webhook's doing.
+        (_, 429 | 503) => Outcome::Wrong(format!("{API_SERVER}{status}: {message}")),
+        (_, 401 | 403 | 404) if !message.contains("webhook") => {
+            Outcome::Wrong(format!("{API_SERVER}{status}: {message}"))
+        }
+        _ => Outcome::Wrong(format!("{status}: {message}")),
+    }
+}
