@@ -4,6 +4,7 @@
 //! by any webhook and the second can.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Error, Resource};
 use kubewright_serve::webhooks::{SELECTOR, WEBHOOKS};
@@ -13,6 +14,10 @@ use crate::arguments::Rescue;
 use crate::failure::{Exit, Failure};
 use crate::live::Live;
 use crate::output::{standard_output, tell};
+
+/// How long the servers are tried to be told.
+const PATIENCE: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A webhook configuration of ours.
 struct Configuration {
@@ -124,7 +129,7 @@ fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit
     }
     let mut held = Vec::new();
     for name in names {
-        match annotate(live, name, "off".into()) {
+        match hold(live, name) {
             Ok(()) => held.push(name),
             // Without the role nobody may write configurations of that name.
             Err(error) if error.is_not_found() => {}
@@ -162,6 +167,22 @@ fn remove(live: &Live, found: &[Configuration], out: &mut impl io::Write) -> Res
     }
     out.flush()?;
     Ok(exit)
+}
+
+/// Tells the servers to keep away. The API server asks a webhook for a moment longer than its configuration is there, and
+/// that webhook may be dead, so this is tried again for a while.
+fn hold(live: &Live, name: &str) -> Result<(), Error> {
+    let begun = Instant::now();
+    loop {
+        match annotate(live, name, "off".into()) {
+            Err(Error::Status(status))
+                if status.message.contains("failed calling webhook") && begun.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            answer => return answer,
+        }
+    }
 }
 
 /// Sets the annotation of the ClusterRole, or takes it away with null.

@@ -22,7 +22,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             "see the log of the servers; with cert-manager, that of its injector",
         );
     }
-    let mut distinct = bundles.clone();
+    let mut distinct = bundles;
     distinct.sort();
     distinct.dedup();
     if distinct.len() > 1 {
@@ -46,7 +46,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             match keys.served() {
                 Ok((_, ends)) => lasting(view, "certificate", ends, findings),
                 Err(error) => {
-                    findings.bad("certificates", error, "delete the Secret: a running server makes it anew")
+                    findings.bad("certificates", error, "delete the Secret: a running server makes it anew");
                 }
             }
             let trusted =

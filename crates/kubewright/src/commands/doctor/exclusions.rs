@@ -54,7 +54,7 @@ fn exceptions(view: &View, findings: &mut Findings) {
     match (from.is_empty(), all.len(), heard.as_slice()) {
         (true, 0, _) => findings.ok("exceptions", "are off"),
         (true, count, _) => {
-            findings.ok("exceptions", format!("are off: {count} that are there count for nothing"))
+            findings.ok("exceptions", format!("are off: {count} that are there count for nothing"));
         }
         (false, _, []) => findings.ok("exceptions", format!("there are none in {}", from.join(", "))),
         (false, _, names) => {

@@ -184,7 +184,7 @@ fn is_about_rules_alone(view: &View, webhook: &Value) -> bool {
 fn answer(view: &View, findings: &mut Findings) {
     match &view.answer {
         None => {
-            findings.ok("answers", "there is no rule by which it could be tried whether the servers answer")
+            findings.ok("answers", "there is no rule by which it could be tried whether the servers answer");
         }
         Some(Ok(())) => findings.ok("answers", "the API server asks the webhook and gets an answer"),
         Some(Err(Error::Status(status))) if status.message.contains("failed calling webhook") => {
