@@ -13,6 +13,8 @@ mod certificates;
 mod installation;
 #[path = "faults/load.rs"]
 mod load;
+#[path = "faults/panics.rs"]
+mod panics;
 #[path = "faults/replicas.rs"]
 mod replicas;
 #[path = "faults/rules.rs"]
@@ -46,6 +48,7 @@ const FAULTS: &[Fault] = &[
     ("webhook configurations are edited", webhooks::are_edited),
     ("a rule does not compile", rules::one_does_not_compile),
     ("a rule does not end", rules::one_does_not_end),
+    ("a rule panics", panics::one_panics),
 ];
 
 fn main() -> ExitCode {

@@ -27,7 +27,7 @@ pub(crate) struct Installation<'c> {
 /// One process.
 pub(crate) struct Replica {
     pub(crate) server: Server,
-    pub(crate) health: SocketAddr,
+    health: SocketAddr,
     address: SocketAddr,
     log: PathBuf,
 }
@@ -127,18 +127,24 @@ impl<'c> Installation<'c> {
 }
 
 impl Replica {
-    /// Returns the value of a metric, all its labels together; 0 if there is none.
+    /// Returns the value of a metric, all its labels together.
     pub(crate) fn metric(&self, name: &str) -> f64 {
-        use std::io::{Read, Write};
-        let mut text = String::new();
-        if let Ok(mut stream) = std::net::TcpStream::connect(self.health) {
-            let _ = stream.set_read_timeout(Some(std::time::Duration::from_secs(2)));
-            let asked = stream.write_all(b"GET /metrics HTTP/1.0\r\nhost: localhost\r\n\r\n");
-            if asked.is_ok() {
-                let _ = stream.read_to_string(&mut text);
-            }
-        }
-        let values = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
-        values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+        metric(self.health, name)
     }
+}
+
+/// Returns the value of a metric of the server whose health is answered at `health`, all its labels together; 0 if there
+/// is none.
+pub(crate) fn metric(health: SocketAddr, name: &str) -> f64 {
+    use std::io::{Read, Write};
+    let mut text = String::new();
+    if let Ok(mut stream) = std::net::TcpStream::connect(health) {
+        let _ = stream.set_read_timeout(Some(std::time::Duration::from_secs(2)));
+        let asked = stream.write_all(b"GET /metrics HTTP/1.0\r\nhost: localhost\r\n\r\n");
+        if asked.is_ok() {
+            let _ = stream.read_to_string(&mut text);
+        }
+    }
+    let values = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
+    values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).fold(0.0, |sum, value| sum + value)
 }
