@@ -25,7 +25,7 @@ const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// When it cannot begin.
 pub fn offline(
     settings: Settings,
-    documents: &[Document],
+    documents: Vec<Document>,
     world: Box<dyn World + Send>,
     ca: Option<&Path>,
 ) -> Result<(), ServeError> {
@@ -41,7 +41,8 @@ pub fn offline(
     let (notices, mut told) = mpsc::channel(1000);
     let mut state = State::new(settings, notices);
     state.world = world;
-    let snapshot = Snapshot::of(&state.settings.options, &state.settings.dialects, documents, 1);
+    let snapshot = Snapshot::of(&state.settings.options, &state.settings.dialects, &documents, 1);
+    drop(documents);
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     state.snapshot.store(Arc::new(snapshot));
     state.certificates.serve(&keys).map_err(ServeError::Certificate)?;

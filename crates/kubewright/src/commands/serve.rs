@@ -57,16 +57,19 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
     let dialects = kubewright_dialects::all(&settings.options);
     let loaded = kubewright_dialects::load(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
-    if loaded.rules.is_empty() && diagnostics.is_empty() {
+    // The server compiles its own; what was compiled to see what is wrong need not be kept beside them.
+    let is_empty = loaded.rules.is_empty();
+    drop((loaded.rules, dialects));
+    if is_empty && diagnostics.is_empty() {
         let message = format!("no rules found in {}", listed(&arguments.policies));
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
     }
     complain(&diagnostics, color.paint_errors());
-    if loaded.rules.is_empty() {
+    if is_empty {
         return Err(Failure::usage("there is no rule to serve"));
     }
     let ca = arguments.write_ca.as_deref();
-    offline(settings, &documents, Box::new(world), ca).map_err(|error| Failure::usage(error.to_string()))?;
+    offline(settings, documents, Box::new(world), ca).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(Exit::Clean)
 }
 
