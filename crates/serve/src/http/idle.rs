@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use super::bounds::FEW_CONNECTIONS;
 use crate::State;
 
 /// Who connects has something to ask; who asks nothing for so long makes room where there is little.
@@ -54,14 +53,13 @@ impl Use {
     pub(super) async fn idle(&self, state: &State) -> Idle {
         loop {
             tokio::time::sleep(LOOK).await;
-            let places = state.bounds.connections.available_permits();
-            if let Some(idle) = self.verdict(now(), places) {
+            if let Some(idle) = self.verdict(now(), state.bounds.has_few_connections()) {
                 return idle;
             }
         }
     }
 
-    fn verdict(&self, now: u64, places: usize) -> Option<Idle> {
+    fn verdict(&self, now: u64, is_scarce: bool) -> Option<Idle> {
         let quiet = Duration::from_millis(now.saturating_sub(self.last.load(Ordering::Relaxed)));
         if self.under_way.load(Ordering::Relaxed) > 0 || quiet < PATIENCE {
             return None;
@@ -69,7 +67,7 @@ impl Use {
         if self.asked.load(Ordering::Relaxed) == 0 {
             return Some(Idle::Silent);
         }
-        (places < FEW_CONNECTIONS).then_some(Idle::Unused)
+        is_scarce.then_some(Idle::Unused)
     }
 }
 
@@ -92,12 +90,12 @@ mod tests {
     fn a_connection_without_use_goes_when_it_was_silent_or_places_are_few() {
         let usage = Arc::new(Use::default());
         let later = now() + 11_000;
-        assert_eq!(usage.verdict(now(), 0), None);
-        assert_eq!(usage.verdict(later, 1000), Some(Idle::Silent));
+        assert_eq!(usage.verdict(now(), true), None);
+        assert_eq!(usage.verdict(later, false), Some(Idle::Silent));
         let asking = usage.asking();
-        assert_eq!(usage.verdict(later, 0), None);
+        assert_eq!(usage.verdict(later, true), None);
         drop(asking);
-        assert_eq!(usage.verdict(later, 1000), None);
-        assert_eq!(usage.verdict(later, FEW_CONNECTIONS - 1), Some(Idle::Unused));
+        assert_eq!(usage.verdict(later, false), None);
+        assert_eq!(usage.verdict(later, true), Some(Idle::Unused));
     }
 }
