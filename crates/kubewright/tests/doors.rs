@@ -4,7 +4,7 @@
 //! The cases are those of the public corpora with rules that live in a cluster. `KUBEWRIGHT_CORPUS` says where they
 //! are; `KUBEWRIGHT_DOORS=all` takes all of them, otherwise some of each suite are taken.
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 #[path = "doors/api_server.rs"]
 mod api_server;

@@ -1,5 +1,7 @@
 //! Kyverno's policies on a real control plane.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 #[path = "kyverno_cluster/actions.rs"]
 mod actions;
 #[path = "kyverno_cluster/definitions.rs"]

@@ -8,7 +8,8 @@ mod targets;
 use std::sync::LazyLock;
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Outcome, Reply, Request, Right, Shared, Status, WatchRole, Watched, Webhook,
+    Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status, WatchRole, Watched,
+    Webhook,
 };
 use kubewright_lang::cel::Timestamp;
 use kubewright_value::duration::Duration;
@@ -154,6 +155,24 @@ impl InCluster for Kyverno {
 
     fn projected(&self, document: &Document, root: &Value) -> Result<Vec<(Text, Value)>, String> {
         shared::projected(document, root, &self.functions)
+    }
+
+    /// As the original writes it; what it generates, changes and verifies is none of ours.
+    fn status(&self, report: &RuleReport) -> Value {
+        let rules = i64::try_from(report.rules).unwrap_or(i64::MAX);
+        let none = Value::from(0_i64);
+        let counts = Map::from([
+            ("validate", Value::from(rules)),
+            ("mutate", none.clone()),
+            ("generate", none.clone()),
+            ("verifyimages", none),
+        ]);
+        let mut status = report.status();
+        if let Some(map) = status.as_object_mut() {
+            map.insert("ready".into(), report.is_ready.into());
+            map.insert("rulecount".into(), counts.into());
+        }
+        status
     }
 
     fn originals(&self) -> &'static [&'static str] {

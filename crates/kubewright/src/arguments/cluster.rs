@@ -26,7 +26,7 @@ Examples:
   kubewright doctor
   kubewright doctor --context production -o json
 
-Exit codes: 0 all is well, 1 there are warnings or something could not be seen, 2 something is bad, or there is no cluster")]
+Exit codes: 0 nothing is bad (warnings are shown), 1 something is bad or could not be seen, 2 there is no cluster")]
 pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,

@@ -35,9 +35,8 @@ pub(crate) fn run(arguments: &Doctor, color: ColorChoice) -> Result<Exit, Failur
         DoctorFormat::Json => show::json(&findings, arguments.quiet)?,
     }
     Ok(match findings.worst() {
-        Grade::Well => Exit::Clean,
-        Grade::Unseen | Grade::Warn => Exit::Violations,
-        Grade::Bad => Exit::BadInput,
+        Grade::Well | Grade::Warn => Exit::Clean,
+        Grade::Unseen | Grade::Bad => Exit::Violations,
     })
 }
 

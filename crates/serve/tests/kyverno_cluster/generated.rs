@@ -31,10 +31,7 @@ fn generated_policies_are_taken_and_decide_the_same() {
     cluster.create_namespace(NAMESPACE);
     let generated = generated();
     assert!(!generated.is_empty());
-    let documents = generated
-        .iter()
-        .flat_map(|one| one.documents.iter().cloned())
-        .chain([sentinel()[0].clone(), sentinel()[1].clone()]);
+    let documents = generated.iter().flat_map(|one| one.documents.iter().cloned()).chain(sentinel());
     let taken = cluster.kubectl(&["create", "-f", "-"], &list(documents.collect()));
     assert!(taken.is_success(), "{}", taken.stderr);
     cluster.wait_until("the last of them is asked", || {

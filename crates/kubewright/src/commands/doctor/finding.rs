@@ -5,10 +5,10 @@
 pub(super) enum Grade {
     /// As it should be.
     Well,
-    /// The one who asks may not see it.
-    Unseen,
     /// It works, and could be better.
     Warn,
+    /// The one who asks may not see it.
+    Unseen,
     /// It does not work, or will not when it matters.
     Bad,
 }

@@ -32,9 +32,23 @@ pub(crate) struct Arguments {
     /// Requests a second of the spike
     #[arg(long, default_value_t = 20_000.0)]
     pub(crate) spike: f64,
+    /// What is measured
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Part::Load, Part::Spike, Part::Memory])]
+    pub(crate) parts: Vec<Part>,
     /// Minutes at 1,000 requests a second before the end, to see whether memory grows
     #[arg(long, default_value_t = 0)]
     pub(crate) soak: u64,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Rates and saturation, beside the server that does nothing.
+    Load,
+    /// Far too much for a few seconds.
+    Spike,
+    /// Many policies, and the long run.
+    Memory,
 }
 
 /// The same Pod twice.

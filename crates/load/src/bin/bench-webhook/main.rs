@@ -17,7 +17,7 @@ use clap::Parser as _;
 use kubewright_load::Reviews;
 use tokio::runtime::{Builder, Runtime};
 
-use arguments::Arguments;
+use arguments::{Arguments, Part};
 use limits::Limits;
 use measure::{Load, Subject, measure};
 use servers::{Programs, Scratch};
@@ -45,9 +45,14 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     );
 
     let pods = arguments.pods()?;
-    under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?;
-    spike::spike(arguments, &runtime, &programs, &scratch, &pods.allowed, &mut limits)?;
-    memory::memory(arguments, &runtime, &programs, &scratch, &pods.allowed, &mut limits)?;
+    for part in &arguments.parts {
+        let pod = &pods.allowed;
+        match part {
+            Part::Load => under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?,
+            Part::Spike => spike::spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?,
+            Part::Memory => memory::memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?,
+        }
+    }
     Ok(limits.print())
 }
 

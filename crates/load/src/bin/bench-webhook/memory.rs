@@ -103,7 +103,7 @@ fn policies(count: usize) -> String {
                 "pattern: {{spec: {{containers: [{{name: '!forbidden-{number}', image: '!*:canary-{number}'}}]}}}}"
             ),
             1 => format!(
-                "deny: {{conditions: {{any: [{{key: '{{{{ request.object.metadata.labels.team || `none` }}}}', operator: Equals, value: team-{number}}}]}}}}"
+                "deny: {{conditions: {{any: [{{key: '{{{{ request.object.metadata.labels.team || `\"none\"` }}}}', operator: Equals, value: team-{number}}}]}}}}"
             ),
             _ => format!(
                 "foreach: [{{list: request.object.spec.containers, deny: {{conditions: {{all: [{{key: '{{{{ element.image }}}}', operator: AnyIn, value: ['*/bad-{number}:*', '*/worse-{number}:*']}}]}}}}}}]"
