@@ -136,6 +136,8 @@ async fn watch(
         ("timeoutSeconds".into(), seconds.into()),
     ]);
     let mut lines = client.watch(&path, idle).await?;
+    // Where nothing ever happens nothing is ever sent; that it may be watched is news enough.
+    store.heard(None);
     while let Some(line) = lines.next().await? {
         store.apply(Event::of(&line)?);
     }

@@ -5,6 +5,7 @@
 mod beside;
 mod body;
 mod bounds;
+mod idle;
 mod listener;
 mod routes;
 mod tls;

@@ -11,8 +11,15 @@ use crate::metrics::Overload;
 /// How large a body may be; the API server sends no larger object.
 pub(crate) const MAX_BODY: usize = 7 << 20;
 
-/// How much memory bodies may take together.
+/// How much memory bodies may take together, apart from the beginning of each.
 const MAX_BODIES: usize = 32 << 20;
+
+/// How much the beginnings of bodies may take together. They have room of their own, so that whoever sends large bodies
+/// slowly leaves the others, who send small ones, theirs.
+const MAX_BEGINNINGS: usize = 16 << 20;
+
+/// How much of a body is its beginning.
+const BEGINNING: usize = 64 << 10;
 
 /// From here on a body is large: it is read into values while no other large one is.
 pub(crate) const LARGE_BODY: usize = 512 << 10;
@@ -23,6 +30,8 @@ pub(crate) struct Bounds {
     in_flight: AtomicUsize,
     max_in_flight: usize,
     bodies: AtomicUsize,
+    beginnings: AtomicUsize,
+    max_connections: usize,
     pub(crate) large: Semaphore,
     pub(crate) connections: Arc<Semaphore>,
 }
@@ -33,9 +42,16 @@ impl Bounds {
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
+            beginnings: AtomicUsize::new(0),
+            max_connections,
             large: Semaphore::new(1),
             connections: Arc::new(Semaphore::new(max_connections)),
         }
+    }
+
+    /// Returns whether so many connections are open that those which nobody uses should make room.
+    pub(super) fn has_few_connections(&self) -> bool {
+        self.connections.available_permits() < self.max_connections / 5
     }
 }
 
@@ -77,9 +93,14 @@ impl<'s> Room<'s> {
     /// Takes room for `bytes` more, if there is any.
     #[must_use]
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
-        let before = self.state.bounds.bodies.fetch_add(bytes, Ordering::Relaxed);
+        let bounds = &self.state.bounds;
+        let (begun, before) = parts(self.bytes);
         self.bytes += bytes;
-        let fits = before.saturating_add(bytes) <= MAX_BODIES;
+        let (beginning, rest) = parts(self.bytes);
+        let (beginning, rest) = (beginning - begun, rest - before);
+        let beginnings = bounds.beginnings.fetch_add(beginning, Ordering::Relaxed).saturating_add(beginning);
+        let bodies = bounds.bodies.fetch_add(rest, Ordering::Relaxed).saturating_add(rest);
+        let fits = beginnings <= MAX_BEGINNINGS && (rest == 0 || bodies <= MAX_BODIES);
         if !fits {
             self.state.metrics.overloaded(Overload::Memory);
         }
@@ -89,6 +110,14 @@ impl<'s> Room<'s> {
 
 impl Drop for Room<'_> {
     fn drop(&mut self) {
-        self.state.bounds.bodies.fetch_sub(self.bytes, Ordering::Relaxed);
+        let (beginning, rest) = parts(self.bytes);
+        self.state.bounds.beginnings.fetch_sub(beginning, Ordering::Relaxed);
+        self.state.bounds.bodies.fetch_sub(rest, Ordering::Relaxed);
     }
+}
+
+/// Returns how much of a body of `bytes` is its beginning, and how much the rest.
+fn parts(bytes: usize) -> (usize, usize) {
+    let beginning = bytes.min(BEGINNING);
+    (beginning, bytes - beginning)
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::Request;
@@ -18,13 +17,14 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::idle::{Idle, Use};
 use super::routes;
 use crate::State;
 
 const HANDSHAKE: Duration = Duration::from_secs(5);
 const HEADERS: Duration = Duration::from_secs(5);
-/// Who connects has something to ask.
-const FIRST_REQUEST: Duration = Duration::from_secs(10);
+/// How long a connection that makes room may take to end.
+const ENDING: Duration = Duration::from_secs(5);
 const PING: Duration = Duration::from_secs(30);
 const PONG: Duration = Duration::from_secs(10);
 const STREAMS: u32 = 100;
@@ -90,13 +90,16 @@ async fn accept(
 }
 
 async fn connection(state: &Arc<State>, stream: TlsStream<TcpStream>, phase: watch::Receiver<Phase>) {
-    let has_asked = Arc::new(AtomicBool::new(false));
+    let usage = Arc::new(Use::default());
     let service = {
-        let (state, has_asked) = (Arc::clone(state), Arc::clone(&has_asked));
+        let (state, usage) = (Arc::clone(state), Arc::clone(&usage));
         service_fn(move |request: Request<Incoming>| {
-            has_asked.store(true, Ordering::Relaxed);
+            let asking = usage.asking();
             let state = Arc::clone(&state);
-            async move { Ok::<_, Infallible>(routes::answer(&state, request).await) }
+            async move {
+                let _asking = asking;
+                Ok::<_, Infallible>(routes::answer(&state, request).await)
+            }
         })
     };
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -114,37 +117,40 @@ async fn connection(state: &Arc<State>, stream: TlsStream<TcpStream>, phase: wat
             .keep_alive_interval(PING)
             .keep_alive_timeout(PONG);
         let mut connection = pin!(server.serve_connection(stream, service));
-        until_closed(phase, &has_asked, connection.as_mut(), |connection| connection.graceful_shutdown())
-            .await;
+        until_closed(phase, usage.idle(state), connection.as_mut(), |connection| {
+            connection.graceful_shutdown();
+        })
+        .await;
     } else {
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(64 << 10).max_headers(64);
         let mut connection = pin!(server.serve_connection(stream, service));
-        until_closed(phase, &has_asked, connection.as_mut(), |connection| connection.graceful_shutdown())
-            .await;
+        until_closed(phase, usage.idle(state), connection.as_mut(), |connection| {
+            connection.graceful_shutdown();
+        })
+        .await;
     }
 }
 
-/// Drives `connection` to its end, which `close` asks for when the server closes.
+/// Drives `connection` to its end, which `close` asks for when the server closes or others need the room.
 async fn until_closed<C: Future>(
     mut phase: watch::Receiver<Phase>,
-    has_asked: &AtomicBool,
+    idle: impl Future<Output = Idle>,
     mut connection: std::pin::Pin<&mut C>,
     close: impl FnOnce(std::pin::Pin<&mut C>),
 ) {
-    tokio::select! {
+    let makes_room = tokio::select! {
         _ = connection.as_mut() => return,
-        () = silence(has_asked) => return,
-        _ = phase.wait_for(|phase| *phase == Phase::Closing) => {}
-    }
+        idle = idle => match idle {
+            Idle::Silent => return,
+            Idle::Unused => true,
+        },
+        _ = phase.wait_for(|phase| *phase == Phase::Closing) => false,
+    };
     close(connection.as_mut());
-    let _ = connection.await;
-}
-
-/// Returns when nothing was asked for too long, and never when something was.
-async fn silence(has_asked: &AtomicBool) {
-    tokio::time::sleep(FIRST_REQUEST).await;
-    if has_asked.load(Ordering::Relaxed) {
-        std::future::pending::<()>().await;
+    if makes_room {
+        let _ = timeout(ENDING, connection).await;
+    } else {
+        let _ = connection.await;
     }
 }

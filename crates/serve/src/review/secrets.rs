@@ -9,6 +9,9 @@ use kubewright_value::{Text, Value, json};
 /// What stands in the place of a value.
 const MARK: &str = "(secret)";
 
+/// How much is compared, bytes of a text by number of values, before a text is hidden as a whole.
+const MOST: usize = 32 << 20;
+
 /// Shorter values are in half of all words; they are no secrets.
 const SHORTEST: usize = 3;
 
@@ -40,7 +43,7 @@ impl Secrets {
                 }
             }
         }
-        secrets.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        secrets.values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.values.dedup();
         secrets
     }
@@ -48,6 +51,9 @@ impl Secrets {
     /// Returns `text` with a mark in the place of every value.
     #[must_use]
     pub fn masked(&self, text: String) -> String {
+        if text.len().saturating_mul(self.values.len()) > MOST {
+            return MARK.to_owned();
+        }
         self.values.iter().fold(text, |text, value| match text.contains(value) {
             true => text.replace(value, MARK),
             false => text,
@@ -100,6 +106,11 @@ impl Secrets {
     }
 
     fn add(&mut self, value: String) {
+        // As a rule says it that takes away what stands around it.
+        let trimmed = value.trim();
+        if trimmed.len() < value.len() && trimmed.len() >= SHORTEST {
+            self.add(trimmed.to_owned());
+        }
         // As it stands in JSON, where that is something else.
         let quoted = json::quote(&value);
         let quoted = quoted.trim_matches('"');
@@ -121,3 +132,6 @@ fn is_hidden(path: &[Text]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,6 +146,10 @@ impl Told<'_> {
         let Some(kind) = notice_kind(outcome) else { return };
         let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
         let request = &self.review.request;
+        // An Event about an Event would be the subject of the next one, without an end.
+        if request.kind.kind == "Event" {
+            return;
+        }
         let notice = Notice {
             rule: Arc::clone(&outcome.rule),
             document: document.name.clone(),

@@ -135,7 +135,13 @@ fn of_rules(
         timeout: if webhook.timeout == 0 { TIMEOUT } else { webhook.timeout.min(LONGEST) },
         namespaces: spared.namespaces(&webhook.namespaces, fails),
         objects: webhook.objects.clone(),
-        conditions: webhook.conditions.iter().cloned().chain(fails.then(|| spared.condition())).collect(),
+        conditions: webhook
+            .conditions
+            .iter()
+            .cloned()
+            .chain([spared.not_ourselves()])
+            .chain(fails.then(|| spared.condition()))
+            .collect(),
         side_effects: "None",
     };
     let mut entries = vec![entry(asked, webhook.fails, false)];
@@ -171,7 +177,10 @@ fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
     let condition = guard::condition(&wanted.labels, wanted.exempt)?;
     let mut rules = Rules::default();
     let operations = [Operation::Create, Operation::Update].into_iter().collect();
-    rules.add(&"".into(), &"v1".into(), "namespaces", "", operations);
+    // Whoever writes a part writes the labels with it.
+    for part in ["", "status", "finalize"] {
+        rules.add(&"".into(), &"v1".into(), "namespaces", part, operations);
+    }
     let entry = Entry {
         fails: true,
         // Not by labels: a namespace is known by the labels that it is about to have.

@@ -80,6 +80,15 @@ impl Spared<'_> {
         ("not-spared".into(), parts.join(" && ").into())
     }
 
+    /// Returns the condition, a name and CEL, that keeps rules away from what we ourselves write: a rule that refuses
+    /// our Events, our statuses or our webhook configurations would keep us from telling of it, and from repair.
+    pub(super) fn not_ourselves(&self) -> (Text, Text) {
+        let accounts = json::quote(&format!("system:serviceaccount:{}:", self.namespace));
+        let expression =
+            format!("!(has(request.userInfo.username) && request.userInfo.username.startsWith({accounts}))");
+        ("not-ourselves".into(), expression.into())
+    }
+
     /// Returns `selector` of namespaces, without those that are left out of every webhook, or of one that `fails`.
     pub(super) fn namespaces(&self, selector: &Value, fails: bool) -> Value {
         let mut expressions = vec![self.outside(fails)];

@@ -228,7 +228,7 @@ fn what_the_cluster_lives_by_is_asked_for_by_a_twin_that_never_refuses() {
 fn every_default_is_written_out() {
     let webhook = webhook(Door::Mutate, false, vec![target("*/*/pods/", false, &[Create])]);
     let [mutating, validating] = desired(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
-    let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded"}"#;
+    let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
     assert_eq!(kubewright_value::json::to_string(&entries(&mutating)[0]), want);
     let names: Vec<&str> = entries(&validating).iter().map(|entry| text(entry, "name")).collect();
     assert_eq!(names, ["rules.kubewright.dev", "guard.kubewright.dev"]);
@@ -371,7 +371,7 @@ fn check_refusing(entry: &Value) {
     let rules = entry.get("rules").and_then(Value::as_array).unwrap();
     if is_guard {
         assert_eq!(rules.len(), 1);
-        assert_eq!(texts(&rules[0], "resources"), ["namespaces"]);
+        assert_eq!(texts(&rules[0], "resources"), ["namespaces", "namespaces/finalize", "namespaces/status"]);
         return;
     }
     assert!(leaves_out("rules.test/ignore", &["true"]));
