@@ -23,7 +23,13 @@ fn still_answers(server: &Running) {
 }
 
 #[track_caller]
-fn check(server: &Running, (method, path): (&str, &str), content_type: Option<&str>, body: &Bytes, want: u16) {
+fn check(
+    server: &Running,
+    (method, path): (&str, &str),
+    content_type: Option<&str>,
+    body: &Bytes,
+    want: u16,
+) {
     for protocol in [&b"h2"[..], b"http/1.1"] {
         let status = server.runtime.block_on(async {
             let mut client = server.client(protocol).await;
