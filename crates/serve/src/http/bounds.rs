@@ -151,3 +151,6 @@ fn parts(bytes: usize) -> (usize, usize) {
     let beginning = bytes.min(BEGINNING);
     (beginning, bytes - beginning)
 }
+
+#[cfg(test)]
+mod tests;
