@@ -14,6 +14,7 @@ use crate::arguments::Rescue;
 use crate::failure::{Exit, Failure};
 use crate::live::Live;
 use crate::output::{standard_output, tell};
+use crate::words::plural;
 
 /// How long the servers are tried to be told.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -37,6 +38,11 @@ pub(crate) fn run(arguments: &Rescue) -> Result<Exit, Failure> {
     let mut out = standard_output();
     if arguments.resume {
         let name = arguments.name.as_deref().unwrap_or("kubewright");
+        if arguments.dry_run {
+            writeln!(out, "would let servers of `{name}` make their webhook configurations again")?;
+            out.flush()?;
+            return Ok(Exit::Clean);
+        }
         return match annotate(&live, name, Value::Null) {
             Ok(()) => {
                 writeln!(out, "servers of `{name}` make their webhook configurations again")?;
@@ -196,10 +202,7 @@ fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
 impl std::fmt::Display for Configuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = self.resource.name.trim_end_matches('s');
-        write!(
-            f,
-            "{kind}/{}: {} webhooks, of which {} refuse when nobody answers",
-            self.name, self.webhooks, self.failing
-        )
+        let webhooks = plural(self.webhooks, "webhook");
+        write!(f, "{kind}/{}: {webhooks}, of which {} refuse when nobody answers", self.name, self.failing)
     }
 }
