@@ -114,6 +114,11 @@ fn the_door_is_opened_while_everything_is_refused_and_kept_open() {
     assert_eq!(kubewright(&config, "rescue --name lost --resume").code, 0);
     assert_eq!(annotation(), "");
     cluster.kubectl(&["delete", "clusterrole", "lost"], "").expect_success();
+
+    cluster.kubectl(&["apply", "-f", "-"], &dead_webhook("lost")).expect_success();
+    let unheld = kubewright(&config, "rescue --name lost --yes --hold");
+    assert!(unheld.code == 1 && unheld.err.contains("there is no ClusterRole `lost`"), "{}", unheld.err);
+    cluster.wait_until("the door is open without a role", create);
 }
 
 #[test]

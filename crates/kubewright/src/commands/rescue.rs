@@ -137,8 +137,15 @@ fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit
     for name in names {
         match hold(live, name) {
             Ok(()) => held.push(name),
-            // Without the role nobody may write configurations of that name.
-            Err(error) if error.is_not_found() => {}
+            // Without the role no server in the cluster may write configurations of that name, but one beside it may.
+            Err(error) if error.is_not_found() && !found.iter().any(|one| one.installation == name) => {}
+            Err(error) if error.is_not_found() => {
+                exit = Exit::Violations;
+                tell(format_args!(
+                    "error: there is no ClusterRole `{name}` by which servers could be held off"
+                ));
+                tell("  = help: a server that runs beside the cluster has to be stopped where it runs");
+            }
             Err(error) => {
                 exit = Exit::Violations;
                 tell(format_args!("error: the servers of `{name}` cannot be held off: {error}"));
