@@ -207,37 +207,7 @@ pub(crate) fn exposition(state: &State) -> String {
     metrics.requests.expose(&mut text);
     metrics.rules.expose(&mut text);
 
-    let counted = |text: &mut Exposition, name, help, label: &str, names: &[&str], counters: &[AtomicU64]| {
-        text.family(name, "counter", help);
-        for (place, value) in names.iter().enumerate() {
-            text.sample(name, &format!("{label}=\"{value}\""), at(counters, place));
-        }
-    };
-    counted(
-        &mut text,
-        "kubewright_rejected_overload_total",
-        "Reviews and connections turned away because there were too many.",
-        "reason",
-        &OVERLOADS,
-        &metrics.overloads,
-    );
-    counted(
-        &mut text,
-        "kubewright_undecided_total",
-        "Reviews answered with an HTTP error because they could not be decided.",
-        "reason",
-        &TROUBLES,
-        &metrics.troubles,
-    );
-    counted(
-        &mut text,
-        "kubewright_rule_errors_total",
-        "Rules that could not answer.",
-        "reason",
-        &RULE_ERRORS,
-        &metrics.rule_errors,
-    );
-
+    exposed_reasons(metrics, &mut text);
     let mut counter = |name: &str, help: &str, value: u64| text.single(name, "counter", help, value);
     counter("kubewright_panics_total", "Reviews in which a rule made the program fail.", metrics.panics());
     let bad = "Requests refused before they were read: size, type, syntax.";
@@ -269,6 +239,21 @@ pub(crate) fn exposition(state: &State) -> String {
     text.family("kubewright_build_info", "gauge", "The version of this program.");
     text.sample("kubewright_build_info", concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""), 1);
     text.finish()
+}
+
+fn exposed_reasons(metrics: &Metrics, text: &mut Exposition) {
+    let mut counted = |name: &str, help: &str, reasons: &[&str], counters: &[AtomicU64]| {
+        text.family(name, "counter", help);
+        for (place, reason) in reasons.iter().enumerate() {
+            text.sample(name, &format!("reason=\"{reason}\""), at(counters, place));
+        }
+    };
+    let overloads = "Reviews and connections turned away because there were too many.";
+    counted("kubewright_rejected_overload_total", overloads, &OVERLOADS, &metrics.overloads);
+    let undecided = "Reviews answered with an HTTP error because they could not be decided.";
+    counted("kubewright_undecided_total", undecided, &TROUBLES, &metrics.troubles);
+    let errors = "Rules that could not answer.";
+    counted("kubewright_rule_errors_total", errors, &RULE_ERRORS, &metrics.rule_errors);
 }
 
 fn exposed_snapshot(state: &State, text: &mut Exposition) {

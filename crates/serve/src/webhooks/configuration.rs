@@ -19,7 +19,8 @@ use crate::{Settings, State, clock};
 const APART: Duration = Duration::from_millis(150);
 /// How long a change of somebody else stands, before the random part.
 const SETTLING: Duration = Duration::from_millis(500);
-/// One of the two.
+
+/// The mutating configuration or the validating one.
 pub(super) struct Configuration {
     pub(super) resource: Resource,
     pub(super) store: Arc<Store>,
