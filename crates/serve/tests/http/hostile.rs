@@ -23,7 +23,13 @@ fn still_answers(server: &Running) {
 }
 
 #[track_caller]
-fn check(server: &Running, (method, path): (&str, &str), content_type: Option<&str>, body: &Bytes, want: u16) {
+fn check(
+    server: &Running,
+    (method, path): (&str, &str),
+    content_type: Option<&str>,
+    body: &Bytes,
+    want: u16,
+) {
     for protocol in [&b"h2"[..], b"http/1.1"] {
         let status = server.runtime.block_on(async {
             let mut client = server.client(protocol).await;
@@ -286,6 +292,26 @@ fn many_large_bodies_at_once_do_not_take_all_memory() {
     });
     assert!(statuses.iter().all(|status| matches!(status, 400 | 429)), "{statuses:?}");
     still_answers(&server);
+}
+
+#[test]
+fn whoever_sends_large_bodies_slowly_leaves_small_ones_their_room() {
+    let server = quiet();
+    let held = server.runtime.block_on(async {
+        let mut held = Vec::new();
+        for _ in 0..8 {
+            let mut stream = server.tls(b"http/1.1").await.expect("a connection");
+            let head = "POST /validate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 7000000\r\n\r\n";
+            stream.write_all(head.as_bytes()).await.expect("a head");
+            // Those for whom there is no room are cut off while they send.
+            let _ = stream.write_all(&vec![b' '; 6_900_000]).await;
+            held.push(stream);
+        }
+        held
+    });
+    assert!(server.metric("kubewright_rejected_overload_total{reason=\"memory\"}") > 0.5);
+    still_answers(&server);
+    drop(held);
 }
 
 #[test]
