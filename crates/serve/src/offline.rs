@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_engine::World;
-use kubewright_value::Document;
 use tokio::sync::mpsc;
 
 use crate::certificates::{Keys, Step, Terms, follow, now, read, take};
@@ -18,14 +17,14 @@ const TEN_YEARS: Duration = Duration::from_secs(3650 * 86_400);
 /// Who asks a server without a cluster.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Serves `documents`, whose rules see `world`, until the process is asked to stop. The certificate of the one who
+/// Serves the rules of `snapshot`, which see `world`, until the process is asked to stop. The certificate of the one who
 /// signed ours is written to `ca`.
 ///
 /// # Errors
 /// When it cannot begin.
 pub fn offline(
     settings: Settings,
-    documents: &[Document],
+    snapshot: Snapshot,
     world: Box<dyn World + Send>,
     ca: Option<&Path>,
 ) -> Result<(), ServeError> {
@@ -41,7 +40,6 @@ pub fn offline(
     let (notices, mut told) = mpsc::channel(1000);
     let mut state = State::new(settings, notices);
     state.world = world;
-    let snapshot = Snapshot::of(&state.settings.options, &state.settings.dialects, documents, 1);
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     state.snapshot.store(Arc::new(snapshot));
     state.certificates.serve(&keys).map_err(ServeError::Certificate)?;

@@ -55,6 +55,11 @@ pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, String>
 
 /// Finds out what rules ask for and the world does not know.
 pub trait Lookup: Send + Sync {
+    /// Returns whether there is anybody to ask.
+    fn is_there(&self) -> bool {
+        true
+    }
+
     /// Returns what there is, or `None` where there is nothing; an error is that of the rule. Not awaited longer than
     /// until `deadline`.
     fn look_up<'a>(&'a self, query: &'a Query, deadline: Instant) -> Looking<'a>;
@@ -72,6 +77,10 @@ pub trait Roles: Send + Sync {
 pub struct Nobody;
 
 impl Lookup for Nobody {
+    fn is_there(&self) -> bool {
+        false
+    }
+
     fn look_up<'a>(&'a self, _: &'a Query, _: Instant) -> Looking<'a> {
         Box::pin(async { Err("there is no cluster to ask".to_owned()) })
     }

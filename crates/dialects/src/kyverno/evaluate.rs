@@ -64,6 +64,8 @@ pub(super) enum Check {
     Manifests(Arc<Manifests>),
     /// What cannot run, and why.
     Impossible(Text),
+    /// Left to the program that the language comes from; here it is an error that refuses nobody.
+    Foreign(Text),
 }
 
 /// Something and where it stands in the document.
@@ -183,7 +185,8 @@ enum Ran {
 impl Judge {
     /// Returns `error`, which lets the request pass where a violation would.
     fn tolerated(&self, error: EvalError, evaluation: &mut Evaluation<'_>) -> EvalError {
-        let is_tolerated = matches!(self.actions.effective(evaluation), Ok(Action::Audit));
+        let is_tolerated =
+            error.is_tolerated || matches!(self.actions.effective(evaluation), Ok(Action::Audit));
         EvalError { is_tolerated, ..error }
     }
 
@@ -307,6 +310,9 @@ impl Judge {
             Check::PodSecurity(_) => Verdict::Nothing("Pod Security is checked on whole objects".into()),
             Check::Manifests(_) => Verdict::Error(EvalError::new("manifests in a loop")),
             Check::Impossible(reason) => Verdict::Error(EvalError::new(reason.as_str())),
+            Check::Foreign(reason) => {
+                Verdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
+            }
         }
     }
 
@@ -418,7 +424,7 @@ impl Body {
             Check::Cel(cel) => into.extend(cel.branches()),
             Check::PodSecurity(profile) => into.extend(profile.branches()),
             Check::Manifests(manifests) => into.extend(manifests.branches()),
-            Check::Deny(None) | Check::Impossible(_) => {}
+            Check::Deny(None) | Check::Impossible(_) | Check::Foreign(_) => {}
         }
     }
 }

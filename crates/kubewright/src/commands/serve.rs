@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use kubewright_cluster::{Config, Login};
 use kubewright_dialects::Options;
-use kubewright_serve::{Settings, offline};
+use kubewright_engine::Diagnostic;
+use kubewright_serve::{Settings, Snapshot, offline};
+use kubewright_value::Document;
 
 use crate::arguments::Serve;
 use crate::codes::{self, NOTHING_FOUND};
@@ -54,20 +56,27 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
     diagnostics.extend(exceptions.problems);
     let mut settings = settings(arguments);
     settings.options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut diagnostics));
-    let dialects = kubewright_dialects::all(&settings.options);
-    let loaded = kubewright_dialects::load(&dialects, &documents);
-    diagnostics.extend(loaded.diagnostics);
-    if loaded.rules.is_empty() && diagnostics.is_empty() {
+    let snapshot = Snapshot::of(&settings.options, &settings.dialects, &documents, 1);
+    diagnostics.extend(snapshot.states.iter().flat_map(|state| state.diagnostics.iter().cloned()));
+    diagnostics.extend(of_others(&snapshot, &settings.options, documents));
+    let is_empty = snapshot.states.iter().all(|state| state.rules == 0);
+    if is_empty && diagnostics.is_empty() {
         let message = format!("no rules found in {}", listed(&arguments.policies));
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
     }
     complain(&diagnostics, color.paint_errors());
-    if loaded.rules.is_empty() {
+    if is_empty {
         return Err(Failure::usage("there is no rule to serve"));
     }
     let ca = arguments.write_ca.as_deref();
-    offline(settings, &documents, Box::new(world), ca).map_err(|error| Failure::usage(error.to_string()))?;
+    offline(settings, snapshot, Box::new(world), ca).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(Exit::Clean)
+}
+
+/// Returns what is wrong with those of `documents` that the server does not read.
+fn of_others(snapshot: &Snapshot, options: &Options, mut documents: Vec<Document>) -> Vec<Diagnostic> {
+    documents.retain(|document| !snapshot.dialects().any(|dialect| dialect.claims(document)));
+    kubewright_dialects::load(&kubewright_dialects::all(options), &documents).diagnostics
 }
 
 fn settings(arguments: &Serve) -> Settings {

@@ -27,6 +27,7 @@ pub(crate) const LARGE_BODY: usize = 512 << 10;
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
 pub(crate) struct Bounds {
+    waiting: AtomicUsize,
     in_flight: AtomicUsize,
     max_in_flight: usize,
     bodies: AtomicUsize,
@@ -39,6 +40,7 @@ pub(crate) struct Bounds {
 impl Bounds {
     pub(crate) fn new(max_in_flight: usize, max_connections: usize) -> Self {
         Self {
+            waiting: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
@@ -52,6 +54,34 @@ impl Bounds {
     /// Returns whether so many connections are open that those which nobody uses should make room.
     pub(super) fn has_few_connections(&self) -> bool {
         self.connections.available_permits() < self.max_connections / 5
+    }
+}
+
+/// A request that has come and of which nothing was done yet. On a machine that has more to do than it can, these are
+/// what piles up, and not the reviews under way, each of which is done in one go.
+pub(crate) struct Waiting(Arc<State>);
+
+impl Waiting {
+    /// A request has come.
+    pub(crate) fn begin(state: &Arc<State>) -> Self {
+        state.bounds.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(state))
+    }
+
+    /// Its turn has come. Returns whether more wait behind it than may, so that it should make way.
+    pub(crate) fn end(self) -> bool {
+        let bounds = &self.0.bounds;
+        let is_crowded = bounds.waiting.load(Ordering::Relaxed) > bounds.max_in_flight;
+        if is_crowded {
+            self.0.metrics.overloaded(Overload::InFlight);
+        }
+        is_crowded
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.bounds.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -121,3 +151,6 @@ fn parts(bytes: usize) -> (usize, usize) {
     let beginning = bytes.min(BEGINNING);
     (beginning, bytes - beginning)
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,9 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::bounds::Waiting;
 use super::idle::{Idle, Use};
-use super::routes;
+use super::routes::{self, too_many};
 use crate::State;
 
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -94,10 +95,13 @@ async fn connection(state: &Arc<State>, stream: TlsStream<TcpStream>, phase: wat
     let service = {
         let (state, usage) = (Arc::clone(state), Arc::clone(&usage));
         service_fn(move |request: Request<Incoming>| {
-            let asking = usage.asking();
+            let (asking, waiting) = (usage.asking(), Waiting::begin(&state));
             let state = Arc::clone(&state);
             async move {
                 let _asking = asking;
+                if waiting.end() {
+                    return Ok(too_many());
+                }
                 Ok::<_, Infallible>(routes::answer(&state, request).await)
             }
         })

@@ -47,7 +47,7 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         }
     };
     let Some(_place) = Place::take(state) else {
-        return problem(StatusCode::TOO_MANY_REQUESTS, "too many reviews are under way");
+        return too_many();
     };
     let _large = match bytes.len() > LARGE_BODY {
         true => match tokio::time::timeout_at(deadline.into(), state.bounds.large.acquire()).await {
@@ -63,6 +63,11 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
         DRY_RUN => beside::dry_run(state, bytes, deadline).await,
         hook => review::answer(state, hook, &bytes, deadline, parent).await,
     }
+}
+
+/// What is answered to what is over the bound.
+pub(super) fn too_many() -> Answer {
+    problem(StatusCode::TOO_MANY_REQUESTS, "too many reviews are under way")
 }
 
 fn parent<B>(request: &Request<B>) -> Option<Parent> {

@@ -57,7 +57,8 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
         }
         round += 1;
         // A rule that asks on where nobody answers any more has its error.
-        if decision.queries.is_empty() || round > ROUNDS + 2 {
+        let is_open = !decision.queries.is_empty() && case.state.lookup.is_there();
+        if !is_open || round > ROUNDS + 2 {
             return Ok((case.review, decision));
         }
         for query in decision.queries {

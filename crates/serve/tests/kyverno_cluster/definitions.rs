@@ -58,7 +58,7 @@ fn the_definitions_are_structural_and_their_names_accepted() {
 #[test]
 fn what_is_left_out_has_the_defaults_of_the_original() {
     let Some(cluster) = cluster() else { return };
-    let policy = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, apiCall: {urlPath: /api/v1/pods}}], validate: {cel: {expressions: []}}}, {name: s, match: {any: [{resources: {kinds: [Pod]}}]}, verifyImages: [{imageReferences: ['*']}]}]}}";
+    let policy = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {cel: {expressions: [{expression: 'true'}]}}}, {name: c, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, apiCall: {urlPath: /api/v1/pods}}], validate: {message: m, deny: {}}}, {name: s, match: {any: [{resources: {kinds: [Pod]}}]}, verifyImages: [{imageReferences: ['*']}]}]}}";
     let stored = cluster.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", "-"], policy).success();
     let stored = json::parse(&stored).expect("JSON");
     let is = |path: &[&str], want: &str| {
@@ -69,12 +69,12 @@ fn what_is_left_out_has_the_defaults_of_the_original() {
     is(&["spec", "emitWarning"], "false");
     is(&["spec", "validationFailureAction"], "\"Audit\"");
     let rules = stored.at(&["spec", "rules"]).and_then(Value::as_array).expect("rules");
-    let [first, second] = rules else { panic!("two rules") };
+    let [first, context, second] = rules else { panic!("three rules") };
     let of = |rule: &Value, path: &[&str]| rule.at(path).map(Value::to_string).unwrap_or_default();
     assert_eq!(of(first, &["skipBackgroundRequests"]), "true");
     assert_eq!(of(first, &["validate", "allowExistingViolations"]), "true");
     assert_eq!(of(first, &["validate", "cel", "generate"]), "false");
-    assert!(of(first, &["context"]).contains(r#""method":"GET""#));
+    assert!(of(context, &["context"]).contains(r#""method":"GET""#));
     let images = of(second, &["verifyImages"]);
     for key in ["mutateDigest", "required", "useCache", "verifyDigest"] {
         assert!(images.contains(&format!("\"{key}\":true")), "{images}");

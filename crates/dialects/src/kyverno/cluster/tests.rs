@@ -225,3 +225,18 @@ fn a_policy_that_looks_at_the_clock_goes_stale() {
     assert!(stale(&condition("{{ time_now_utc() }}")));
     assert!(stale(&condition("{{ time_since('', request.object.metadata.creationTimestamp, '') }}")));
 }
+
+#[test]
+fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
+    let policy = document(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: r\n    \
+         match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    \
+         mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}\n",
+    );
+    let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
+    let request = Request::for_object(object, Operation::Create, "default");
+    let rules = dialect().compile(&policy, &[]).rules;
+    let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &Settings::default());
+    assert_eq!(decision.with_status(Status::Error).count(), 1, "it is not hidden");
+    assert!(decision.is_allowed);
+}

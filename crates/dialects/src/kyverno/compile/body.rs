@@ -43,6 +43,7 @@ pub(super) enum CheckParts {
     PodSecurity(Arc<Profile>),
     Manifests(Arc<Manifests>),
     Impossible(Text),
+    Foreign(Text),
 }
 
 pub(super) struct PatternParts {
@@ -131,7 +132,7 @@ impl Compiler<'_> {
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Manifests(manifests) => CheckParts::Manifests(Manifests::compile(manifests).into()),
             Method::Unsupported { field, .. } => {
-                CheckParts::Impossible(format!("not supported yet: {field}").into())
+                CheckParts::Foreign(format!("not supported yet: {field}").into())
             }
         }
     }
@@ -225,6 +226,7 @@ impl BodyParts {
                 CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
                 CheckParts::Manifests(manifests) => Check::Manifests(Arc::clone(manifests)),
                 CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
+                CheckParts::Foreign(reason) => Check::Foreign(reason.clone()),
             },
         }
     }

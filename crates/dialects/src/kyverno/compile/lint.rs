@@ -111,7 +111,8 @@ impl<'p> Found<'p> {
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)
             | CheckParts::Manifests(_)
-            | CheckParts::Impossible(_) => {}
+            | CheckParts::Impossible(_)
+            | CheckParts::Foreign(_) => {}
         }
     }
 
