@@ -72,7 +72,6 @@ chart:
 
 # The program as it goes into the image: one file that needs nothing of the system, `target/static/kubewright`.
 # It is run in an empty folder as the only file there, where that is allowed. `make static PROFILE=quick` is built sooner.
-PROFILE ?= release
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
 

@@ -1,5 +1,6 @@
 //! What can be said on the command line. Nothing is done here.
 
+mod checked;
 mod cluster;
 mod detect;
 mod function;
@@ -17,11 +18,12 @@ use kubewright_lang::gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};
+pub(crate) use checked::languages;
 pub(crate) use cluster::{ClusterArguments, Doctor, DoctorFormat, Rescue};
 pub(crate) use detect::{Compat, Detect, LEVELS};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
-pub(crate) use install::{Install, languages};
+pub(crate) use install::Install;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 pub(crate) use serve::Serve;
 

@@ -101,7 +101,7 @@ fn the_door_is_opened_while_everything_is_refused_and_kept_open() {
     // The role, which has to be changed, is refused by the very webhook that is removed before.
     let rescued = kubewright(&config, "rescue --name lost --yes --hold");
     assert_eq!(rescued.code, 0, "{}", rescued.err);
-    assert!(rescued.out.contains("1 webhooks, of which 1 refuse when nobody answers"), "{}", rescued.out);
+    assert!(rescued.out.contains("1 webhook, of which 1 refuse when nobody answers"), "{}", rescued.out);
     cluster.wait_until("the door is open", create);
     let annotation = || {
         let path = r"jsonpath={.metadata.annotations.kubewright\.dev/webhooks}";
@@ -109,9 +109,16 @@ fn the_door_is_opened_while_everything_is_refused_and_kept_open() {
     };
     assert_eq!(annotation(), "off");
 
+    let tried = kubewright(&config, "rescue --name lost --resume --dry-run");
+    assert_eq!((tried.code, annotation().as_str()), (0, "off"), "{}", tried.out);
     assert_eq!(kubewright(&config, "rescue --name lost --resume").code, 0);
     assert_eq!(annotation(), "");
     cluster.kubectl(&["delete", "clusterrole", "lost"], "").expect_success();
+
+    cluster.kubectl(&["apply", "-f", "-"], &dead_webhook("lost")).expect_success();
+    let unheld = kubewright(&config, "rescue --name lost --yes --hold");
+    assert!(unheld.code == 1 && unheld.err.contains("there is no ClusterRole `lost`"), "{}", unheld.err);
+    cluster.wait_until("the door is open without a role", create);
 }
 
 #[test]

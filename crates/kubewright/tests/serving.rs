@@ -25,11 +25,18 @@ struct Serve {
 impl Serve {
     /// Starts it and waits until it is ready.
     fn start(cluster: &Cluster, kubeconfig: &Path) -> Self {
+        let serve = Self::spawn(kubeconfig, &[]);
+        cluster.wait_until("the server is ready", || serve.is_ready());
+        serve
+    }
+
+    fn spawn(kubeconfig: &Path, flags: &[&str]) -> Self {
         let (reviews, health) = (free_port(), free_port());
         let address = format!("127.0.0.1:{reviews}");
         let health = format!("127.0.0.1:{health}");
         let mut child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .args(["serve", "--drain", "0s"])
+            .args(flags)
             .args([
                 "--address",
                 &address,
@@ -50,9 +57,7 @@ impl Serve {
                 written.lock().expect("a log").push_str(&(line + "\n"));
             }
         });
-        let serve = Serve { child, health, log };
-        cluster.wait_until("the server is ready", || serve.is_ready());
-        serve
+        Serve { child, health, log }
     }
 
     fn is_ready(&self) -> bool {
@@ -190,6 +195,16 @@ fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
     });
     let log = serve.log();
     assert!(!log.contains("forbidden"), "{log}");
+}
+
+#[test]
+fn a_namespace_that_is_not_there_is_named_and_waited_for() {
+    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let serve = Serve::spawn(&cluster.kubeconfig(), &["--namespace", "later"]);
+    cluster.wait_until("the log says it", || serve.log().contains(r#"namespaces \"later\" not found"#));
+    assert!(!serve.is_ready());
+    cluster.create_namespace("later");
+    cluster.wait_until("the server is ready", || serve.is_ready());
 }
 
 #[test]

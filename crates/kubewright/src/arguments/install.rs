@@ -1,8 +1,8 @@
 //! What can be said to `install`.
 
 use clap::Args;
-use kubewright_dialects::Options;
-use kubewright_engine::nearest;
+
+use super::checked::{host, image, label, language, namespace_or_any, own_namespace, readable, target};
 
 /// Prints the manifests that put the webhook into a cluster.
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ Examples:
 Exit codes: 0 printed, 2 bad usage")]
 pub(crate) struct Install {
     /// The namespace of the server
-    #[arg(short, long, default_value = "kubewright-system", value_name = "NAMESPACE", value_parser = label)]
+    #[arg(short, long, default_value = "kubewright-system", value_name = "NAMESPACE", value_parser = own_namespace)]
     pub(crate) namespace: String,
 
     /// The name of everything that is made
@@ -39,7 +39,7 @@ pub(crate) struct Install {
     pub(crate) dialects: Vec<String>,
 
     /// The namespaces from which exceptions count; `*` is any [default: none]
-    #[arg(long, value_name = "NAMESPACE[,…]", value_delimiter = ',', value_parser = namespace)]
+    #[arg(long, value_name = "NAMESPACE[,…]", value_delimiter = ',', value_parser = namespace_or_any)]
     pub(crate) exceptions_from: Vec<String>,
 
     /// The resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
@@ -58,7 +58,7 @@ pub(crate) struct Install {
     pub(crate) can_read: Vec<String>,
 
     /// A host of services that rules may call; may be repeated [default: none]
-    #[arg(long = "allow-host", value_name = "HOST")]
+    #[arg(long = "allow-host", value_name = "HOST", value_parser = host)]
     pub(crate) allowed_hosts: Vec<String>,
 
     /// Take certificates from cert-manager, which must be installed, in place of the server's own
@@ -72,67 +72,4 @@ pub(crate) struct Install {
     /// Leave the CustomResourceDefinitions out
     #[arg(long)]
     pub(crate) no_crds: bool,
-}
-
-/// Returns the names of the rule languages that live in a cluster.
-pub(crate) fn languages() -> Vec<&'static str> {
-    let dialects = kubewright_dialects::all(&Options::default());
-    dialects.iter().filter(|dialect| dialect.in_cluster().is_some()).map(|dialect| dialect.name()).collect()
-}
-
-/// Checks the name of a rule language that lives in a cluster.
-pub(crate) fn language(name: &str) -> Result<String, String> {
-    let known = languages();
-    if known.contains(&name) {
-        return Ok(name.to_owned());
-    }
-    let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
-    Err(format!("{}there are {}", near.unwrap_or_default(), known.join(", ")))
-}
-
-/// Checks a name that becomes part of a host name.
-fn label(name: &str) -> Result<String, String> {
-    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    // The longest name that is made of it has ten characters more.
-    let fits = (1..=53).contains(&name.len()) && name.chars().all(is_inner);
-    if fits && name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.ends_with('-') {
-        return Ok(name.to_owned());
-    }
-    Err("a name has at most 53 lower case letters, digits and `-`, and starts with a letter".to_owned())
-}
-
-fn namespace(name: &str) -> Result<String, String> {
-    if name == "*" { Ok(name.to_owned()) } else { label(name) }
-}
-
-fn image(name: &str) -> Result<String, String> {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
-    if !name.is_empty() && name.chars().all(is_fine) {
-        return Ok(name.to_owned());
-    }
-    Err("an image is written `registry/name:tag` or `registry/name@sha256:…`".to_owned())
-}
-
-/// Checks a resource such as `pods` or `deployments.apps`.
-fn resource(name: &str) -> Result<String, String> {
-    let is_part = |part: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-    };
-    if name.split('.').all(is_part) {
-        return Ok(name.to_owned());
-    }
-    Err("a resource is written in plural and lower case, with its group: `pods`, `deployments.apps`"
-        .to_owned())
-}
-
-/// Checks a resource with a sign before it, which may be left out.
-fn target(name: &str) -> Result<String, String> {
-    resource(name.strip_prefix(['+', '-']).unwrap_or(name)).map(|_| name.to_owned())
-}
-
-fn readable(name: &str) -> Result<String, String> {
-    match name {
-        "secrets" => Err("the server reads no Secret but its own".to_owned()),
-        _ => resource(name),
-    }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use kubewright_serve::log::Level;
 
 use super::RuleOptions;
+use super::checked::{certificate, host, label, language, namespace, namespace_or_any, target, webhook_url};
 
 /// Answers a cluster's API server: the admission webhook.
 #[derive(Debug, Args)]
@@ -50,40 +51,53 @@ pub(crate) struct Serve {
     pub(crate) context: Option<String>,
 
     /// The namespace of the server, in which no rule counts [default: that of the pod, or kubewright-system, which is made]
-    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "offline")]
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "offline", value_parser = namespace)]
     pub(crate) namespace: Option<String>,
 
     /// The name of the installation: of its webhook configurations, its ClusterRole and, with -tls, its Secret
-    #[arg(long, value_name = "NAME", default_value = "kubewright")]
+    #[arg(long, value_name = "NAME", default_value = "kubewright", value_parser = label)]
     pub(crate) name: String,
 
     /// The Service by which the API server calls [default: the name of the installation]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = label)]
     pub(crate) service: Option<String>,
 
     /// The address by which the API server calls in place of a Service, such as `https://127.0.0.1:9443`
-    #[arg(long, value_name = "URL", conflicts_with = "offline")]
+    #[arg(long, value_name = "URL", conflicts_with = "offline", value_parser = webhook_url)]
     pub(crate) url: Option<String>,
 
     /// The namespaces from which exceptions from rules count, `*` for any; may be repeated [default: none]
-    #[arg(long, value_name = "NAMESPACE", value_delimiter = ',', conflicts_with = "offline")]
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        value_delimiter = ',',
+        conflicts_with = "offline",
+        value_parser = namespace_or_any
+    )]
     pub(crate) exceptions_from: Vec<String>,
 
     /// Resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
     /// sign are the whole list; may be repeated
-    #[arg(long, value_name = "RESOURCE", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "RESOURCE",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_parser = target
+    )]
     pub(crate) targets: Vec<String>,
 
     /// A host of services that rules may call; may be repeated [default: none]
-    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',')]
+    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',', value_parser = host)]
     pub(crate) allowed_hosts: Vec<String>,
 
-    /// Who besides administrators may take a namespace out of all rules: `user:NAME` or `group:NAME`; may be repeated
+    /// Who besides administrators may take a namespace out of all rules: `user:NAME`, `group:NAME` or a name that may be
+    /// either; may be repeated
     #[arg(long = "guard-exempt", value_name = "WHO", value_delimiter = ',')]
     pub(crate) guard_exempt: Vec<String>,
 
     /// The Certificate, as `namespace/name`, from which cert-manager tells the API server whom to believe
-    #[arg(long, value_name = "CERTIFICATE", requires = "tls_dir")]
+    #[arg(long, value_name = "CERTIFICATE", requires = "tls_dir", value_parser = certificate)]
     pub(crate) inject_ca_from: Option<String>,
 
     /// How long a certificate lives, for tests
@@ -119,11 +133,11 @@ pub(crate) struct Serve {
     pub(crate) allow_tls12: bool,
 
     /// The rule languages that are read; may be repeated [default: all that live in a cluster]
-    #[arg(long, alias = "dialect", value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, alias = "dialect", value_name = "NAME", value_delimiter = ',', value_parser = language)]
     pub(crate) dialects: Vec<String>,
 
     /// How many reviews may be under way; more are refused at once [default: 64 for each CPU]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one)]
     pub(crate) max_in_flight: Option<usize>,
 
     /// How long reviews are still answered after the signal to stop, such as `5s`; at most 6s
@@ -158,4 +172,8 @@ fn length(text: &str) -> Result<Duration, String> {
 
 fn collector(text: &str) -> Result<String, String> {
     kubewright_serve::traces::Traces::check(text).map(|()| text.to_owned())
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "it is a number, and at least 1".to_owned())
 }

@@ -14,6 +14,7 @@ use crate::arguments::Rescue;
 use crate::failure::{Exit, Failure};
 use crate::live::Live;
 use crate::output::{standard_output, tell};
+use crate::words::plural;
 
 /// How long the servers are tried to be told.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -37,6 +38,11 @@ pub(crate) fn run(arguments: &Rescue) -> Result<Exit, Failure> {
     let mut out = standard_output();
     if arguments.resume {
         let name = arguments.name.as_deref().unwrap_or("kubewright");
+        if arguments.dry_run {
+            writeln!(out, "would let servers of `{name}` make their webhook configurations again")?;
+            out.flush()?;
+            return Ok(Exit::Clean);
+        }
         return match annotate(&live, name, Value::Null) {
             Ok(()) => {
                 writeln!(out, "servers of `{name}` make their webhook configurations again")?;
@@ -131,8 +137,15 @@ fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit
     for name in names {
         match hold(live, name) {
             Ok(()) => held.push(name),
-            // Without the role nobody may write configurations of that name.
-            Err(error) if error.is_not_found() => {}
+            // Without the role no server in the cluster may write configurations of that name, but one beside it may.
+            Err(error) if error.is_not_found() && !found.iter().any(|one| one.installation == name) => {}
+            Err(error) if error.is_not_found() => {
+                exit = Exit::Violations;
+                tell(format_args!(
+                    "error: there is no ClusterRole `{name}` by which servers could be held off"
+                ));
+                tell("  = help: a server that runs beside the cluster has to be stopped where it runs");
+            }
             Err(error) => {
                 exit = Exit::Violations;
                 tell(format_args!("error: the servers of `{name}` cannot be held off: {error}"));
@@ -196,10 +209,7 @@ fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
 impl std::fmt::Display for Configuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = self.resource.name.trim_end_matches('s');
-        write!(
-            f,
-            "{kind}/{}: {} webhooks, of which {} refuse when nobody answers",
-            self.name, self.webhooks, self.failing
-        )
+        let webhooks = plural(self.webhooks, "webhook");
+        write!(f, "{kind}/{}: {webhooks}, of which {} refuse when nobody answers", self.name, self.failing)
     }
 }

@@ -5,17 +5,17 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use kubewright_cluster::{Client, Event, Pace, Resource, Store};
 use kubewright_value::{Map, Value};
 use tokio::time::{sleep, timeout};
 
 use super::{Keys, Step, Terms, next, now, take};
-use crate::State;
 use crate::jitter::jitter;
 use crate::log::Level;
 use crate::reread::reread;
+use crate::{State, clock};
 
 /// The longest that nothing is looked at.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -133,7 +133,8 @@ impl Keeper {
         self.state.readiness.done(super::CERTIFICATE);
         if is_new {
             let line = self.state.log.line(Level::Info, "certificate served");
-            line.number("expires", u64::try_from(expiry).unwrap_or_default()).write();
+            let expires = UNIX_EPOCH + Duration::from_secs(u64::try_from(expiry).unwrap_or_default());
+            line.text("expires", &clock::text(expires)).write();
         }
     }
 
@@ -150,13 +151,15 @@ impl Keeper {
         };
         match written {
             Ok(object) => {
-                let step = step.map_or_else(|| "Restore".to_owned(), |step| format!("{step:?}"));
+                let step =
+                    step.map_or_else(|| "restore".to_owned(), |step| format!("{step:?}").to_lowercase());
                 self.state.log.line(Level::Info, "certificates changed").text("step", &step).write();
                 self.store.apply(Event::Set(object));
                 self.serve(keys);
                 Ok(())
             }
-            Err(error) if error.is_conflict() || error.is_not_found() => {
+            // Nothing can be made in a namespace that is not there.
+            Err(error) if error.is_conflict() || (error.is_not_found() && secret.is_some()) => {
                 let path = self.resource.named(&self.namespace, &self.name);
                 reread(&self.client, &path, &self.store).await.map_err(|error| error.to_string())
             }

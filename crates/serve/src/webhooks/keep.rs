@@ -78,6 +78,8 @@ struct Keeper {
     /// The version of the definitions that discovery knows of.
     discovered: Option<(u64, Instant)>,
     originals: Option<(Instant, Vec<String>)>,
+    /// Whether it was said that no configuration is kept.
+    has_left: bool,
 }
 
 impl Keeper {
@@ -110,6 +112,7 @@ impl Keeper {
             definitions,
             discovered: None,
             originals: None,
+            has_left: false,
         }
     }
 
@@ -127,6 +130,7 @@ impl Keeper {
         if self.installation.is_leaving() {
             return self.leave().await;
         }
+        self.has_left = false;
         if !self.state.readiness.is_loaded() || self.state.readiness.is_stopping() {
             return Ok(Duration::from_millis(100));
         }
@@ -230,6 +234,10 @@ impl Keeper {
 
     /// The installation goes, and with it the configurations. Nothing is written until it is there again.
     async fn leave(&mut self) -> Result<Duration, String> {
+        if !std::mem::replace(&mut self.has_left, true) {
+            let message = "webhook configurations are held off, or the installation is gone: none is kept";
+            self.state.log.line(Level::Warn, message).text("name", &self.state.settings.name).write();
+        }
         for configuration in &mut self.configurations {
             configuration.forget();
             let path = configuration.resource.named("", &self.state.settings.name);

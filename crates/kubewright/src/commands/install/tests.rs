@@ -196,3 +196,24 @@ fn every_template_of_the_chart_is_rendered_here_too() {
     known.sort_unstable();
     assert_eq!(names, known);
 }
+
+#[test]
+fn the_commands_of_the_page_and_of_the_notes_of_the_chart_are_understood() {
+    let page = include_str!("../../../../../docs/operations.md");
+    let notes = include_str!("../../../../../charts/kubewright/templates/NOTES.txt");
+    let blocks = page.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    let lines = blocks.flat_map(str::lines).filter(|line| line.starts_with("kubewright "));
+    let notes = notes.lines().filter_map(|line| {
+        line.find("kubewright rescue").or(line.find("kubewright doctor")).map(|at| &line[at..])
+    });
+    let mut count = 0;
+    for line in lines.chain(notes) {
+        let command = line.split(" #").next().unwrap().split(" | ").next().unwrap();
+        let command =
+            command.replace("{{ .Release.Namespace }}", "policies").replace("{{ .Release.Name }}", "guard");
+        let understood = Arguments::try_parse_from(command.split_whitespace());
+        assert!(understood.is_ok(), "`{command}`: {}", understood.err().unwrap());
+        count += 1;
+    }
+    assert!(count >= 10, "{count}");
+}
