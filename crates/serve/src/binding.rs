@@ -65,6 +65,12 @@ async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: I
         Err(error) if error.is_not_found() => return Bound::Nothing,
         Err(error) => return Bound::Failed(error.to_string()),
     };
+    // A pod is bound once; a second binding is refused later, and must leave nothing behind.
+    let is_bound =
+        found.at(&["spec", "nodeName"]).and_then(Value::as_str).is_some_and(|node| !node.is_empty());
+    if is_bound {
+        return Bound::Nothing;
+    }
     let mut change = Value::Null;
     for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
         merge(&mut change, &wanted);

@@ -63,8 +63,14 @@ impl Live {
 
     async fn once(&self, query: &Query, deadline: Instant) -> Found {
         let recent = self.recent(query);
-        // Who waits takes over where the one who asked has no more time.
-        recent.answer.get_or_init(|| self.ask(query, deadline)).await.clone()
+        // Who waits takes over where the one who asked has no more time; that it had none is no answer for others.
+        let asking = || async {
+            match self.ask(query, deadline).await {
+                Err(late) if Instant::now() >= deadline => Err(late),
+                found => Ok(found),
+            }
+        };
+        recent.answer.get_or_try_init(asking).await?.clone()
     }
 
     fn recent(&self, query: &Query) -> Recent {

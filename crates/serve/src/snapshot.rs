@@ -8,7 +8,7 @@ use kubewright_dialects::Options;
 use kubewright_engine::{
     Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName, Rule, RuleId, Webhook,
 };
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Text, Value};
 
 /// The rules of one moment.
 pub struct Snapshot {
@@ -141,6 +141,12 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
+/// How many webhooks of their own rules may have, and how many bytes all conditions of these. The API server keeps all
+/// webhooks in one object of bounded size: without these bounds, whoever may make rules for one namespace could fill it,
+/// and no rule of anybody would be asked for any more.
+const MOST_OWN: usize = 64;
+const MOST_CONDITIONS: usize = 192 << 10;
+
 /// A snapshot that is being made. `rules` and `hooks` run in parallel.
 #[derive(Default)]
 struct Building {
@@ -171,7 +177,7 @@ impl Building {
             generation: document
                 .value
                 .at(&["metadata", "generation"])
-                .and_then(kubewright_value::Value::as_i64)
+                .and_then(Value::as_i64)
                 .unwrap_or_default(),
             dialect: dialect.name(),
             rules: compiled.rules.len(),
@@ -188,7 +194,12 @@ impl Building {
     }
 
     /// Puts `rules` behind `webhook`, or behind the one that is like it.
-    fn hang(&mut self, webhook: Webhook, rules: Vec<Arc<Rule>>) {
+    fn hang(&mut self, mut webhook: Webhook, rules: Vec<Arc<Rule>>) {
+        if webhook.own.is_some() && !self.has_room(&webhook) {
+            // The rules look at their conditions themselves; they are only asked more often.
+            (webhook.own, webhook.namespaces, webhook.objects) = (None, Value::Null, Value::Null);
+            webhook.conditions.clear();
+        }
         let key = HookKey { door: webhook.door, fails: webhook.fails, own: webhook.own.clone() };
         let like = self.rules.iter_mut().zip(&mut self.hooks).find(|((other, _), _)| *other == key);
         match like {
@@ -204,6 +215,18 @@ impl Building {
                 self.hooks.push(webhook);
             }
         }
+    }
+}
+
+impl Building {
+    /// Returns whether there may be one more webhook for certain rules alone.
+    fn has_room(&self, webhook: &Webhook) -> bool {
+        let size = |webhook: &Webhook| -> usize {
+            webhook.conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()
+        };
+        let own: Vec<&Webhook> = self.hooks.iter().filter(|hook| hook.own.is_some()).collect();
+        own.len() < MOST_OWN
+            && own.into_iter().map(size).sum::<usize>().saturating_add(size(webhook)) <= MOST_CONDITIONS
     }
 }
 

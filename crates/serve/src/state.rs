@@ -46,6 +46,8 @@ pub struct State {
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
     pub(crate) slow: SlowLane,
+    /// Where rules are tried out: whoever does that holds up no review.
+    pub(crate) tries: SlowLane,
 }
 
 /// What [`Lookup::look_up`] returns.
@@ -108,6 +110,7 @@ impl State {
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight, settings.max_connections),
             slow: SlowLane::new(),
+            tries: SlowLane::new(),
             settings,
         }
     }

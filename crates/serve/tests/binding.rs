@@ -112,3 +112,9 @@ fn a_dry_run_and_a_pod_that_does_not_ask_are_left_alone() {
     let silent = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"}}"#;
     assert_eq!(bind(silent, &[200], false), (Bound::Nothing, Vec::new()));
 }
+
+#[test]
+fn a_pod_that_is_bound_already_is_told_no_other_node() {
+    let bound = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","annotations":{"ref.kubemod.io/inject-node-ref":"true"}},"spec":{"nodeName":"first"}}"#;
+    assert_eq!(bind(bound, &[200], false), (Bound::Nothing, Vec::new()));
+}

@@ -16,6 +16,9 @@ use crate::log::Level;
 
 const EVERY: Duration = Duration::from_secs(1);
 
+/// How large a file may be, in bytes.
+const LARGEST: u64 = 1 << 20;
+
 /// Reads `tls.crt`, `tls.key` and, if it is there, `ca.crt`.
 ///
 /// # Errors
@@ -23,7 +26,13 @@ const EVERY: Duration = Duration::from_secs(1);
 pub fn read(folder: &Path) -> Result<Keys, String> {
     let file = |name: &str| {
         let path = folder.join(name);
-        std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))
+        let wrong = |why: &dyn std::fmt::Display| format!("`{}`: {why}", path.display());
+        let about = std::fs::metadata(&path).map_err(|error| wrong(&error))?;
+        // What is no file may keep whoever reads it waiting for ever.
+        if !about.is_file() || about.len() > LARGEST {
+            return Err(wrong(&"this is no file, or too large for one of certificates"));
+        }
+        std::fs::read_to_string(&path).map_err(|error| wrong(&error))
     };
     let authority = file("ca.crt").unwrap_or_default();
     Ok(Keys { certificate: file("tls.crt")?, key: file("tls.key")?, authority, ..Keys::default() })

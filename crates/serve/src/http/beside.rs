@@ -69,7 +69,7 @@ pub(super) async fn binding(state: &State, bytes: &[u8], deadline: Instant) -> A
     answered(response)
 }
 
-/// Answers what would happen. It may take as many steps as a slow review, and takes them where those do.
+/// Answers what would happen. It may take as many steps as a slow review, and takes them beside those.
 pub(super) async fn dry_run(state: &Arc<State>, bytes: Bytes, deadline: Instant) -> Answer {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let snapshot = state.snapshot.load_full();
@@ -78,7 +78,7 @@ pub(super) async fn dry_run(state: &Arc<State>, bytes: Bytes, deadline: Instant)
         // Who asked may be gone.
         let _ = sender.send(tried.ok());
     });
-    if !state.slow.take(work, deadline) {
+    if !state.tries.take(work, deadline) {
         state.metrics.overloaded(Overload::SlowLane);
         return problem(StatusCode::TOO_MANY_REQUESTS, "too many slow requests are under way");
     }

@@ -66,13 +66,13 @@ impl Secrets {
         if self.values.is_empty() { text } else { self.masked(text.to_string()).into() }
     }
 
-    /// Returns `patch` as JSON, with a mark in the place of every value.
+    /// Returns `patch` as JSON, with a mark in the place of every value. Of a Secret no value is shown at all: a rule
+    /// may have made it from what must not be said.
     #[must_use]
     pub fn masked_patch(&self, patch: &[patch::Operation]) -> Value {
         let shown = patch.iter().map(|operation| {
             let mut value = operation.to_value();
             if self.is_secret
-                && is_hidden(operation.path().tokens())
                 && let Some(members) = value.as_object_mut()
                 && let Some(shown) = members.get_mut("value")
             {
@@ -97,6 +97,10 @@ impl Secrets {
                     for line in decoded.lines().filter(|_| decoded.contains('\n')) {
                         self.add(line.to_owned());
                     }
+                    // As rules say it that change only its letters.
+                    for changed in [decoded.to_uppercase(), decoded.to_lowercase()] {
+                        self.add(changed);
+                    }
                     self.add(decoded);
                 }
                 self.add(STANDARD.encode(value));
@@ -120,16 +124,6 @@ impl Secrets {
         if value.len() >= SHORTEST {
             self.values.push(value);
         }
-    }
-}
-
-/// Returns whether what stands at `path` of a Secret may hold its values.
-fn is_hidden(path: &[Text]) -> bool {
-    let words: Vec<&str> = path.iter().map(Text::as_str).collect();
-    match words.as_slice() {
-        [] | ["data" | "stringData", ..] | ["metadata"] | ["metadata", "annotations"] => true,
-        ["metadata", "annotations", name] => *name == LAST_APPLIED,
-        _ => false,
     }
 }
 

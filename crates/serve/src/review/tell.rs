@@ -7,6 +7,7 @@ use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Status}
 use kubewright_value::{Map, Value};
 
 use super::{Review, Secrets, Verdict};
+use crate::events::cut;
 use crate::log::Level;
 use crate::metrics::{RequestKey, RuleError};
 use crate::traces::{Parent, ReviewSpan, RuleSpan};
@@ -14,6 +15,10 @@ use crate::{Notice, NoticeKind, Snapshot, State};
 
 /// How long a patch in the log may be.
 const PATCH: usize = 16 << 10;
+
+/// How many rules are in one line of the log, and how long what each says may be.
+const RULES: usize = 50;
+const MESSAGE: usize = 2 << 10;
 
 /// A review that was decided.
 pub(super) struct Told<'a> {
@@ -96,8 +101,9 @@ impl Told<'_> {
             "" => format!("{version}/{kind}"),
             group => format!("{group}/{version}/{kind}"),
         };
-        let rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
-        let rules = rules.map(|outcome| self.shown(outcome)).collect();
+        let mut rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
+        let shown = rules.by_ref().take(RULES).map(|outcome| self.shown(outcome)).collect();
+        let more = rules.count();
         let mut line = log
             .line(level, "review")
             .text("uid", &request.uid)
@@ -114,7 +120,10 @@ impl Told<'_> {
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())
             .value("allowed", &verdict.is_allowed.into())
-            .value("rules", &Value::array(rules));
+            .value("rules", &Value::array(shown));
+        if more > 0 {
+            line = line.number("moreRules", more as u64);
+        }
         if !verdict.patch.is_empty() {
             let patch = self.secrets.masked_patch(&verdict.patch);
             let text = kubewright_value::json::to_string(&patch);
@@ -131,7 +140,8 @@ impl Told<'_> {
         shown.insert("rule".into(), outcome.rule.to_string().into());
         shown.insert("result".into(), outcome.status.name().into());
         if !outcome.message.is_empty() {
-            shown.insert("message".into(), self.secrets.masked(outcome.message.to_string()).into());
+            let message = self.secrets.masked(outcome.message.to_string());
+            shown.insert("message".into(), cut(message, MESSAGE).into());
         }
         if outcome.is_refusal {
             shown.insert("refused".into(), true.into());

@@ -295,6 +295,26 @@ fn many_large_bodies_at_once_do_not_take_all_memory() {
 }
 
 #[test]
+fn whoever_sends_large_bodies_slowly_leaves_small_ones_their_room() {
+    let server = quiet();
+    let held = server.runtime.block_on(async {
+        let mut held = Vec::new();
+        for _ in 0..8 {
+            let mut stream = server.tls(b"http/1.1").await.expect("a connection");
+            let head = "POST /validate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 7000000\r\n\r\n";
+            stream.write_all(head.as_bytes()).await.expect("a head");
+            // Those for whom there is no room are cut off while they send.
+            let _ = stream.write_all(&vec![b' '; 6_900_000]).await;
+            held.push(stream);
+        }
+        held
+    });
+    assert!(server.metric("kubewright_rejected_overload_total{reason=\"memory\"}") > 0.5);
+    still_answers(&server);
+    drop(held);
+}
+
+#[test]
 fn tls_12_is_spoken_only_where_the_operator_wants_it() {
     for allows in [false, true] {
         let server = Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |state| {

@@ -7,7 +7,7 @@ use kubewright_serve::{Looking, Lookup, NoticeKind, Snapshot};
 use kubewright_value::Value;
 
 use crate::programs::rule;
-use crate::server::{Client, Running, review, review_with};
+use crate::server::{Client, Running, review, review_with, snapshot};
 
 const RULES: &str = r#"
 apiVersion: api.kubemod.io/v1beta1
@@ -320,4 +320,23 @@ fn a_rule_cannot_ask_for_ever() {
     assert!(!answer.is_allowed());
     let looked_up = server.metric("kubewright_lookups_total");
     assert!((1.0..=32.0).contains(&looked_up), "{looked_up}");
+}
+
+#[test]
+fn a_line_of_the_log_does_not_grow_with_the_number_of_rules() {
+    let (log, mut lines) = kubewright_serve::log::Log::captured(kubewright_serve::log::Level::Info);
+    let rule = |number: usize| {
+        format!(
+            "  - name: r{number}\n    match: {{any: [{{resources: {{kinds: [ConfigMap]}}}}]}}\n    \
+             validate: {{message: '{}', deny: {{}}}}\n",
+            "no ".repeat(2_000)
+        )
+    };
+    let rules: String = (0..200).map(rule).collect();
+    let head = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: many}\nspec:\n  validationFailureAction: Enforce\n  rules:\n";
+    let server = Running::start(snapshot(&format!("{head}{rules}")), |state| state.log = log);
+    let object = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"shop"}}"#;
+    assert!(!server.post("/validate", review("CREATE", object)).is_allowed());
+    let line = lines.find(|line| line.contains("\"review\"")).expect("a line");
+    assert!(line.contains("\"moreRules\":150") && line.len() < 128 << 10, "{}", line.len());
 }

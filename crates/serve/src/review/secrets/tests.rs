@@ -20,6 +20,7 @@ fn a_value_is_hidden_as_it_stands_decoded_and_without_what_stands_around_it() {
     check(object, "it is IGNhbmFyeSA=", "it is (secret)");
     check(object, "it is[ canary ]", "it is[(secret)]");
     check(object, "it is[canary]", "it is[(secret)]");
+    check(object, "it is[CANARY]", "it is[(secret)]");
     check(&object.replace("Secret", "ConfigMap"), "it is[canary]", "it is[canary]");
 }
 
