@@ -156,11 +156,18 @@ fn what_keeps_it_from_beginning_is_said_in_one_line() {
     let taken = taken.local_addr().expect("an address").to_string();
     check_failure(&["--offline", "-p", "no-such-folder"], "no-such-folder");
     check_failure(&["--offline", "-p", &rule, "--address", &taken], "cannot listen on");
+    check_failure(&["--offline", "-p", &rule, "--address", &taken], "= help: choose other addresses");
     check_failure(
         &["--offline", "-p", &rule, "--address", "127.0.0.1:0", "--tls-dir", "no-such-dir"],
         "tls.crt",
     );
+    let there = ["--offline", "-p", &rule, "--address", "127.0.0.1:0", "--write-ca", "no-such-dir/ca.crt"];
+    check_failure(&there, "cannot write `no-such-dir/ca.crt`");
     check_failure(&["--offline", "-p", &rule, "--drain", "1h"], "at most 6s");
+    check_failure(&["--url", "http://127.0.0.1:9443"], "`https://HOST:PORT`");
+    check_failure(&["--dialects", "no-such"], "there are");
+    check_failure(&["--max-in-flight", "0"], "at least 1");
+    check_failure(&["--targets", "Pods"], "plural and lower case");
     check_failure(&["--offline", "-p", &rule, "--log-level", "loud"], "`loud` is no level");
     check_failure(
         &["--offline", "-p", &rule, "--address", "127.0.0.1:0", "--otlp-endpoint", "nowhere"],

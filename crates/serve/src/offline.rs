@@ -35,7 +35,7 @@ pub fn offline(
     let keys = keys.map_err(ServeError::Certificate)?;
     if let Some(path) = ca {
         let written = std::fs::write(path, &keys.authority);
-        written.map_err(|error| ServeError::Certificate(format!("`{}`: {error}", path.display())))?;
+        written.map_err(|error| ServeError::Write(path.to_owned(), error))?;
     }
     let (notices, mut told) = mpsc::channel(1000);
     let mut state = State::new(settings, notices);

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,9 @@ pub enum ServeError {
     /// The certificate cannot be used.
     #[error("cannot use the certificate: {0}")]
     Certificate(String),
+    /// The certificate that clients must trust cannot be written.
+    #[error("cannot write `{0}`: {1}")]
+    Write(PathBuf, io::Error),
     /// The cluster cannot be found.
     #[error(transparent)]
     Cluster(#[from] kubewright_cluster::Error),

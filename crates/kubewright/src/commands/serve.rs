@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use kubewright_cluster::{Config, Login};
 use kubewright_dialects::Options;
 use kubewright_engine::Diagnostic;
-use kubewright_serve::{Settings, Snapshot, offline};
+use kubewright_serve::{ServeError, Settings, Snapshot, offline};
 use kubewright_value::Document;
 
 use crate::arguments::Serve;
@@ -30,9 +30,10 @@ pub(crate) fn run(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure
 }
 
 fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
-    let wrong = |error: &dyn std::error::Error| Failure::usage(error.to_string());
     let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
-    let config = config.map_err(|error| wrong(&error).help("without a cluster use `--offline -p RULES`"))?;
+    let config = config.map_err(|error| {
+        Failure::usage(error.to_string()).help("without a cluster use `--offline -p RULES`")
+    })?;
     let mut settings = settings(arguments);
     // A pod is at home in its namespace. A server elsewhere needs a place for its Secret, and no rule counts there.
     let is_pod = matches!(config.login, Login::TokenFile(_)) && arguments.kubeconfig.is_none();
@@ -41,7 +42,7 @@ fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
         settings.namespace = namespace;
     }
     let makes_namespace = !is_pod && arguments.namespace.is_none();
-    kubewright_serve::run(settings, config, makes_namespace).map_err(|error| wrong(&error))?;
+    kubewright_serve::run(settings, config, makes_namespace).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -69,7 +70,7 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
         return Err(Failure::usage("there is no rule to serve"));
     }
     let ca = arguments.write_ca.as_deref();
-    offline(settings, snapshot, Box::new(world), ca).map_err(|error| Failure::usage(error.to_string()))?;
+    offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -77,6 +78,20 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
 fn of_others(snapshot: &Snapshot, options: &Options, mut documents: Vec<Document>) -> Vec<Diagnostic> {
     documents.retain(|document| !snapshot.dialects().any(|dialect| dialect.claims(document)));
     kubewright_dialects::load(&kubewright_dialects::all(options), &documents).diagnostics
+}
+
+fn failure(error: &ServeError) -> Failure {
+    let failure = Failure::usage(error.to_string());
+    match error {
+        ServeError::Listen(..) => {
+            failure.help("choose other addresses with `--address` and `--health-address`")
+        }
+        ServeError::Certificate(_) => {
+            failure.help("the folder of `--tls-dir` has the files tls.crt, tls.key and ca.crt")
+        }
+        ServeError::Write(..) => failure.help("`--write-ca` names a file in a folder that is there"),
+        ServeError::Cluster(_) | ServeError::Start(_) => failure,
+    }
 }
 
 fn settings(arguments: &Serve) -> Settings {
