@@ -110,7 +110,7 @@ impl InCluster for Kyverno {
 
     fn goes_stale(&self, document: &Document) -> bool {
         const OF_THE_MOMENT: [&str; 3] = ["time_now", "time_since", "random("];
-        OF_THE_MOMENT.iter().any(|function| document.source.text.contains(function))
+        has_text(&document.value, &|text| OF_THE_MOMENT.iter().any(|function| text.contains(function)))
     }
 
     fn rights(&self) -> &'static [Right] {
@@ -184,6 +184,18 @@ impl InCluster for Kyverno {
             "kyverno-exception-validating-webhook-cfg",
             "kyverno-verify-mutating-webhook-cfg",
         ]
+    }
+}
+
+/// Returns whether `is_it` is so of a text in `value`. Policies are as deep as readers let them be.
+fn has_text(value: &Value, is_it: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_it(text),
+        Value::Array(_) => value.as_array().unwrap_or_default().iter().any(|item| has_text(item, is_it)),
+        Value::Object(_) => {
+            value.as_object().is_some_and(|map| map.iter().any(|(_, value)| has_text(value, is_it)))
+        }
+        _ => false,
     }
 }
 
