@@ -46,10 +46,8 @@ PROFILE ?= release
 bench-webhook:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
 
-# Every fault for as long as it would last outside, and every case of the corpus through every door. `make test` has
-# short versions of both. `make test-faults FAULT=certificates` for those whose names contain the word.
+# Every fault for as long as it would last outside; `make test` has short versions. `make test-faults FAULT=certificates` for those whose names contain the word.
 test-faults:
-	KUBEWRIGHT_DOORS=all cargo test --locked -p kubewright --test doors
 	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults -- $(FAULT)
 
 # Every target for a while: `make fuzz SECONDS=600` for longer.

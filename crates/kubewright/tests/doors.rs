@@ -2,7 +2,7 @@
 //! the webhook. All give the same verdict.
 //!
 //! The cases are those of the public corpora with rules that live in a cluster. `KUBEWRIGHT_CORPUS` says where they
-//! are; `KUBEWRIGHT_DOORS=all` takes all of them, otherwise some of each suite are taken.
+//! are; `KUBEWRIGHT_DOORS=some` takes some of each suite, otherwise all are taken.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -119,9 +119,9 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Takes some of each suite, spread over it.
+/// Takes some of each suite, spread over it, if that is wished.
 fn some(cases: Vec<Case>) -> Vec<Case> {
-    if std::env::var("KUBEWRIGHT_DOORS").is_ok_and(|wish| wish == "all") {
+    if !std::env::var("KUBEWRIGHT_DOORS").is_ok_and(|wish| wish == "some") {
         return cases;
     }
     let mut of_suite = std::collections::BTreeMap::<String, Vec<Case>>::new();

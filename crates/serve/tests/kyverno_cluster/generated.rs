@@ -80,13 +80,13 @@ fn generated_policies_are_taken_and_decide_the_same() {
     assert!(differences.is_empty(), "{} differ: {differences:#?}", differences.len());
 }
 
-/// Of how many policies one is taken, unless `KUBEWRIGHT_DOORS=all`.
+/// Of how many policies one is taken with `KUBEWRIGHT_DOORS=some`; otherwise all are.
 const SOME: usize = 3;
 
 /// Returns what can be generated, with bindings that refuse and are about Pods with the label of their case alone.
 fn generated() -> Vec<Generated> {
     let mut all = Vec::new();
-    let every = if std::env::var("KUBEWRIGHT_DOORS").is_ok_and(|all| all == "all") { 1 } else { SOME };
+    let every = if std::env::var("KUBEWRIGHT_DOORS").is_ok_and(|wish| wish == "some") { SOME } else { 1 };
     for (file, policy) in definitions::policies().into_iter().step_by(every) {
         let document = Document::written(policy, "policy");
         let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
