@@ -212,7 +212,19 @@ fn dependencies_have_permissive_licences() {
 #[test]
 fn no_file_is_named_or_marked_against_the_style() {
     let mut wrong = Vec::new();
-    for name in ["value", "lang", "engine", "dialects", "cluster", "serve", "kubewright", "conformance"] {
+    for name in [
+        "value",
+        "lang",
+        "engine",
+        "graph",
+        "dialects",
+        "cluster",
+        "serve",
+        "kubewright",
+        "controlplane",
+        "load",
+        "conformance",
+    ] {
         for (path, content) in sources_of(name) {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if ["mod.rs", "utils.rs", "helpers.rs", "common.rs", "misc.rs"].contains(&file.as_str()) {

@@ -44,10 +44,18 @@ fn assert_gone(folder: &Path, within: Duration) {
     assert!(!folder.exists(), "{} is still there", folder.display());
 }
 
-/// Runs one of the ignored parts in a process of its own. It has to print a folder on a line of its own.
+/// Says to a part of a test that it is run by that test; alone it does nothing.
+const PART: &str = "KUBEWRIGHT_TEST_PART";
+
+fn is_part() -> bool {
+    std::env::var_os(PART).is_some()
+}
+
+/// Runs one of the parts in a process of its own. It has to print a folder on a line of its own.
 fn part(name: &str) -> (PathBuf, String) {
     let output = Command::new(std::env::current_exe().expect("this test"))
-        .args(["--ignored", "--exact", name, "--nocapture"])
+        .args(["--exact", name, "--nocapture"])
+        .env(PART, "1")
         .output()
         .expect("it runs");
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -109,8 +117,10 @@ fn nothing_is_left_after_a_drop() {
 }
 
 #[test]
-#[ignore = "a part of the next test"]
 fn part_that_panics() {
+    if !is_part() {
+        return;
+    }
     let Some(cluster) = small() else { return println!("folder: none") };
     println!("folder: {}", cluster.folder().display());
     panic!("on purpose");
@@ -131,8 +141,10 @@ fn a_panic_leaves_nothing_but_the_logs_and_shows_them() {
 }
 
 #[test]
-#[ignore = "a part of the next test"]
 fn part_that_does_not_start() {
+    if !is_part() {
+        return;
+    }
     let builder = Cluster::builder().api_server_only().flag(Component::ApiServer, "--no-such-flag");
     match builder.try_start().err() {
         Some(ClusterError::Failed(message)) => {
@@ -155,8 +167,10 @@ fn a_component_that_does_not_start_says_why() {
 }
 
 #[test]
-#[ignore = "a part of the next test"]
 fn part_that_shares() {
+    if !is_part() {
+        return;
+    }
     let folder =
         Cluster::shared().map_or("none".to_owned(), |cluster| cluster.folder().display().to_string());
     println!("folder: {folder}");
