@@ -101,7 +101,7 @@ impl Builder {
 
     /// A cluster of which nothing runs yet.
     fn assemble(&self, programs: &Path) -> Result<Cluster, ClusterError> {
-        let locks = binaries::cache()?.join("ports");
+        let locks = folder::locks();
         let (etcd, api_server, etcd_peer) = (Port::take(&locks)?, Port::take(&locks)?, Port::take(&locks)?);
         let folder = folder::make()?;
         let guard = Guard::over(&folder)?;

@@ -22,6 +22,11 @@ pub(crate) fn make() -> Result<PathBuf, ClusterError> {
     Ok(folder)
 }
 
+/// Where ports are locked: one place for all processes of the machine, whatever cache each has.
+pub(crate) fn locks() -> PathBuf {
+    env::temp_dir().join("kubewright-cluster-ports")
+}
+
 /// Where the logs of `folder` go when its test failed.
 pub(crate) fn kept_logs(folder: &Path) -> PathBuf {
     env::temp_dir().join("kubewright-cluster-logs").join(folder.file_name().unwrap_or_default())

@@ -1,6 +1,7 @@
 //! Requests through the API server, by schedule, each of which the rules change or deny.
 
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -52,8 +53,10 @@ impl Load {
                 at_rate(self.runtime.handle(), RATE, go_on, |number| self.request(number))
             };
             let run = scope.spawn(requests);
-            let done = work(start);
+            // A fault that fails ends the requests too: the scope waits for them.
+            let done = catch_unwind(AssertUnwindSafe(|| work(start)));
             is_over.store(true, Ordering::Relaxed);
+            let done = done.unwrap_or_else(|failure| resume_unwind(failure));
             (run.join().expect("a run"), done)
         })
     }
