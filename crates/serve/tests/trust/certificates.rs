@@ -144,7 +144,8 @@ fn a_secret_that_is_deleted_or_damaged_comes_back_within_five_seconds() {
     let _replicas: Vec<Replica> =
         (0..2).map(|_| Replica::start(&cluster, &balancer, settings.clone(), POLICY)).collect();
     let read = || get(&cluster, &["secret", "keeping-tls", "-n", "keeping"]);
-    cluster.wait_until("the Secret is there", || read().is_some());
+    // A replica that starts while there is no Secret cannot know what was in it.
+    cluster.wait_until("both know the Secret", || balancer.ready() == 2);
     let made = read().expect("it");
     assert_eq!(made.get("type").and_then(Value::as_str), Some("kubernetes.io/tls"));
     let keys = Keys::of(&made);
