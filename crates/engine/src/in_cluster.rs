@@ -39,11 +39,6 @@ pub trait InCluster: Send + Sync {
     /// Returns what the one who asks is told about what rules of this language said.
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
 
-    /// Returns the JSON values to put into a rule object that is stored, in place of what its author left out.
-    fn defaults(&self, _document: &Document) -> Vec<(Vec<Text>, Value)> {
-        Vec::new()
-    }
-
     /// Returns whether it wants to hear of pods that are bound to nodes.
     fn hears_bindings(&self) -> bool {
         false
