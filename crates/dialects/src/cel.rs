@@ -17,7 +17,7 @@ mod scope;
 pub(crate) mod source;
 
 pub(crate) use compile::{Compiler, Problem};
-pub(crate) use environment::{Environments, Given};
+pub(crate) use environment::{Environments, Given, unknown_field};
 pub(crate) use judge::{Asked, Finding, Subject, Violation, are_met};
 use kubewright_lang::cel::Program;
 use kubewright_value::{Step, Text};

@@ -23,7 +23,7 @@ use kubewright_value::{Map, Value};
 
 /// Returns an object with these entries.
 fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
+    Map::from(entries).into()
 }
 
 /// Returns the resources of webhook configurations: of those that change, then of those that judge.

@@ -170,7 +170,7 @@ const FIELDS: &[(&[&str], &[&str])] = &[
 ];
 
 /// Returns the place in `path`, which is behind `variable`, of the first field that does not exist, and those that do.
-pub(super) fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
+pub(crate) fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
     (0..path.len()).find_map(|at| {
         let before = path.get(..at)?;
         let is_it = |known: &[&str]| {

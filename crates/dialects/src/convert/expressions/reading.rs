@@ -2,6 +2,8 @@
 
 use kubewright_value::{Value, json};
 
+use crate::cel::unknown_field;
+
 /// How long the text of a path may be, and how many steps it may have.
 const LONGEST: usize = 4096;
 const MOST_STEPS: usize = 64;
@@ -98,22 +100,6 @@ fn path_of(text: &str) -> Option<Reading> {
     cursor.rest.is_empty().then_some(reading)
 }
 
-/// What a request has where CEL sees it; the API server takes no expression that asks for more.
-const IN_CEL: [&str; 12] = [
-    "uid",
-    "kind",
-    "resource",
-    "subResource",
-    "requestKind",
-    "requestResource",
-    "requestSubResource",
-    "name",
-    "namespace",
-    "operation",
-    "userInfo",
-    "dryRun",
-];
-
 fn rooted(steps: Vec<Step>) -> Option<Reading> {
     let key = |index: usize| match steps.get(index) {
         Some(Step::Key(key)) => Some(key.as_str()),
@@ -122,7 +108,8 @@ fn rooted(steps: Vec<Step>) -> Option<Reading> {
     let (root, used) = match (key(0)?, key(1)) {
         ("request", Some("object")) => (Root::Object, 2),
         ("request", Some("oldObject")) => (Root::OldObject, 2),
-        ("request", Some(field)) if IN_CEL.contains(&field) => (Root::Request, 1),
+        // The API server takes no expression that asks for more than its requests have.
+        ("request", Some(field)) if unknown_field("request", &[field.into()]).is_none() => (Root::Request, 1),
         ("element", _) => (Root::Element, 1),
         _ => return None,
     };
