@@ -14,6 +14,7 @@ mod load;
 pub mod modrule;
 mod notes;
 pub mod patterns;
+mod secrets;
 mod selector;
 mod trace;
 pub mod traits;

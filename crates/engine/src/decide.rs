@@ -5,9 +5,11 @@
 //! see the object after all changes. A rule that fails leaves no trace in the object and stops nobody.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use kubewright_value::{Budget, Limits, Text, Value};
 
+use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
     Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
@@ -70,9 +72,26 @@ impl Engine {
         self.index.rules()
     }
 
-    /// Decides `request`. The same request, rules and world give the same decision every time.
+    /// Decides `request`. The same request, rules and world give the same decision every time, and no text of it
+    /// depends on what is in a Secret.
     #[must_use]
     pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
+        let was_read = AtomicBool::new(is_about_secret(request));
+        let mut decision = self.walk(request, &Worlds::new(world, None, &was_read), settings);
+        if was_read.into_inner() && !decision.is_unfinished {
+            let others = SUBSTITUTES.each_ref().map(|substitute| {
+                let is_secret = is_about_secret(request);
+                let changed = is_secret.then(|| substitute.in_request(request));
+                let was_read = AtomicBool::new(true);
+                let worlds = Worlds::new(world, Some(substitute), &was_read);
+                self.walk(changed.as_ref().unwrap_or(request), &worlds, settings)
+            });
+            conceal(&mut decision, &others, request);
+        }
+        decision
+    }
+
+    fn walk(&self, request: &Request, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
         let mut candidates = self.index.candidates(request);
         if let Some(occasion) = settings.occasion {
             candidates.retain(|rule| rule.occasions.contains(occasion));
@@ -81,7 +100,7 @@ impl Engine {
         let memory = Memory::default();
         let mut walk = Walk {
             request,
-            world,
+            worlds,
             settings,
             memory: &memory,
             object: request.object.clone(),
@@ -113,10 +132,27 @@ impl Engine {
     }
 }
 
+/// The world as the rules of one decision see it.
+struct Worlds<'w> {
+    with_secrets: SecretAccess<'w>,
+    without_secrets: SecretAccess<'w>,
+}
+
+impl<'w> Worlds<'w> {
+    fn new(world: &'w dyn World, substitute: Option<&'static Substitute>, was_read: &'w AtomicBool) -> Self {
+        let access = |is_named| SecretAccess::new(world, substitute, is_named, was_read);
+        Self { with_secrets: access(true), without_secrets: access(false) }
+    }
+
+    fn of(&self, rule: &Rule) -> &dyn World {
+        if rule.reads_secrets { &self.with_secrets } else { &self.without_secrets }
+    }
+}
+
 /// A decision under way.
 struct Walk<'a> {
     request: &'a Request,
-    world: &'a dyn World,
+    worlds: &'a Worlds<'a>,
     settings: &'a Settings,
     memory: &'a Memory,
     object: Value,
@@ -217,7 +253,7 @@ impl Walk<'_> {
     fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, Run)> {
         let program = rule.program.as_ref();
         let mut run = Run::new(self.settings, self.allowance(rule));
-        let applies = program.applies(&self.object, &mut run.evaluation(self));
+        let applies = program.applies(&self.object, &mut run.evaluation(self, rule));
         self.spend(rule, &run);
         match applies {
             Ok(Applies::Yes) => return Some((program, run)),
@@ -275,13 +311,15 @@ impl Walk<'_> {
             Ok(Effect::Skip { message, exceptions }) => {
                 Outcome { exceptions, ..outcome(rule, Status::Skip, message) }
             }
-            Ok(Effect::Fail { message, path, denial, is_refusal, location }) => {
+            Ok(Effect::Fail { message, template, path, denial, is_refusal, location }) => {
                 let failed = outcome(rule, Status::Fail, message.into());
-                Outcome { path, denial, is_refusal, location: location.or(failed.location.clone()), ..failed }
+                let location = location.or(failed.location.clone());
+                Outcome { template, path, denial, is_refusal, location, ..failed }
             }
-            Ok(Effect::Warn { message, path, is_refusal, location }) => {
+            Ok(Effect::Warn { message, template, path, is_refusal, location }) => {
                 let warned = outcome(rule, Status::Warn, message.into());
-                Outcome { path, is_refusal, location: location.or(warned.location.clone()), ..warned }
+                let location = location.or(warned.location.clone());
+                Outcome { template, path, is_refusal, location, ..warned }
             }
             Err(error) => self.failed(rule, error),
         }
@@ -310,6 +348,7 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
         rule: Arc::clone(&rule.id),
         status,
         message,
+        template: Text::default(),
         path: Vec::new(),
         location: Some(rule.location.clone()),
         patch: Vec::new(),
@@ -334,8 +373,8 @@ impl Run {
         Self { budget: Budget::new(allowance), tracer }
     }
 
-    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>) -> Evaluation<'a> {
-        Evaluation::new(walk.request, walk.world, &mut self.budget, &mut self.tracer, walk.memory)
+    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>, rule: &Rule) -> Evaluation<'a> {
+        Evaluation::new(walk.request, walk.worlds.of(rule), &mut self.budget, &mut self.tracer, walk.memory)
     }
 
     /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.
@@ -345,7 +384,7 @@ impl Run {
         rule: &Rule,
         program: &dyn Program,
     ) -> Result<Effect, EvalError> {
-        let mut evaluation = self.evaluation(walk);
+        let mut evaluation = self.evaluation(walk, rule);
         match rule.phase {
             Phase::Patch => program.evaluate(&mut walk.object, &mut evaluation),
             Phase::Judge => program.evaluate(&mut walk.object.clone(), &mut evaluation),

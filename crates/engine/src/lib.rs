@@ -18,6 +18,7 @@ mod outcome;
 mod request;
 mod rule;
 mod scope;
+mod secrets;
 mod suggest;
 mod trace;
 mod world;
@@ -39,6 +40,7 @@ pub use rule::{
     About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, Rule, RuleId,
 };
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
+pub use secrets::SECRET_MARK;
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
 pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World};

@@ -18,6 +18,8 @@ pub struct Outcome {
     pub status: Status,
     /// Why, in one line; empty when there is nothing to say.
     pub message: Text,
+    /// The message as the author of the rule wrote it, with its expressions; empty where there is none.
+    pub template: Text,
     /// The part of the object the message is about; empty for the whole object.
     pub path: Vec<Step>,
     /// The place in the rule file that decided.

@@ -59,6 +59,8 @@ pub struct Rule {
     pub refuses_on_error: bool,
     /// Whether the rules of its policy behind it are left out once it has said something else than skip.
     pub is_exclusive: bool,
+    /// Whether its text names the resource `secrets`: no other rule can look Secrets up.
+    pub reads_secrets: bool,
     /// When it runs at all.
     pub occasions: Occasions,
     /// Where it was written.
@@ -271,6 +273,8 @@ pub enum Effect {
         location: Option<Location>,
         /// Why.
         message: String,
+        /// The message as its author wrote it, with its expressions; empty where there is none.
+        template: Text,
         /// The part of the object this is about.
         path: Vec<Step>,
         /// What the requester is told, where the dialect has words of its own for it.
@@ -282,6 +286,8 @@ pub enum Effect {
         is_refusal: bool,
         /// Why.
         message: String,
+        /// The message as its author wrote it, with its expressions; empty where there is none.
+        template: Text,
         /// The part of the object this is about.
         path: Vec<Step>,
         /// The place in the rule file that decided, where it is not the rule itself.

@@ -5,7 +5,6 @@
 
 mod decide;
 mod read;
-mod secrets;
 mod slow;
 mod tell;
 mod verdict;
@@ -23,7 +22,6 @@ use crate::metrics::{Overload, Trouble};
 use crate::traces::Parent;
 use crate::{Snapshot, State};
 pub use read::{BadReview, Review};
-pub use secrets::Secrets;
 pub(crate) use slow::SlowLane;
 pub use verdict::Verdict;
 
@@ -67,13 +65,12 @@ pub(crate) async fn answer(
     let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);
     match decide::decided(case, deadline).await {
         Ok((review, decision)) => {
-            let secrets = Secrets::of(&review.request);
-            let said = || Verdict::of(&snapshot, &review, &decision, &secrets);
+            let said = || Verdict::of(&snapshot, &review, &decision);
             let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
                 return undecided(state, hook, &uid, Undecided::Trouble(Trouble::Panic));
             };
             let body = verdict.written(&review.request.uid);
-            let told = tell::Told { state, snapshot: &snapshot, hook, review: &review, secrets: &secrets };
+            let told = tell::Told { state, snapshot: &snapshot, hook, review: &review };
             told.tell(&decision, &verdict, begun.elapsed());
             if state.traces.is_on() {
                 told.trace(&decision, parent, begun.elapsed());
@@ -132,6 +129,6 @@ pub fn answered(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<
     let review = Review::read(bytes)?;
     let world = kubewright_engine::ClosedWorld::default();
     let Some(decision) = decide::at_once(snapshot, hook, &review.request, &world) else { return Ok(None) };
-    let verdict = Verdict::of(snapshot, &review, &decision, &Secrets::of(&review.request));
+    let verdict = Verdict::of(snapshot, &review, &decision);
     Ok(Some(verdict.written(&review.request.uid)))
 }

@@ -15,6 +15,7 @@ use super::{Native, Policies, autogen, check, diagnostics as code};
 use crate::cel::source::NamedExpression;
 use crate::cel::{Checks, Compiler, Environments, Given, Leniency, ParamWords, Params, Wording};
 use crate::fields::Placed;
+use crate::secrets::names_secrets;
 use crate::workload::Workload;
 
 /// How the API server speaks about parameters.
@@ -27,8 +28,7 @@ const PARAM_WORDS: ParamWords = ParamWords {
 pub(super) fn native(environments: &Environments, document: &Document, beside: &[Document]) -> Compiled {
     let (policy, diagnostics) = source::read_vap(document);
     let Some(policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
-    let mut draft =
-        Draft { dialect: Native::NAME, document: Arc::new(document.clone()), policy, diagnostics };
+    let mut draft = Draft::new(Native::NAME, document, policy, diagnostics);
     draft.check();
     let wrong = check::wording(&draft.policy, document);
     draft.diagnostics.extend(wrong);
@@ -59,8 +59,7 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
 pub(super) fn policy(environments: &Environments, exceptions: &[Exception], document: &Document) -> Compiled {
     let (read, diagnostics) = source::read_vpol(document);
     let Some((policy, settings)) = read else { return Compiled { diagnostics, ..Compiled::default() } };
-    let mut draft =
-        Draft { dialect: Policies::NAME, document: Arc::new(document.clone()), policy, diagnostics };
+    let mut draft = Draft::new(Policies::NAME, document, policy, diagnostics);
     if settings.mode == Mode::Kubernetes {
         draft.check();
     }
@@ -139,6 +138,14 @@ struct Draft {
     document: Arc<Document>,
     policy: Policy,
     diagnostics: Vec<Diagnostic>,
+    reads_secrets: bool,
+}
+
+impl Draft {
+    fn new(dialect: &'static str, document: &Document, policy: Policy, diagnostics: Vec<Diagnostic>) -> Self {
+        let reads_secrets = names_secrets(&document.value);
+        Self { dialect, document: Arc::new(document.clone()), policy, diagnostics, reads_secrets }
+    }
 }
 
 /// What one rule of a policy has besides.
@@ -330,6 +337,7 @@ impl Draft {
             }),
             refuses_on_error: policy.is_fail_closed && parts.actions.denies,
             is_exclusive: false,
+            reads_secrets: self.reads_secrets,
             occasions: parts.occasions,
             location: self.document.locate(&policy.name.path),
             program: Box::new(judge),

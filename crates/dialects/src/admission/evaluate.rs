@@ -109,8 +109,10 @@ impl Judge {
         };
         Ok(match found {
             Found::Excused(reported) => exempt(reported),
-            Found::Effect(Effect::Fail { message, path, is_refusal, location, .. }) if !self.is_scored => {
-                Effect::Warn { message, path, is_refusal, location }
+            Found::Effect(Effect::Fail { message, template, path, is_refusal, location, .. })
+                if !self.is_scored =>
+            {
+                Effect::Warn { message, template, path, is_refusal, location }
             }
             Found::Effect(effect) => effect,
         })
@@ -142,10 +144,18 @@ impl Judge {
             let found = self.one(&request.object, &mut evaluation, notes);
             match found.map_err(|error| error_at(error, &template.place()))? {
                 Found::Excused(reported) => excused.get_or_insert_default().add(reported),
-                Found::Effect(Effect::Fail { message, path, is_refusal, location, denial }) => {
+                Found::Effect(Effect::Fail {
+                    message,
+                    template: written,
+                    path,
+                    is_refusal,
+                    location,
+                    denial,
+                }) => {
                     let message = format!("{message} (pod template at {})", template.place());
                     let path = template.path.iter().cloned().chain(path).collect();
-                    let fail = Effect::Fail { message, path, is_refusal, location, denial };
+                    let fail =
+                        Effect::Fail { message, template: written, path, is_refusal, location, denial };
                     return Ok(Found::Effect(fail));
                 }
                 Found::Effect(effect @ Effect::Pass(_)) => passed = Some(Found::Effect(effect)),
@@ -226,6 +236,7 @@ impl Judge {
                     }
                     _ => format!("request denied, reason: {}", answer.reason),
                 },
+                template: Text::default(),
                 path: Vec::new(),
                 denial: None,
             },
@@ -240,7 +251,8 @@ impl Judge {
             Finding::Holds => Effect::Pass(if is_native { Text::default() } else { "success".into() }),
             Finding::NotAsked if is_native => skip("match conditions aren't met"),
             Finding::NotAsked => skip("skip"),
-            Finding::Violated(Violation { message, path, at, .. }) => Effect::Fail {
+            Finding::Violated(Violation { message, template, path, at }) => Effect::Fail {
+                template,
                 is_refusal: self.actions.denies,
                 location: (!at.is_empty()).then(|| self.document.locate(&at)),
                 message,
@@ -266,6 +278,7 @@ impl Judge {
             is_refusal: true,
             location: (!at.is_empty()).then(|| self.document.locate(at)),
             message: error.message,
+            template: Text::default(),
             path: Vec::new(),
             denial: None,
         })

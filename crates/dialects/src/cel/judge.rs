@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_lang::cel::{Inputs, Val};
-use kubewright_value::{Step, Value};
+use kubewright_value::{Step, Text, Value};
 
 use super::request::objects;
 use super::scope::{Form, Namespace, Scope, Spent, Stopped, Values};
@@ -54,6 +54,8 @@ pub(crate) enum Finding {
 #[derive(Debug)]
 pub(crate) struct Violation {
     pub(crate) message: String,
+    /// The message as its author wrote it; empty where there is none.
+    pub(crate) template: Text,
     /// The part of the object that it is about.
     pub(crate) path: Vec<Step>,
     /// Where it was said, in the document.
@@ -162,7 +164,7 @@ impl Checks {
             Asked::Failed(_) if self.leniency != Leniency::None => Some(Finding::NotAsked),
             Asked::Failed(message) => {
                 let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
-                Some(Finding::Failed(Violation { message, path: Vec::new(), at }))
+                Some(Finding::Failed(Violation { message, template: Text::default(), path: Vec::new(), at }))
             }
         }
     }
@@ -175,7 +177,12 @@ impl Checks {
                 Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
                 Err(Stopped::Failed(message)) => {
                     let at = one.expression.path.clone();
-                    return Finding::Unsaid(Violation { message, path: Vec::new(), at });
+                    return Finding::Unsaid(Violation {
+                        message,
+                        template: Text::default(),
+                        path: Vec::new(),
+                        at,
+                    });
                 }
                 Err(Stopped::Error(error)) => return Finding::Error(error),
             }
@@ -267,6 +274,7 @@ impl Assertion {
     ) -> Result<(), Finding> {
         let violation = |message: String| Violation {
             message,
+            template: self.message.trim().into(),
             path: self.about.clone(),
             at: self.expression.path.clone(),
         };

@@ -146,10 +146,10 @@ fn verdict(finding: Finding) -> Option<Verdict> {
     Some(match finding {
         Finding::Holds => return None,
         Finding::NotAsked => Verdict::Skip("cel preconditions not met".into()),
-        Finding::Violated(Violation { message, path, at, .. })
-        | Finding::Failed(Violation { message, path, at, .. })
-        | Finding::Unsaid(Violation { message, path, at, .. }) => {
-            Verdict::Fail(Failure { message, path, from: From::Object, at })
+        Finding::Violated(Violation { message, template, path, at })
+        | Finding::Failed(Violation { message, template, path, at })
+        | Finding::Unsaid(Violation { message, template, path, at }) => {
+            Verdict::Fail(Failure { message, template, path, from: From::Object, at })
         }
         Finding::Error(error) => Verdict::Error(error),
     })

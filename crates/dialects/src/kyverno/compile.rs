@@ -7,7 +7,7 @@ mod lint;
 use std::sync::Arc;
 
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
-use kubewright_value::{Document, Step, Text};
+use kubewright_value::{Document, Step, Text, Value};
 
 use super::evaluate::{Actions, Body, Check, Judge};
 use super::matching::{Matcher, Overrides};
@@ -15,6 +15,7 @@ use super::message::Message;
 use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
 use super::template::Template;
 use super::{Kyverno, autogen, cel, check};
+use crate::secrets::names_secrets;
 use body::{Parts, PatternPlace};
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
@@ -193,6 +194,7 @@ impl Compiler<'_> {
             }),
             refuses_on_error: self.policy.settings.is_fail_closed,
             is_exclusive: self.policy.settings.applies_one_rule,
+            reads_secrets: self.reads_secrets(path),
             occasions: Occasions {
                 admission: self.policy.settings.is_admission,
                 background: self.policy.settings.is_background,
@@ -200,6 +202,16 @@ impl Compiler<'_> {
             location: self.document.locate(path),
             program: Box::new(judge),
         }
+    }
+
+    /// Returns whether the rule whose name stands at `path` names Secrets.
+    fn reads_secrets(&self, path: &[Step]) -> bool {
+        let rules = self.document.value.at(&["spec", "rules"]).and_then(Value::as_array);
+        let rule = match path.get(2) {
+            Some(Step::Index(number)) => rules.and_then(|rules| rules.get(*number)),
+            _ => None,
+        };
+        rule.is_some_and(names_secrets)
     }
 
     fn first_error(&self, mark: usize) -> Option<String> {

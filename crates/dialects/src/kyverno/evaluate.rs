@@ -126,6 +126,8 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) message: String,
+    /// The message as its author wrote it, where it is not the rule's own.
+    pub(super) template: Text,
     /// In what was checked, as far as it is known.
     pub(super) path: Vec<Step>,
     pub(super) from: From,
@@ -145,8 +147,8 @@ pub(super) enum From {
 }
 
 impl Failure {
-    fn new(message: String) -> Self {
-        Self { message, path: Vec::new(), from: From::Element, at: Vec::new() }
+    pub(super) fn new(message: String) -> Self {
+        Self { message, template: Text::default(), path: Vec::new(), from: From::Element, at: Vec::new() }
     }
 }
 
@@ -335,6 +337,7 @@ impl Judge {
             Ok(verdict) if !verdict.holds => Verdict::Pass(self.message.passed.clone()),
             Ok(verdict) => {
                 let message = self.message.denied(Some(&verdict), context);
+                let template = self.message.written_with(&verdict);
                 let at = [path.as_slice(), verdict.at()].concat();
                 let looked_at = verdict.looked_at();
                 let from = match &looked_at {
@@ -342,7 +345,7 @@ impl Judge {
                     _ => From::Element,
                 };
                 let path = looked_at.map(|found| found.path).unwrap_or_default();
-                Verdict::Fail(Failure { message, path, from, at })
+                Verdict::Fail(Failure { message, template, path, from, at })
             }
         }
     }
@@ -378,12 +381,13 @@ impl Judge {
             Verdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
             Verdict::Nothing(reason) => Effect::Nothing(reason),
             Verdict::Error(error) => return Err(error),
-            Verdict::Fail(Failure { message, path, at, .. }) => {
+            Verdict::Fail(Failure { message, template, path, at, .. }) => {
+                let template = if template.is_empty() { self.message.text().into() } else { template };
                 let is_refusal = self.actions.effective(evaluation)? == Action::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
                 match self.is_scored {
-                    true => Effect::Fail { message, path, denial: None, is_refusal, location },
-                    false => Effect::Warn { message, path, is_refusal, location },
+                    true => Effect::Fail { message, template, path, denial: None, is_refusal, location },
+                    false => Effect::Warn { message, template, path, is_refusal, location },
                 }
             }
         })

@@ -126,7 +126,7 @@ impl Manifests {
             _ => None,
         };
         let path = first.map(|difference| steps(case.object, &difference.key)).unwrap_or_default();
-        Failure { message, path, from: From::Object, at: self.path.clone() }
+        Failure { path, from: From::Object, at: self.path.clone(), ..Failure::new(message) }
     }
 
     fn content(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Content, EvalError> {

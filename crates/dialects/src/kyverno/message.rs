@@ -38,6 +38,15 @@ impl Message {
         &self.written
     }
 
+    /// Returns the message as its author wrote it, with those of the conditions that denied; empty where it is the
+    /// rule's own alone.
+    pub(super) fn written_with(&self, conditions: &conditions::Verdict<'_>) -> Text {
+        match conditions.messages.is_empty() {
+            true => Text::default(),
+            false => joined(&self.written, &conditions.text()).into(),
+        }
+    }
+
     /// Returns what is said about an object that violates a pattern.
     pub(super) fn violated(&self, outcome: &Outcome<'_>, context: &mut Context<'_>) -> String {
         let rule = &self.rule;

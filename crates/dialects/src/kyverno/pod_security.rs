@@ -160,6 +160,7 @@ impl Profile {
         let first = violations.iter().flat_map(|violation| &violation.findings).next();
         Failure {
             message: text,
+            template: Text::default(),
             path: first.map(|finding| finding.place.steps(root)).unwrap_or_default(),
             from: From::Object,
             at: self.path.clone(),

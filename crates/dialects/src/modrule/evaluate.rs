@@ -199,7 +199,8 @@ impl Rule {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        Effect::Fail { message, path, denial: Some(denial), is_refusal: true, location: None }
+        let template = template.map_or("rejected", Template::text).into();
+        Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
     }
 }
 

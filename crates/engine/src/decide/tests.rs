@@ -35,6 +35,7 @@ impl Program for Appends {
             Some("!reject") => {
                 return Ok(Effect::Fail {
                     message: "no".into(),
+                    template: "no".into(),
                     path: vec![],
                     denial: None,
                     is_refusal: true,
@@ -73,6 +74,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
         about: std::sync::Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,
+        reads_secrets: false,
         occasions: crate::Occasions::default(),
         phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },
         tier: words.get(3).map_or(0, |tier| tier.parse().unwrap()),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Status};
+use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Request, SECRET_MARK, Status};
+use kubewright_lang::patch;
 use kubewright_value::{Map, Value};
 
-use super::{Review, Secrets, Verdict};
+use super::{Review, Verdict};
 use crate::events::cut;
 use crate::log::Level;
 use crate::metrics::{RequestKey, RuleError};
@@ -26,7 +27,6 @@ pub(super) struct Told<'a> {
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) hook: &'a str,
     pub(super) review: &'a Review,
-    pub(super) secrets: &'a Secrets,
 }
 
 impl Told<'_> {
@@ -125,7 +125,7 @@ impl Told<'_> {
             line = line.number("moreRules", more as u64);
         }
         if !verdict.patch.is_empty() {
-            let patch = self.secrets.masked_patch(&verdict.patch);
+            let patch = shown_patch(&verdict.patch, request);
             let text = kubewright_value::json::to_string(&patch);
             line = match text.len() <= PATCH {
                 true => line.value("patch", &patch),
@@ -140,8 +140,7 @@ impl Told<'_> {
         shown.insert("rule".into(), outcome.rule.to_string().into());
         shown.insert("result".into(), outcome.status.name().into());
         if !outcome.message.is_empty() {
-            let message = self.secrets.masked(outcome.message.to_string());
-            shown.insert("message".into(), cut(message, MESSAGE).into());
+            shown.insert("message".into(), cut(outcome.message.to_string(), MESSAGE).into());
         }
         if outcome.is_refusal {
             shown.insert("refused".into(), true.into());
@@ -170,12 +169,25 @@ impl Told<'_> {
                 name: request.name.clone(),
             },
             kind,
-            message: self.secrets.masked(outcome.message.to_string()),
+            message: outcome.message.to_string(),
         };
         if self.state.notices.try_send(notice).is_err() {
             self.state.metrics.notice_dropped();
         }
     }
+}
+
+/// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
+fn shown_patch(patch: &[patch::Operation], request: &Request) -> Value {
+    let is_secret = request.kind.kind == "Secret";
+    let shown = patch.iter().map(|operation| {
+        let mut value = operation.to_value();
+        if is_secret && let Some(shown) = value.as_object_mut().and_then(|members| members.get_mut("value")) {
+            *shown = SECRET_MARK.into();
+        }
+        value
+    });
+    Value::array(shown.collect())
 }
 
 fn notice_kind(outcome: &Outcome) -> Option<NoticeKind> {

@@ -6,7 +6,7 @@ use kubewright_engine::{Decision, Outcome, Reply};
 use kubewright_lang::patch;
 use kubewright_value::{Text, Value, json};
 
-use super::{Review, Secrets, may_patch};
+use super::{Review, may_patch};
 use crate::Snapshot;
 
 /// How long a warning may be; the API server cuts longer ones, or drops them all.
@@ -48,9 +48,9 @@ impl Verdict {
         Self { code, message: message.into(), ..Self::default() }
     }
 
-    /// Returns what `decision` comes to, said without a value of a Secret.
+    /// Returns what `decision` comes to.
     #[must_use]
-    pub(super) fn of(snapshot: &Snapshot, review: &Review, decision: &Decision, secrets: &Secrets) -> Self {
+    pub(super) fn of(snapshot: &Snapshot, review: &Review, decision: &Decision) -> Self {
         let mut verdict = Self { is_allowed: decision.is_allowed, ..Self::default() };
         let mut rest: Vec<&Outcome> = decision.outcomes.iter().collect();
         while let Some(first) = rest.first() {
@@ -60,13 +60,13 @@ impl Verdict {
             rest.retain(|outcome| outcome.rule.dialect != dialect);
             if let Some(language) = snapshot.language(dialect) {
                 let refuses = own.iter().any(|outcome| outcome.is_refusal);
-                verdict.join(language.reply(&review.request, &own), refuses, secrets);
+                verdict.join(language.reply(&review.request, &own), refuses);
             }
         }
         if !verdict.is_allowed && verdict.message.is_empty() {
             let refusal = decision.outcomes.iter().find(|outcome| outcome.is_refusal);
             let message = refusal.map(|outcome| format!("{}: {}", outcome.rule.short(), outcome.message));
-            verdict.message = secrets.masked(message.unwrap_or_default());
+            verdict.message = message.unwrap_or_default();
         }
         cut(&mut verdict.message, MESSAGE);
         cut(&mut verdict.reason, MESSAGE);
@@ -132,10 +132,9 @@ impl Verdict {
     }
 
     /// Adds what one language says.
-    fn join(&mut self, reply: Reply, refuses: bool, secrets: &Secrets) {
+    fn join(&mut self, reply: Reply, refuses: bool) {
         let Reply { message, reason, code, warnings, annotations } = reply;
-        self.warnings.extend(warnings.into_iter().map(|warning| secrets.masked(warning)));
-        let annotations = annotations.into_iter().map(|(key, value)| (key, secrets.masked_text(value)));
+        self.warnings.extend(warnings);
         self.annotations.extend(annotations);
         // What was done to an object matters less than why it is refused.
         if message.is_empty() || refuses == self.is_allowed {
@@ -144,12 +143,12 @@ impl Verdict {
         if !self.message.is_empty() {
             self.message.push('\n');
         }
-        self.message.push_str(&secrets.masked(message));
+        self.message.push_str(&message);
         if self.code == 0 {
             self.code = code;
         }
         if self.reason.is_empty() {
-            self.reason = secrets.masked(reason);
+            self.reason = reason;
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) fn rule(name: &'static str, kind: &str) -> Rule {
         about: std::sync::Arc::default(),
         refuses_on_error: name.starts_with("asks"),
         is_exclusive: false,
+        reads_secrets: false,
         occasions: Occasions::default(),
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
         program: Box::new(Does(name)),

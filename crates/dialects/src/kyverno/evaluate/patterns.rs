@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
-use kubewright_value::{Exhausted, Step, Value};
+use kubewright_value::{Exhausted, Step, Text, Value};
 
 use super::{Failure, From, Verdict, failed};
 use crate::kyverno::context::Context;
@@ -65,6 +65,7 @@ impl OnePattern {
     fn failure(&self, message: String, mismatch: Mismatch) -> Failure {
         Failure {
             message,
+            template: Text::default(),
             path: mismatch.path,
             from: From::Element,
             at: [self.path.as_slice(), &mismatch.at].concat(),

@@ -45,9 +45,9 @@ fn warnings_are_short_lines_and_few() {
 fn the_refusal_of_one_language_is_not_drowned_by_what_another_did() {
     let reply = |message: &str, code| Reply { message: message.to_owned(), code, ..Reply::default() };
     let mut verdict = Verdict::default();
-    verdict.join(reply("labels were added", 0), false, &Secrets::default());
-    verdict.join(reply("no", 422), true, &Secrets::default());
-    verdict.join(reply("never", 0), true, &Secrets::default());
+    verdict.join(reply("labels were added", 0), false);
+    verdict.join(reply("no", 422), true);
+    verdict.join(reply("never", 0), true);
     assert_eq!((verdict.message.as_str(), verdict.code), ("no\nnever", 422));
 }
 
