@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
-    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
+    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, WorldView, World,
 };
 
 /// How many rules' worth all rules that change the object may spend.
@@ -217,7 +217,7 @@ impl Walk<'_> {
     fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, Run)> {
         let program = rule.program.as_ref();
         let mut run = Run::new(self.settings, self.allowance(rule));
-        let applies = program.applies(&self.object, &mut run.evaluation(self));
+        let applies = program.applies(&self.object, &mut run.evaluation(self, rule));
         self.spend(rule, &run);
         match applies {
             Ok(Applies::Yes) => return Some((program, run)),
@@ -334,8 +334,9 @@ impl Run {
         Self { budget: Budget::new(allowance), tracer }
     }
 
-    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>) -> Evaluation<'a> {
-        Evaluation::new(walk.request, walk.world, &mut self.budget, &mut self.tracer, walk.memory)
+    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>, rule: &'a Rule) -> Evaluation<'a> {
+        let world = WorldView::new(walk.world, rule.home.as_ref());
+        Evaluation::new(walk.request, world, &mut self.budget, &mut self.tracer, walk.memory)
     }
 
     /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.
@@ -345,7 +346,7 @@ impl Run {
         rule: &Rule,
         program: &dyn Program,
     ) -> Result<Effect, EvalError> {
-        let mut evaluation = self.evaluation(walk);
+        let mut evaluation = self.evaluation(walk, rule);
         match rule.phase {
             Phase::Patch => program.evaluate(&mut walk.object, &mut evaluation),
             Phase::Judge => program.evaluate(&mut walk.object.clone(), &mut evaluation),

@@ -127,7 +127,6 @@ impl Compiler<'_> {
         let judge = Judge {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
-            home: self.policy.namespace.clone(),
             body,
             message,
             exceptions: self.exceptions(&variant.name),
@@ -156,7 +155,6 @@ impl Compiler<'_> {
         let judge = Judge {
             id: self.id(&broken.name),
             document: Arc::clone(&self.document),
-            home: self.policy.namespace.clone(),
             matcher,
             body: Body { entries: Vec::new(), preconditions: None, check: Check::Impossible(reason.into()) },
             message: Message::new(broken.name.clone(), Text::default(), Template::empty()),
@@ -193,6 +191,7 @@ impl Compiler<'_> {
             }),
             refuses_on_error: self.policy.settings.is_fail_closed,
             is_exclusive: self.policy.settings.applies_one_rule,
+            home: self.policy.namespace.clone(),
             occasions: Occasions {
                 admission: self.policy.settings.is_admission,
                 background: self.policy.settings.is_background,

@@ -73,6 +73,7 @@ impl Header {
             about: Arc::default(),
             refuses_on_error: self.refuses_on_error,
             is_exclusive: false,
+            home: None,
             occasions: Occasions::default(),
             location: self.location,
             program: Box::new(program),

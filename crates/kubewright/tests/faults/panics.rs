@@ -138,6 +138,7 @@ fn rule() -> Rule {
         about: Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,
+        home: None,
         occasions: Occasions::default(),
         location: Location { source: Source::new("panics", ""), position: Position::START, length: 1 },
         program: Box::new(Panics),

@@ -1,7 +1,7 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World,
+    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, WorldView, World,
 };
 use kubewright_value::{Map, Text, Value};
 
@@ -41,7 +41,8 @@ impl Judge {
         };
         let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
         let world = Before { world: evaluation.world };
-        let mut evaluation = Evaluation::new(&before, &world, evaluation.budget, &mut tracer, &memory);
+        let view = WorldView::new(&world, evaluation.world.home());
+        let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
         let object = &before.object;
         if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
             return Ok(false);
@@ -51,7 +52,7 @@ impl Judge {
             Check::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
             _ => Vec::new(),
         };
-        let mut context = Context::new(&mut evaluation, object, &self.id, self.home.as_ref());
+        let mut context = Context::new(&mut evaluation, object, &self.id);
         context.declare(&self.body.entries);
         if self.body.precondition(&mut context, &mut notes)?.is_some() {
             return Ok(false);
@@ -69,7 +70,7 @@ impl Judge {
 
 /// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
 struct Before<'w> {
-    world: &'w dyn World,
+    world: WorldView<'w>,
 }
 
 impl World for Before<'_> {
