@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Limits, Text, Value};
 
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
-    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, WorldView, World,
+    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
 
 /// How many rules' worth all rules that change the object may spend.

@@ -41,4 +41,4 @@ pub use rule::{
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, WorldView, World};
+pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView};

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use closed::ClosedWorld;
-pub use view::WorldView;
 use kubewright_value::{Text, Value};
+pub use view::WorldView;
 
 use crate::{ApiPath, GroupVersionKind, Request, RuleId};
 

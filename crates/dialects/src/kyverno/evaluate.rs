@@ -255,7 +255,7 @@ impl Judge {
             _ => self.unless_excepted(object, &exceptions, &mut context, notes),
         };
         match ran {
-            Ran::Checked(verdict) => Ran::Checked(self.forgiven(verdict, evaluation)),
+            Ran::Checked(verdict) => Ran::Checked(self.forgiven(verdict, evaluation, notes)),
             excepted @ Ran::Excepted(_) => excepted,
         }
     }

@@ -17,7 +17,8 @@ fn with_context<T>(test: impl FnOnce(&mut Context<'_>) -> T) -> T {
     let request = Request::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
     let world = ClosedWorld::default();
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-    let mut evaluation = Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
+    let mut evaluation =
+        Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
     test(&mut Context::new(&mut evaluation, &request.object, &rule))
 }

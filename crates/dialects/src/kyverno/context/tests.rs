@@ -330,7 +330,8 @@ fn a_namespaced_policy_stays_in_its_namespace() {
         r#"[{"name":"c","apiCall":{"service":{"url":"http://x"}}}]"#,
         "`GET http://x` calls a service, and a policy of namespace ns1 reads that namespace alone",
     );
-    let with_default = r#"[{"name":"c","apiCall":{"urlPath":"/api/v1/namespaces/ns2/pods","default":{"a":7}}}]"#;
+    let with_default =
+        r#"[{"name":"c","apiCall":{"urlPath":"/api/v1/namespaces/ns2/pods","default":{"a":7}}}]"#;
     refuses(&setting, with_default, "refers to namespace ns2");
     refuses(
         &setting,

@@ -78,7 +78,10 @@ fn it_calls_no_service_and_reads_nothing_that_the_cluster_shares() {
     let call = ApiCall::service("GET", "http://x.b.svc", Text::default(), ServiceCall::default());
     is_refused(&Query::Api(call.clone()), "`GET http://x.b.svc` calls a service");
     is_refused(&Query::Http(call), "`GET http://x.b.svc` calls a service");
-    is_refused(&Query::Shared("entry".into()), "the global context entry `entry` belongs to the whole cluster");
+    is_refused(
+        &Query::Shared("entry".into()),
+        "the global context entry `entry` belongs to the whole cluster",
+    );
 }
 
 #[test]
