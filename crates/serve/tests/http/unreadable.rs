@@ -1,5 +1,9 @@
 //! A rule that cannot be read refuses what it is about, as its action and its failure policy say.
 
+use kubewright_dialects::Options;
+use kubewright_serve::Snapshot;
+use kubewright_value::{Source, yaml};
+
 use crate::server::{Running, review};
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"a"},"spec":{}}"#;
@@ -116,5 +120,35 @@ fn rules_of_types_that_are_not_supported_refuse_nobody() {
         format!("{{name: r, {PODS}, generate: {{kind: ConfigMap}}, typo: 1}}"),
     ] {
         assert_eq!(allows(&policy(ENFORCE, &rule)), [true, true], "{rule}");
+    }
+}
+
+#[test]
+fn a_rejecting_modrule_with_a_mistake_refuses_where_rules_fail_closed() {
+    let rule = |criteria: &str, more: &str| {
+        format!(
+            "{{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {{name: r, namespace: a}}, \
+             spec: {{type: Reject, match: [{criteria}]{more}}}}}"
+        )
+    };
+    let pods = "{select: '$.kind', matchValue: Pod}";
+    for (rule, fails_closed, want) in [
+        (rule(&format!("{pods}, {{select: '$.[', matchValue: x}}"), ""), true, [false, true]),
+        (rule(&format!("{pods}, {{select: '$.[', matchValue: x}}"), ""), false, [true, true]),
+        (rule(pods, ", rejectMessage: '{{ .Target'"), true, [false, true]),
+        (rule(pods, ", typo: 1"), true, [false, true]),
+        // It would be about everything in the namespace.
+        (rule("{select: '$.[', matchValue: x}", ""), true, [true, true]),
+        (rule(pods, ", typo: 1").replace("Reject", "Patch"), true, [true, true]),
+    ] {
+        let documents = yaml::read(&Source::new("rules.yaml", rule.as_str())).documents;
+        let options = Options { fails_closed, ..Options::default() };
+        let server = Running::start(Snapshot::of(&options, &[], &documents, 1), |_| {});
+        let allowed = [POD, SERVICE].map(|object| {
+            let answers =
+                ["/mutate", "/validate"].map(|door| server.post(door, review("CREATE", object)).is_allowed());
+            answers == [true, true]
+        });
+        assert_eq!(allowed, want, "{rule}, {fails_closed}");
     }
 }
