@@ -45,6 +45,17 @@ impl<'d> Reader<'d> {
         self.diagnostics.push(diagnostic);
     }
 
+    /// Returns the object at `path`; nothing where there is none.
+    pub(crate) fn object_under(&self, path: &[Step]) -> Option<Fields<'d>> {
+        let map = self.document.value.follow(path)?.as_object()?;
+        Some(Fields { path: path.to_vec(), map })
+    }
+
+    /// Returns whether there is an error behind the first `mark` diagnostics.
+    pub(crate) fn has_error_since(&self, mark: usize) -> bool {
+        self.diagnostics.iter().skip(mark).any(Diagnostic::is_error)
+    }
+
     pub(crate) fn place(&self, path: &[Step]) -> Location {
         self.document.locate(path)
     }

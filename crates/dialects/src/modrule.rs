@@ -15,6 +15,7 @@ mod path;
 mod references;
 mod resources;
 mod source;
+mod unreadable;
 mod value;
 
 pub use annotation::LAST_APPLIED;

@@ -12,7 +12,7 @@ use kubewright_value::{Budget, Limits, Text, Value};
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
-    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
+    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
 
 /// How many rules' worth all rules that change the object may spend.
@@ -373,8 +373,9 @@ impl Run {
         Self { budget: Budget::new(allowance), tracer }
     }
 
-    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>, rule: &Rule) -> Evaluation<'a> {
-        Evaluation::new(walk.request, walk.worlds.of(rule), &mut self.budget, &mut self.tracer, walk.memory)
+    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>, rule: &'a Rule) -> Evaluation<'a> {
+        let world = WorldView::new(walk.worlds.of(rule), rule.home.as_ref());
+        Evaluation::new(walk.request, world, &mut self.budget, &mut self.tracer, walk.memory)
     }
 
     /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.

@@ -43,4 +43,4 @@ pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use secrets::SECRET_MARK;
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World};
+pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView};

@@ -134,6 +134,12 @@ impl EvalError {
         Self { kind: EvalErrorKind::Failed, ..Self::new(message) }
     }
 
+    /// Returns the error of a rule that asks for what it may not see, and why.
+    #[must_use]
+    pub fn refused(query: &Query, why: &str) -> Self {
+        Self::new(format!("{query} may not be looked up: {why}"))
+    }
+
     /// Returns this error, placed at `location`.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {

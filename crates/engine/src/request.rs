@@ -89,6 +89,8 @@ pub struct Request {
     pub object: Value,
     /// The object as it was; null for a creation.
     pub old_object: Value,
+    /// Whether `old_object` merely stands in for one that nobody knows. Nothing is forgiven because of it.
+    pub is_old_object_assumed: bool,
     /// Who asks: `username`, `groups`, `uid`, `extra`. Empty when nobody knows.
     pub user: Value,
     /// The roles that are bound to the one who asks, each `namespace:name`.
@@ -126,6 +128,7 @@ impl Request {
             whole: GroupVersionKind::default(),
             object,
             old_object: Value::Null,
+            is_old_object_assumed: false,
             user: Value::object(Map::new()),
             roles: Vec::new(),
             cluster_roles: Vec::new(),

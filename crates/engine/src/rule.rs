@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kubewright_lang::patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{Answer, EvalError, Query, Request, Scope, Tracer, World, resource_name};
+use crate::{Answer, EvalError, Query, Request, Scope, Tracer, WorldView, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +61,8 @@ pub struct Rule {
     pub is_exclusive: bool,
     /// Whether its text names the resource `secrets`: no other rule can look Secrets up.
     pub reads_secrets: bool,
+    /// The namespace of its policy, outside of which it may look nothing up; a rule without one may look up everything.
+    pub home: Option<Text>,
     /// When it runs at all.
     pub occasions: Occasions,
     /// Where it was written.
@@ -181,8 +183,8 @@ impl fmt::Debug for dyn Program {
 pub struct Evaluation<'a> {
     /// What is asked. Its `object` is the original one.
     pub request: &'a Request,
-    /// What else exists.
-    pub world: &'a dyn World,
+    /// What else exists, as far as the rule may see it.
+    pub world: WorldView<'a>,
     /// What may be spent.
     pub budget: &'a mut Budget,
     /// Where to say what was looked at.
@@ -196,7 +198,7 @@ impl<'a> Evaluation<'a> {
     #[must_use]
     pub fn new(
         request: &'a Request,
-        world: &'a dyn World,
+        world: WorldView<'a>,
         budget: &'a mut Budget,
         tracer: &'a mut Tracer,
         memory: &'a Memory,
@@ -220,11 +222,13 @@ impl<'a> Evaluation<'a> {
         if name.is_empty() {
             return Ok(None);
         }
-        match self.memory.namespace.get_or_init(|| self.world.get(&Query::namespace(name))) {
+        match self.memory.namespace.get_or_init(|| self.world.namespace_of_request(name)) {
             Answer::Found(namespace) => Ok(Some(namespace)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
-            Answer::Failed(why) => Err(EvalError::failed(&Query::namespace(name), why)),
+            Answer::Failed(why) | Answer::Refused(why) => {
+                Err(EvalError::failed(&Query::namespace(name), why))
+            }
         }
     }
 }

@@ -50,7 +50,7 @@ impl World for SecretAccess<'_> {
     fn get(&self, query: &Query) -> Answer {
         let asks_for_secrets = asks_for_secrets(query);
         if asks_for_secrets && !self.is_named {
-            return Answer::Failed(
+            return Answer::Refused(
                 "a rule reads Secrets only where its own text names the resource `secrets`".into(),
             );
         }

@@ -1,12 +1,14 @@
 //! What a rule may look at besides the request.
 
 mod closed;
+mod view;
 
 use std::collections::HashMap;
 use std::fmt;
 
 pub use closed::ClosedWorld;
 use kubewright_value::{Text, Value};
+pub use view::WorldView;
 
 use crate::{ApiPath, GroupVersionKind, Request, RuleId};
 
@@ -139,6 +141,8 @@ pub enum Answer {
     Unknown,
     /// Somebody has looked and could not find out, and here is why.
     Failed(Text),
+    /// The rule may not ask, and here is why. Nobody has looked, and no default stands in for it.
+    Refused(Text),
 }
 
 /// A read-only view of everything besides the request.

@@ -148,6 +148,10 @@ pub(crate) struct ObjectArguments {
           value_parser = PossibleValuesParser::new(["CREATE", "UPDATE", "DELETE"]))]
     pub(crate) operation: String,
 
+    /// How objects are before an UPDATE, found by kind, namespace and name: files, folders or patterns; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) old: Vec<String>,
+
     /// Who asks
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,

@@ -5,6 +5,7 @@
 
 mod answers;
 mod cluster;
+mod old;
 mod set;
 mod user;
 mod values;
@@ -17,6 +18,7 @@ use crate::load;
 use cluster::Cluster;
 
 pub(crate) use answers::{Answers, Shared, read_shared};
+pub(crate) use old::OldObjects;
 pub(crate) use set::Setting;
 pub(crate) use user::UserInfo;
 pub(crate) use values::{FIELDS as VALUE_FIELDS, Values, is_rule};

@@ -104,8 +104,10 @@ fn fill_maps(value: &mut Value) {
     }
 }
 
-/// Lets a request to create an object be one to do `operation` to it.
+/// Lets a request to create an object be one to do `operation` to it. How the object was before an update nobody said:
+/// it stands for that too, and is known to be no more than a stand-in.
 pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
     request.operation = operation;
     request.old_object = if operation == Operation::Create { Value::Null } else { request.object.clone() };
+    request.is_old_object_assumed = operation == Operation::Update;
 }

@@ -10,7 +10,7 @@ use kubewright_engine::{
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use crate::given::{GivenWorld, UserInfo};
+use crate::given::{GivenWorld, OldObjects, UserInfo};
 use crate::output::{Needs, json_object};
 use crate::request;
 use crate::words::plural;
@@ -25,6 +25,8 @@ pub(crate) struct Question<'a> {
     pub(crate) operation: Operation,
     /// The namespace of objects that name none.
     pub(crate) namespace: &'a str,
+    /// How objects were before an update, as far as anybody said.
+    pub(crate) old: &'a OldObjects,
     /// Who asks.
     pub(crate) user: &'a UserInfo,
     /// Whether a failure that does not refuse the object is a warning.
@@ -154,6 +156,7 @@ impl Question<'_> {
         if let Some(operation) = values.operation(None, &request.name) {
             request::change_operation(&mut request, operation);
         }
+        self.old.place(&mut request);
         values.place(&mut request);
         request::place_namespace(&mut request);
         // What rules change is compared with what was written.

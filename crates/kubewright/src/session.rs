@@ -5,7 +5,7 @@ use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
+use crate::given::{self, Answers, GivenWorld, OldObjects, UserInfo, Values};
 use crate::load::{self, Input, Wanted};
 use crate::output::{Needs, Paint, Tally, snippet, tell};
 use crate::review::Question;
@@ -26,6 +26,7 @@ pub(crate) struct Session {
     world: GivenWorld,
     operation: Operation,
     namespace: String,
+    old: OldObjects,
     user: UserInfo,
     occasion: Option<Occasion>,
 }
@@ -38,7 +39,7 @@ impl Session {
     pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, Failure> {
         let files = objects.values.iter().chain(&objects.userinfo);
         let paths = rules.rules.iter().chain(&rules.exceptions).chain(&objects.resources);
-        let paths = paths.chain(&objects.world).chain(files);
+        let paths = paths.chain(&objects.world).chain(&objects.old).chain(files);
         if paths.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
         }
@@ -57,6 +58,7 @@ impl Session {
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let world = world.with(&found.inputs, &namespace);
+        let old = OldObjects::read(&objects.old, &namespace, &mut diagnostics);
         Ok(Self {
             engine,
             diagnostics,
@@ -64,6 +66,7 @@ impl Session {
             world,
             operation: Operation::named(&objects.operation.to_uppercase()).unwrap_or(Operation::Create),
             namespace,
+            old,
             user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
             occasion: objects.background.then_some(Occasion::Background),
         })
@@ -81,6 +84,7 @@ impl Session {
             world: &self.world,
             operation: self.operation,
             namespace: &self.namespace,
+            old: &self.old,
             user: &self.user,
             is_lenient: false,
             occasion: self.occasion,

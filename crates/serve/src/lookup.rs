@@ -110,7 +110,10 @@ impl Live {
         let ObjectName { group, kind, namespace, name } = name;
         let found = self.discovery.of_kind(group, kind).await.map_err(|error| error.to_string())?;
         let Some(resource) = found else { return Ok(None) };
-        let namespace = if resource.is_namespaced { namespace.as_str() } else { "" };
+        // An object that is in no namespace is none of those in one, whoever asks for it there.
+        if !resource.is_namespaced && !namespace.is_empty() {
+            return Ok(None);
+        }
         let path = resource.address().named(namespace, name);
         // Its parts are texts of a rule or of an object.
         self.get(&ApiPath::parse(&path.to_string())?, deadline).await

@@ -6,6 +6,10 @@
 mod drain;
 #[path = "http/hostile.rs"]
 mod hostile;
+#[path = "http/namespaced.rs"]
+mod namespaced;
+#[path = "http/old_object.rs"]
+mod old_object;
 #[path = "http/programs.rs"]
 mod programs;
 #[path = "http/review.rs"]
@@ -14,3 +18,5 @@ mod review;
 mod secrets;
 #[path = "http/server.rs"]
 mod server;
+#[path = "http/unreadable.rs"]
+mod unreadable;

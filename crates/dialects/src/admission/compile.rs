@@ -338,6 +338,7 @@ impl Draft {
             refuses_on_error: policy.is_fail_closed && parts.actions.denies,
             is_exclusive: false,
             reads_secrets: self.reads_secrets,
+            home: policy.namespace.clone(),
             occasions: parts.occasions,
             location: self.document.locate(&policy.name.path),
             program: Box::new(judge),

@@ -64,6 +64,7 @@ impl Scope<'_> {
             Answer::Found(found) => Ok(Some(found)),
             Answer::Absent => Ok(None),
             Answer::Failed(why) => Err(EvalError::failed(&query, &why).message),
+            Answer::Refused(why) => Err(EvalError::refused(&query, &why).message),
             Answer::Unknown => {
                 let how = match &query {
                     Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",
@@ -112,8 +113,12 @@ impl Scope<'_> {
     fn is_allowed(&self, check: &Map) -> Result<Value, String> {
         let data = self.review(check).to_string().into();
         let query = Query::Api(ApiCall::resource("POST", REVIEWS, data));
-        let Answer::Found(review) = self.world.get(&query) else {
-            return Err(self.not_known(EvalError::unanswered(query)));
+        let review = match self.world.get(&query) {
+            Answer::Found(review) => review,
+            Answer::Refused(why) => return Err(EvalError::refused(&query, &why).message),
+            Answer::Absent | Answer::Failed(_) | Answer::Unknown => {
+                return Err(self.not_known(EvalError::unanswered(query)));
+            }
         };
         let status = |key: &str| review.at(&["status", key]).cloned();
         let fields = [("allowed", "allowed"), ("reason", "reason"), ("error", "evaluationError")];

@@ -1,7 +1,7 @@
 //! The objects that a rule reads besides the one it judges.
 
 use kubewright_engine::{
-    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, Request, World, is_cluster_scoped,
+    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, Request, WorldView, is_cluster_scoped,
     kind_of_resource, resource_name,
 };
 use kubewright_value::{Budget, Text, Value};
@@ -55,7 +55,7 @@ impl Params {
     pub(crate) fn find(
         &self,
         request: &Request,
-        world: &dyn World,
+        world: WorldView<'_>,
         budget: &mut Budget,
     ) -> Result<Vec<Value>, EvalError> {
         let namespace = namespace_of(request);
@@ -72,13 +72,14 @@ impl Params {
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
                 ));
             }
-            // Whether a kind that nobody knows is in namespaces, the objects themselves say.
+            // Whether a kind that nobody knows is in namespaces, the objects themselves say. A policy in a namespace
+            // sees only those that are.
             (false, true) => {
                 let mut found = Vec::new();
                 if !namespace.is_empty() {
                     found = self.look(namespace, world, budget)?;
                 }
-                if found.is_empty() {
+                if found.is_empty() && world.home().is_none() {
                     found = self.look(&Text::default(), world, budget)?;
                 }
                 found
@@ -97,7 +98,7 @@ impl Params {
     fn look(
         &self,
         namespace: &Text,
-        world: &dyn World,
+        world: WorldView<'_>,
         budget: &mut Budget,
     ) -> Result<Vec<Value>, EvalError> {
         let query = self.query(namespace);
@@ -106,6 +107,7 @@ impl Params {
             Answer::Absent => return Ok(Vec::new()),
             Answer::Unknown => return Err(EvalError::unanswered(query)),
             Answer::Failed(why) => return Err(EvalError::failed(&query, &why)),
+            Answer::Refused(why) => return Err(self.wrong(&EvalError::refused(&query, &why).message)),
         };
         let From::Selector(selector) = &self.from else { return Ok(vec![answer]) };
         let mut found = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 
-use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
+use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
@@ -54,7 +54,7 @@ const MAX_UNANSWERED: usize = 64;
 /// What expressions read.
 pub(super) struct Scope<'a> {
     pub(super) request: &'a Request,
-    pub(super) world: &'a dyn World,
+    pub(super) world: WorldView<'a>,
     pub(super) object: &'a Value,
     pub(super) form: Form,
     pub(super) old_object: &'a Value,

@@ -12,7 +12,7 @@ use kubewright_value::{Document, Step, Text, Value};
 use super::evaluate::{Actions, Body, Check, Judge};
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
-use super::source::{self, Action, Broken, Match, Policy, Rule, Workload};
+use super::source::{self, Broken, Match, Policy, Rule, Workload};
 use super::template::Template;
 use super::{Kyverno, autogen, cel, check};
 use crate::secrets::names_secrets;
@@ -128,7 +128,6 @@ impl Compiler<'_> {
         let judge = Judge {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
-            home: self.policy.namespace.clone(),
             body,
             message,
             exceptions: self.exceptions(&variant.name),
@@ -149,20 +148,35 @@ impl Compiler<'_> {
         self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
     }
 
-    /// Returns the rule that stands for one that is not valid, where it is known what it is about.
+    /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
+    /// rule itself would where it cannot answer.
     fn broken(&self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
         let matcher = Matcher::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
+        let settings = &self.policy.settings;
+        // What excuses a part of it would have to know which part it is.
+        let mut exceptions = self.exceptions(&broken.name);
+        exceptions.retain(|exception| exception.pod_security.is_empty());
+        let check = match broken.is_unsupported {
+            true => Check::Foreign(reason.into()),
+            false => Check::Impossible(reason.into()),
+        };
         let judge = Judge {
             id: self.id(&broken.name),
             document: Arc::clone(&self.document),
-            home: self.policy.namespace.clone(),
             matcher,
-            body: Body { entries: Vec::new(), preconditions: None, check: Check::Impossible(reason.into()) },
+            body: Body { entries: Vec::new(), preconditions: None, check },
             message: Message::new(broken.name.clone(), Text::default(), Template::empty()),
-            exceptions: Vec::new(),
-            actions: Actions { overrides: Default::default(), rule: None, policy: Action::Audit },
+            exceptions,
+            actions: Actions {
+                overrides: [
+                    Overrides::compile(&broken.failure_action_overrides),
+                    Overrides::compile(&settings.failure_action_overrides),
+                ],
+                rule: broken.failure_action,
+                policy: settings.failure_action,
+            },
             allows_existing_violations: false,
             is_scored: true,
             gate: Arc::clone(&self.gate),
@@ -195,6 +209,7 @@ impl Compiler<'_> {
             refuses_on_error: self.policy.settings.is_fail_closed,
             is_exclusive: self.policy.settings.applies_one_rule,
             reads_secrets: self.reads_secrets(path),
+            home: self.policy.namespace.clone(),
             occasions: Occasions {
                 admission: self.policy.settings.is_admission,
                 background: self.policy.settings.is_background,

@@ -10,7 +10,7 @@ mod root;
 mod sourced;
 
 pub(super) use entry::Entry;
-use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, World};
+use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, WorldView};
 use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found, is_true};
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -26,11 +26,9 @@ const MAX_LOADED: usize = 2 << 20;
 /// What the variables of one rule stand for, for one request.
 pub(super) struct Context<'a> {
     request: &'a Request,
-    world: &'a dyn World,
+    world: WorldView<'a>,
     budget: &'a mut Budget,
     rule: &'a RuleId,
-    /// The namespace of a namespaced policy.
-    home: Option<&'a Text>,
     object: Value,
     given: Option<Given>,
     images: Option<Result<Option<Value>, Unresolved>>,
@@ -85,19 +83,12 @@ struct View {
 
 impl<'a> Context<'a> {
     /// Returns the context of `rule` for the request of `evaluation`, whose object is by now `object`.
-    /// `home` is the namespace of a namespaced policy.
-    pub(super) fn new(
-        evaluation: &'a mut Evaluation<'_>,
-        object: &Value,
-        rule: &'a RuleId,
-        home: Option<&'a Text>,
-    ) -> Self {
+    pub(super) fn new(evaluation: &'a mut Evaluation<'_>, object: &Value, rule: &'a RuleId) -> Self {
         Self {
             request: evaluation.request,
             world: evaluation.world,
             budget: evaluation.budget,
             rule,
-            home,
             object: object.clone(),
             given: None,
             images: None,

@@ -30,8 +30,6 @@ pub(super) struct Judge {
     pub(super) id: Arc<RuleId>,
     /// Where everything in it stands.
     pub(super) document: Arc<Document>,
-    /// Of a namespaced policy.
-    pub(super) home: Option<Text>,
     pub(super) matcher: Matcher,
     pub(super) body: Body,
     pub(super) message: Message,
@@ -239,7 +237,7 @@ impl Judge {
             Ok(excepted) => excepted,
             Err(error) => return Ran::Checked(Verdict::Error(error)),
         };
-        let mut context = Context::new(evaluation, object, &self.id, self.home.as_ref());
+        let mut context = Context::new(evaluation, object, &self.id);
         context.declare(&self.body.entries);
         match self.body.precondition(&mut context, notes) {
             Ok(None) => {}
@@ -259,7 +257,7 @@ impl Judge {
             _ => self.unless_excepted(object, &exceptions, &mut context, notes),
         };
         match ran {
-            Ran::Checked(verdict) => Ran::Checked(self.forgiven(verdict, evaluation)),
+            Ran::Checked(verdict) => Ran::Checked(self.forgiven(verdict, evaluation, notes)),
             excepted @ Ran::Excepted(_) => excepted,
         }
     }

@@ -9,6 +9,7 @@ mod filter;
 pub(super) mod manifests;
 mod pod_security;
 mod policy;
+mod recovery;
 mod rule;
 
 pub(super) use exception::read as read_exception;
@@ -47,6 +48,11 @@ pub(crate) struct Broken {
     /// What it is about, where that could be read.
     pub(crate) matching: Option<Match>,
     pub(crate) exclude: Option<Match>,
+    /// What a violation of it would lead to, as far as that could be read.
+    pub(crate) failure_action: Option<Action>,
+    pub(crate) failure_action_overrides: Vec<ActionOverride>,
+    /// Whether it is of a type that is not supported yet, which refuses nobody.
+    pub(crate) is_unsupported: bool,
     /// The first error, as in its diagnostic.
     pub(crate) message: String,
     /// The whole rule, where it could be read and its mistake is of another sort.
@@ -134,8 +140,11 @@ impl Rule {
         Broken {
             name: self.name.value.clone(),
             path: self.path.clone(),
-            matching: Some(self.matching.clone()),
+            matching: recovery::with_kinds(self.matching.clone()),
             exclude: self.exclude.clone(),
+            failure_action: self.validate.failure_action,
+            failure_action_overrides: self.validate.failure_action_overrides.clone(),
+            is_unsupported: matches!(self.validate.method, Method::Unsupported { .. }),
             message,
             rule: Some(Box::new(self)),
         }
@@ -244,6 +253,8 @@ pub(crate) struct Filter {
     pub(crate) subjects: Vec<Subject>,
     pub(crate) roles: Vec<Text>,
     pub(crate) cluster_roles: Vec<Text>,
+    /// Whether anything in it could not be read.
+    pub(crate) is_faulty: bool,
 }
 
 /// Who asks.

@@ -35,6 +35,12 @@ pub(super) fn conditions(what: &str, result: &Result<conditions::Verdict<'_>, Un
     Note { found, verdict, ..plain(what.to_owned()) }
 }
 
+/// Returns what is said where a violation is not forgiven because nobody knows whether it is a new one.
+pub(super) fn unknown_old_object() -> Note {
+    let found = "nobody says how the object was before the update, so nothing is forgiven".to_owned();
+    Note { found, ..plain("allowExistingViolations".to_owned()) }
+}
+
 fn plain(what: String) -> Note {
     Note {
         what,

@@ -5,7 +5,9 @@ mod operations;
 
 use std::sync::Arc;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, NamespaceScope, Occasions, Phase, RuleId, Scope};
+use kubewright_engine::{
+    Code, Compiled, Diagnostic, KindScope, NamespaceScope, Occasions, Phase, Program, RuleId, Scope,
+};
 use kubewright_lang::goregex::{self, Regex};
 use kubewright_value::{Document, Position, Text};
 
@@ -13,18 +15,22 @@ use super::criterion::Criterion;
 use super::evaluate::{Action, Reach, Rule};
 use super::references::Sight;
 use super::source::{self, RuleType, Source};
+use super::unreadable::Unreadable;
 use super::{ModRule, diagnostics as code, idempotence};
 use crate::fields::{Placed, Reader, within};
 use criteria::pinned_kinds;
 
-/// Compiles `document`; a rule with an error is left out.
+/// Compiles `document`; a rule with an error is left out, unless it is to refuse what it cannot answer.
 pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
     let (source, diagnostics) = source::read(document);
     let mut compiler = Compiler { dialect, document, diagnostics, sees_references: false };
-    let rule = source.and_then(|source| compiler.rule(&source));
+    let rule = source.as_ref().and_then(|source| compiler.rule(source));
     let mut diagnostics = compiler.diagnostics;
-    let has_error = diagnostics.iter().any(Diagnostic::is_error);
-    let rule = rule.filter(|_| !has_error);
+    if let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        let unreadable = source.and_then(|source| unreadable(dialect, document, source, &error.message));
+        diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+        return Compiled { rules: unreadable.into_iter().collect(), diagnostics, ..Compiled::default() };
+    }
     if let Some((rule, program)) = &rule
         && let Some(warning) = idempotence::check(rule, program)
     {
@@ -33,6 +39,22 @@ pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
     let rules = rule.into_iter().map(|(rule, program)| rule.with(program)).collect();
     Compiled { rules, diagnostics, ..Compiled::default() }
+}
+
+/// Returns what stands for a rule with an error that is to refuse what it cannot answer.
+fn unreadable(
+    dialect: &ModRule,
+    document: &Document,
+    mut source: Source,
+    reason: &str,
+) -> Option<kubewright_engine::Rule> {
+    // Only what it is about counts.
+    source.reject_message = None;
+    source.operations.clear();
+    let mut compiler = Compiler { dialect, document, diagnostics: Vec::new(), sees_references: false };
+    let (header, rule) = compiler.rule(&source)?;
+    let is_bounded = matches!(header.scope.kinds, KindScope::Named(_));
+    (header.refuses_on_error && is_bounded).then(|| header.with(Unreadable { rule, reason: reason.into() }))
 }
 
 /// Compiles one criterion that stands alone, for trying it out.
@@ -62,7 +84,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    fn with(self, program: Rule) -> kubewright_engine::Rule {
+    fn with(self, program: impl Program + 'static) -> kubewright_engine::Rule {
         kubewright_engine::Rule {
             id: self.id,
             scope: self.scope,
@@ -74,6 +96,7 @@ impl Header {
             refuses_on_error: self.refuses_on_error,
             is_exclusive: false,
             reads_secrets: false,
+            home: None,
             occasions: Occasions::default(),
             location: self.location,
             program: Box::new(program),

@@ -6,6 +6,7 @@
 
 use kubewright_engine::{
     ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Request, Tracer,
+    WorldView,
 };
 use kubewright_lang::patch::{self, Options, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
@@ -44,7 +45,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::new(LIMITS), Tracer::off());
     let object = request.object.clone();
     let memory = Memory::default();
-    let mut evaluation = Evaluation::new(&request, &world, &mut budget, &mut tracer, &memory);
+    let mut evaluation =
+        Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let (once, twice) = twice(rule, &object, &mut evaluation).ok()??;
     let change = patch::diff(&once, &twice);
     let first = change.first()?;

@@ -159,6 +159,7 @@ fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, E
         Answer::Absent => Ok(None),
         Answer::Unknown => Err(EvalError::unanswered(query)),
         Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
+        Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
     }
 }
 

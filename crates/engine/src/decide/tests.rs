@@ -75,6 +75,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
         refuses_on_error: false,
         is_exclusive: false,
         reads_secrets: false,
+        home: None,
         occasions: crate::Occasions::default(),
         phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },
         tier: words.get(3).map_or(0, |tier| tier.parse().unwrap()),

@@ -4,7 +4,7 @@ use kubewright_value::{Location, Position, Source, Text, Value, json};
 
 use crate::*;
 
-type Says = fn(&Value, &dyn World) -> Result<(String, &'static str), EvalError>;
+type Says = fn(&Value, WorldView<'_>) -> Result<(String, &'static str), EvalError>;
 
 /// A rule that fails every object with what its function makes of it.
 struct Saying(Says);
@@ -43,6 +43,7 @@ fn decided(object: &str, reads_secrets: bool, says: Says) -> Outcome {
         refuses_on_error: true,
         is_exclusive: false,
         reads_secrets,
+        home: None,
         occasions: Occasions::default(),
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
         program: Box::new(Saying(says)),
@@ -122,7 +123,7 @@ const LOOKED_UP: Says = |_, world| {
     let query = Query::Api(ApiCall::resource("GET", "/api/v1/namespaces/shop/secrets/db", Text::default()));
     match world.get(&query) {
         Answer::Found(secret) => Ok((format!("found {}", password(&secret)), "found {{ x }}")),
-        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
+        Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
         _ => Ok(("nothing".to_owned(), "")),
     }
 };

@@ -15,7 +15,7 @@ use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::given::{GivenWorld, UserInfo};
+use crate::given::{GivenWorld, OldObjects, UserInfo};
 use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output};
 use crate::review::{Counts, Question};
 use crate::rules;
@@ -77,6 +77,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         world: &GivenWorld::default(),
         operation: Operation::Create,
         namespace: "default",
+        old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
         occasion: None,

@@ -139,6 +139,7 @@ fn rule() -> Rule {
         refuses_on_error: false,
         is_exclusive: false,
         reads_secrets: false,
+        home: None,
         occasions: Occasions::default(),
         location: Location { source: Source::new("panics", ""), position: Position::START, length: 1 },
         program: Box::new(Panics),

@@ -103,6 +103,7 @@ impl Review {
             kind,
             object,
             old_object,
+            is_old_object_assumed: false,
         };
         Ok(Self { request, raw, has_object })
     }

@@ -19,6 +19,7 @@ pub(crate) fn rule(name: &'static str, kind: &str) -> Rule {
         refuses_on_error: name.starts_with("asks"),
         is_exclusive: false,
         reads_secrets: false,
+        home: None,
         occasions: Occasions::default(),
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
         program: Box::new(Does(name)),
@@ -66,6 +67,6 @@ fn asked(evaluation: &Evaluation<'_>, name: &str) -> Result<(), EvalError> {
         Answer::Found(_) => Ok(()),
         Answer::Absent => Err(EvalError::new("there is none")),
         Answer::Unknown => Err(EvalError::unanswered(query)),
-        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
+        Answer::Failed(why) | Answer::Refused(why) => Err(EvalError::failed(&query, &why)),
     }
 }

@@ -77,6 +77,29 @@ fn a_policy_in_a_namespace_sees_that_namespace_only() {
     says(kind, "resource.Get('v1', 'configmaps', '../../a/b').data.k == 'v'", &[own], "error: expression");
     let refused = "error: the policy is not valid";
     says(kind, "resource.Get('v1', 'configmaps', 'other', 'b').data.k == 'v'", &[own], refused);
+    let shared = ("shared e", r#"{"count":2}"#);
+    let problem = "failed to get global reference: global context entry `e` may not be looked up";
+    says(
+        kind,
+        "globalContext.Get('e', '').count == 2",
+        &[shared],
+        &format!("error: expression 'globalContext.Get('e', '').count == 2' resulted in error: {problem}"),
+    );
+    let service = ("GET https://a.b/c", r#"{"statusCode":200,"body":{"ok":true}}"#);
+    says(
+        kind,
+        "http.Get('https://a.b/c').ok == true",
+        &[service],
+        "error: expression 'http.Get('https://a.b/c').ok == true' resulted in error: ",
+    );
+    let image = ("image r/i:1", r#"{"registry":"r"}"#);
+    says(kind, "image.GetMetadata('r/i:1').registry == 'r'", &[image], "pass");
+    says(
+        kind,
+        "resource.List('v1', 'nodes').items.size() == 0",
+        &[("GET /api/v1/namespaces/shop/nodes", r#"{"items":[]}"#)],
+        "error: expression",
+    );
 }
 
 #[test]

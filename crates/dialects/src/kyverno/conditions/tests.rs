@@ -1,4 +1,4 @@
-use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer};
+use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, WorldView};
 use kubewright_value::{Budget, yaml};
 
 use super::*;
@@ -17,9 +17,10 @@ fn with_context<T>(test: impl FnOnce(&mut Context<'_>) -> T) -> T {
     let request = Request::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
     let world = ClosedWorld::default();
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-    let mut evaluation = Evaluation::new(&request, &world, &mut budget, &mut tracer, &memory);
+    let mut evaluation =
+        Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-    test(&mut Context::new(&mut evaluation, &request.object, &rule, None))
+    test(&mut Context::new(&mut evaluation, &request.object, &rule))
 }
 
 /// Returns `yes` or `no` and the messages, or the error.

@@ -1,9 +1,6 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{
-    Answer, ApiCall, ApiPath, EvalError, GroupVersionKind, ObjectName, Query as Asked, ServiceCall,
-    is_cluster_scoped, kind_of_resource,
-};
+use kubewright_engine::{Answer, ApiCall, EvalError, ObjectName, Query as Asked, ServiceCall};
 use kubewright_value::{Map, Text, Value};
 
 use super::super::gotext;
@@ -123,14 +120,9 @@ impl Context<'_> {
             Some(namespace) => self.plain(entry, "configMap.namespace", namespace, shown_namespace)?,
             None => Text::default(),
         };
-        let namespace = match (namespace.as_str(), self.home) {
+        let namespace = match (namespace.as_str(), self.world.home()) {
             ("", Some(home)) => home.clone(),
             ("", None) => "default".into(),
-            (given, Some(home)) if given != home => {
-                return Err(Unresolved::Error(EvalError::new(format!(
-                    "context entry {entry}: configMap namespace \"{given}\" is different from policy namespace \"{home}\""
-                ))));
-            }
             _ => namespace,
         };
         let asked = Asked::Object(ObjectName {
@@ -151,6 +143,9 @@ impl Context<'_> {
             Answer::Failed(why) => Err(Unresolved::Error(EvalError::new(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
+            Answer::Refused(why) => {
+                Err(Unresolved::Error(EvalError::new(format!("context entry {entry}: configMap {why}"))))
+            }
             Answer::Unknown => Err(unanswered(entry, asked, "or put the ConfigMap among the known objects")),
         }
     }
@@ -189,6 +184,8 @@ impl Context<'_> {
                 return Err(unfetched(&asked, "the server could not find the requested resource"));
             }
             Answer::Failed(why) => return Err(unfetched(&asked, &why)),
+            // A default stands for what is not there, not for what may not be asked.
+            Answer::Refused(why) => return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}")))),
             Answer::Unknown => {
                 let how = "or give the answer in `apiCallResponses` of the test or a `--world` file";
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
@@ -202,7 +199,7 @@ impl Context<'_> {
         })
     }
 
-    /// Returns the call with its variables put in. A namespaced policy asks for its own namespace only.
+    /// Returns the call with its variables put in.
     fn asked(&mut self, entry: &str, call: &Call) -> Result<ApiCall, Unresolved> {
         let within = format!("failed to substitute variables in context entry {entry} {}: ", call.shown);
         let mut text = |template: &Template| -> Result<Text, Unresolved> {
@@ -221,16 +218,12 @@ impl Context<'_> {
             headers.push((key.clone(), value));
         }
         let data = if data.is_empty() { Text::default() } else { text_of(&data.into()) };
-        let asked = if path.is_empty() {
+        Ok(if path.is_empty() {
             let service = ServiceCall { headers, ca_bundle: call.ca_bundle.clone() };
             ApiCall::service(&call.method, &service_url, data, service)
         } else {
             ApiCall::resource(&call.method, &path, data)
-        };
-        if let Some(home) = self.home {
-            stay_at_home(&asked, home)?;
-        }
-        Ok(asked)
+        })
     }
 
     fn image(
@@ -256,7 +249,7 @@ impl Context<'_> {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => {
+            Answer::Failed(why) | Answer::Refused(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
@@ -284,11 +277,6 @@ impl Context<'_> {
         query: Option<&Query>,
     ) -> Result<Sourced, Unresolved> {
         let error = |message: String| Unresolved::Error(EvalError::new(message));
-        if self.home.is_some() {
-            let message =
-                format!("context entry {entry}: globalReference is not allowed in namespaced policies");
-            return Err(error(message));
-        }
         let prefix = format!("failed to marshal APICall data for context entry {entry}: ");
         let name = name.resolve_text(self).map_err(|unresolved| unresolved.within(&prefix))?;
         let mut parts = name.split('.');
@@ -297,7 +285,7 @@ impl Context<'_> {
         let part = projection.filter(|projection| !projection.is_empty());
         let part = part.map(|projection| Asked::Shared(format!("{shared}.{projection}").into()));
         let found = part.as_ref().map(|part| self.world.get(part));
-        let is_part = matches!(found, Some(Answer::Found(_) | Answer::Failed(_)));
+        let is_part = matches!(found, Some(Answer::Found(_) | Answer::Failed(_) | Answer::Refused(_)));
         let projection = projection.filter(|_| !is_part);
         let asked = Asked::Shared(shared.into());
         let answer = match found.filter(|_| is_part).unwrap_or_else(|| self.world.get(&asked)) {
@@ -305,6 +293,11 @@ impl Context<'_> {
             Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
             Answer::Failed(why) => {
                 return Err(error(format!("{prefix}failed to fetch entry key={shared}: {why}")));
+            }
+            Answer::Refused(why) => {
+                return Err(error(format!(
+                    "context entry {entry}: globalReference is not allowed in namespaced policies: {why}"
+                )));
             }
             Answer::Unknown => {
                 let how = "or give it in `globalContextEntries` of the test or a `--world` file";
@@ -365,38 +358,6 @@ fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
         "context entry {entry} needs {asked}, which is not known here: give `{entry}` a value in the values file, {how}"
     );
     Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) })
-}
-
-/// Refuses a call that is about anything outside of the namespace `home`. It looks at the very structure that is sent.
-fn stay_at_home(call: &ApiCall, home: &str) -> Result<(), Unresolved> {
-    let refused = |message: String| Err(Unresolved::Error(EvalError::new(message)));
-    let path = match (&call.path, call.service.is_some()) {
-        (Some(path), _) => path,
-        (None, true) => {
-            let message =
-                "path . does not contain a namespace segment, which is required for namespaced policies";
-            return refused(message.to_owned());
-        }
-        (None, false) => return refused(ApiPath::parse(&call.url).err().unwrap_or_default()),
-    };
-    let shown = ApiPath { query: Vec::new(), ..path.clone() };
-    if path.namespace.is_empty() {
-        return refused(format!(
-            "path {shown} does not contain a namespace segment, which is required for namespaced policies"
-        ));
-    }
-    if path.namespace != home {
-        let namespace = &path.namespace;
-        return refused(format!(
-            "path {shown} refers to namespace {namespace}, which is different from the policy namespace {home}"
-        ));
-    }
-    let kind = kind_of_resource(&path.resource).unwrap_or_default();
-    let kind = GroupVersionKind { group: path.group.clone(), version: Text::default(), kind: kind.into() };
-    if is_cluster_scoped(&kind) {
-        return refused(format!("path {shown}: {} are in no namespace", path.resource));
-    }
-    Ok(())
 }
 
 /// Returns how many bytes `value` is as JSON, nearly.

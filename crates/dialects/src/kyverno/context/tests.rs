@@ -1,4 +1,4 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer};
+use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer, World};
 use kubewright_value::json;
 
 use super::super::source::{ContextEntry, ContextSource, Service, Workload};
@@ -123,9 +123,10 @@ impl Setting {
 
     fn run<T>(&self, test: impl FnOnce(&mut Context<'_>) -> T) -> T {
         let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-        let mut evaluation = Evaluation::new(&self.request, &*self.world, &mut budget, &mut tracer, &memory);
+        let view = WorldView::new(&*self.world, self.home.as_ref());
+        let mut evaluation = Evaluation::new(&self.request, view, &mut budget, &mut tracer, &memory);
         let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-        test(&mut Context::new(&mut evaluation, &self.request.object, &rule, self.home.as_ref()))
+        test(&mut Context::new(&mut evaluation, &self.request.object, &rule))
     }
 
     /// Resolves `text` where `declared` are the context entries, and shows whose the value is.
@@ -303,7 +304,7 @@ fn a_namespaced_policy_stays_in_its_namespace() {
     refuses(
         &setting,
         r#"[{"name":"c","configMap":{"name":"cm","namespace":"ns2"}}]"#,
-        r#"configMap namespace "ns2" is different from policy namespace "ns1""#,
+        "configMap namespace ns2 is different from the policy namespace ns1",
     );
     let call = |path: &str| format!(r#"[{{"name":"c","apiCall":{{"urlPath":"{path}"}}}}]"#);
     assert!(setting.finds(&call("/api/v1/namespaces/ns1/pods"), "{{ c.kind }}").contains("List"));
@@ -327,8 +328,11 @@ fn a_namespaced_policy_stays_in_its_namespace() {
     refuses(
         &setting,
         r#"[{"name":"c","apiCall":{"service":{"url":"http://x"}}}]"#,
-        "path . does not contain a namespace segment",
+        "`GET http://x` calls a service, and a policy of namespace ns1 reads that namespace alone",
     );
+    let with_default =
+        r#"[{"name":"c","apiCall":{"urlPath":"/api/v1/namespaces/ns2/pods","default":{"a":7}}}]"#;
+    refuses(&setting, with_default, "refers to namespace ns2");
     refuses(
         &setting,
         r#"[{"name":"c","globalReference":{"name":"g"}}]"#,

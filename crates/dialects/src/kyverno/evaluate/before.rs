@@ -1,22 +1,34 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World,
+    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World, WorldView,
 };
 use kubewright_value::{Map, Text, Value};
 
 use super::{Check, Judge, Ran, Verdict, exceptions};
 use crate::kyverno::context::Context;
 use crate::kyverno::source::Action;
+use crate::kyverno::trace;
 use crate::notes::Notes;
 
 impl Judge {
-    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed.
-    pub(super) fn forgiven(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Verdict {
+    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed. Where nobody knows
+    /// how the object was, nothing is forgiven.
+    pub(super) fn forgiven(
+        &self,
+        verdict: Verdict,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Verdict {
         let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == Action::Enforce;
         let request = evaluation.request;
         let can_be = is_enforced && self.allows_existing_violations && request.operation == Operation::Update;
         if !can_be || !matches!(verdict, Verdict::Fail(_)) {
+            return verdict;
+        }
+        let is_known = !request.is_old_object_assumed && request.old_object.get("kind").is_some();
+        if !is_known {
+            notes.say(trace::unknown_old_object);
             return verdict;
         }
         match self.was_bad(request, evaluation) {
@@ -41,7 +53,8 @@ impl Judge {
         };
         let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
         let world = Before { world: evaluation.world };
-        let mut evaluation = Evaluation::new(&before, &world, evaluation.budget, &mut tracer, &memory);
+        let view = WorldView::new(&world, evaluation.world.home());
+        let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
         let object = &before.object;
         if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
             return Ok(false);
@@ -51,7 +64,7 @@ impl Judge {
             Check::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
             _ => Vec::new(),
         };
-        let mut context = Context::new(&mut evaluation, object, &self.id, self.home.as_ref());
+        let mut context = Context::new(&mut evaluation, object, &self.id);
         context.declare(&self.body.entries);
         if self.body.precondition(&mut context, &mut notes)?.is_some() {
             return Ok(false);
@@ -69,7 +82,7 @@ impl Judge {
 
 /// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
 struct Before<'w> {
-    world: &'w dyn World,
+    world: WorldView<'w>,
 }
 
 impl World for Before<'_> {

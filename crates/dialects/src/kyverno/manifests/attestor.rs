@@ -253,6 +253,7 @@ fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<P
         Answer::Absent => return Err(wrong("not found among what rules may look up")),
         Answer::Unknown => return Err(EvalError::unanswered(query.clone())),
         Answer::Failed(why) => return Err(EvalError::failed(query, &why)),
+        Answer::Refused(why) => return Err(EvalError::refused(query, &why)),
     };
     let plain = secret.at(&["stringData", SECRET_KEY]).and_then(Value::as_str).map(str::to_owned);
     let encoded = || {

@@ -1,9 +1,12 @@
 //! What an object has that was not signed, and what was signed and is not in the object.
 //!
-//! Two things count as equal that are not: a field that is missing and one that is empty (null, `{}`, `[]` or `""`),
-//! because Kubernetes adds and drops these, and images that differ only in `docker.io/` before or `:latest` behind
-//! them. But an item of a list is never nothing, and an empty selector selects everything; the original is blind to
-//! both, and takes `ingress: [{}]` for `ingress: []`.
+//! A signature covers what is there and what is absent. Two things count as equal that are not, because the API server
+//! itself makes one of the other: images that differ only in `docker.io/` before or `:latest` behind them, and a field
+//! of its own kinds that is missing and one that is empty. It adds and drops null, `{}` and `[]` there, and it drops
+//! `""`; that it adds `""` is not known. Where an empty value is something, it counts on both sides: an item of a list,
+//! a selector (an empty one selects everything), an entry of a map whose keys are free, such as labels, and every field
+//! of a kind that the API server does not know by itself. The original is blind to all of these: it takes
+//! `ingress: [{}]` for `ingress: []`, and `matchLabels: {app: web, nobody: ""}` for `matchLabels: {app: web}`.
 
 use kubewright_value::{Budget, Exhausted, Map, Value, json, text_of};
 
@@ -24,6 +27,64 @@ pub(super) struct Difference {
 /// Where a missing selector selects everything too, and the API server writes it out.
 const WEBHOOKS: &str = "admissionregistration.k8s.io/";
 
+/// API groups whose kinds the API server knows by itself: what is empty in them may come and go.
+const OWN_GROUPS: [&str; 23] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "extensions",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
+/// Fields of the API server's own kinds that are maps with free keys: an entry of them is something, whatever its value.
+const FREE_MAPS: [&str; 24] = [
+    "annotations",
+    "attributes",
+    "binaryData",
+    "capacity",
+    "data",
+    "default",
+    "defaultRequest",
+    "definitions",
+    "dependencies",
+    "extra",
+    "hard",
+    "labels",
+    "limits",
+    "matchLabels",
+    "nodeSelector",
+    "options",
+    "overhead",
+    "parameters",
+    "patternProperties",
+    "properties",
+    "requests",
+    "selector",
+    "stringData",
+    "volumeAttributes",
+];
+
+/// What a selector has that is no map of labels itself.
+const SELECTOR_FIELDS: [&str; 2] = ["matchLabels", "matchExpressions"];
+
 /// How many differences are written out.
 const MAX_SHOWN: usize = 100;
 
@@ -36,7 +97,16 @@ pub(super) fn differences(
 ) -> Result<Vec<Difference>, Exhausted> {
     let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let has_selectors = !version.starts_with(WEBHOOKS);
-    let mut walk = Walk { place: Place::default(), ignored, has_selectors, found: Vec::new(), budget };
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let mut walk = Walk {
+        place: Place::default(),
+        keys: Vec::new(),
+        ignored,
+        has_selectors,
+        group,
+        found: Vec::new(),
+        budget,
+    };
     walk.compare(Some(signed), Some(object), false)?;
     let mut found = walk.found;
     found.sort_by(|one, other| one.key.cmp(&other.key));
@@ -72,9 +142,13 @@ fn typed(value: &Value) -> String {
 struct Walk<'a> {
     /// Where the walk is.
     place: Place,
+    /// The keys and indexes that lead there.
+    keys: Vec<String>,
     ignored: &'a [&'a Field],
     /// Whether an empty selector is something.
     has_selectors: bool,
+    /// The API group of the object.
+    group: &'a str,
     found: Vec<Difference>,
     budget: &'a mut Budget,
 }
@@ -91,14 +165,14 @@ impl Walk<'_> {
         match (before, after) {
             (Some(Value::Object(one)), Some(Value::Object(other))) => {
                 for (key, value) in one.iter() {
-                    let counts = self.is_selector(key);
+                    let counts = self.counts(key);
                     self.below(key, |walk| walk.compare(Some(value), other.get(key), counts))?;
                 }
                 for (key, value) in other.iter().filter(|(key, _)| !one.contains_key(key)) {
                     if is_default(key, value, one, other) {
                         continue;
                     }
-                    let counts = self.is_selector(key);
+                    let counts = self.counts(key);
                     self.below(key, |walk| walk.compare(None, Some(value), counts))?;
                 }
                 Ok(())
@@ -120,6 +194,7 @@ impl Walk<'_> {
                     if let Some(value) = value
                         && !self.all(value, is_before)?
                         && counts
+                        && !self.is_pruned(value)
                         && (before.is_none() || after.is_none())
                     {
                         self.only(value, is_before)?;
@@ -136,10 +211,11 @@ impl Walk<'_> {
         let mut has_any = false;
         match value {
             Value::Null => {}
-            Value::String(text) if text.is_empty() => {}
+            // The API server drops a text that is empty, and adds none.
+            Value::String(text) if text.is_empty() && is_before => {}
             Value::Object(map) => {
                 for (key, value) in map.iter() {
-                    has_any |= self.part(key, value, is_before, self.is_selector(key))?;
+                    has_any |= self.part(key, value, is_before, self.counts(key))?;
                 }
             }
             Value::Array(items) => {
@@ -159,7 +235,7 @@ impl Walk<'_> {
         let mut has_any = false;
         self.below(key, |walk| {
             has_any = walk.all(value, is_before)?;
-            if !has_any && counts {
+            if !has_any && counts && !walk.is_pruned(value) {
                 walk.only(value, is_before)?;
                 has_any = true;
             }
@@ -168,10 +244,23 @@ impl Walk<'_> {
         Ok(has_any)
     }
 
-    /// Returns whether a key names a label selector, of which an empty one selects everything. That of nodes is a
-    /// mere map, which Kubernetes drops when it is empty.
+    /// Returns whether the field `key` of the object at hand is something even when it is empty.
+    fn counts(&self, key: &str) -> bool {
+        let parent = self.keys.last().map_or("", String::as_str);
+        let is_entry = FREE_MAPS.contains(&parent) && !SELECTOR_FIELDS.contains(&key);
+        !OWN_GROUPS.contains(&self.group) || is_entry || self.is_selector(key)
+    }
+
+    /// Returns whether the API server leaves out such a value of a kind that it does not know by itself.
+    fn is_pruned(&self, value: &Value) -> bool {
+        value.is_null() && !OWN_GROUPS.contains(&self.group)
+    }
+
+    /// Returns whether a key names a label selector, of which an empty one selects everything. Those of nodes, and of
+    /// Services, are mere maps, which Kubernetes drops when they are empty.
     fn is_selector(&self, key: &str) -> bool {
-        self.has_selectors && key.ends_with("Selector") && key != "nodeSelector"
+        let is_named_so = key.ends_with("Selector") && key != "nodeSelector";
+        self.has_selectors && (is_named_so || (key == "selector" && !self.group.is_empty()))
     }
 
     fn only(&mut self, value: &Value, is_before: bool) -> Result<(), Exhausted> {
@@ -195,9 +284,11 @@ impl Walk<'_> {
         walk: impl FnOnce(&mut Self) -> Result<(), Exhausted>,
     ) -> Result<(), Exhausted> {
         self.place.push(key);
+        self.keys.push(key.to_owned());
         self.budget.enter()?;
         walk(self)?;
         self.budget.leave();
+        self.keys.pop();
         self.place.pop();
         Ok(())
     }

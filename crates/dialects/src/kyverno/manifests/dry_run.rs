@@ -12,13 +12,13 @@ const NAMESPACE: &str = "kyverno-dryrun";
 
 /// That the API server is asked.
 pub(super) struct DryRun {
+    /// Empty where the rule does not say.
     namespace: Text,
 }
 
 impl DryRun {
     pub(super) fn compile(source: &manifests::DryRun) -> Self {
-        let namespace = if source.namespace.is_empty() { NAMESPACE.into() } else { source.namespace.clone() };
-        Self { namespace }
+        Self { namespace: source.namespace.clone() }
     }
 
     /// Returns what would be stored if `signed` were created; nothing when there is no API server.
@@ -31,16 +31,18 @@ impl DryRun {
         object: &Value,
         evaluation: &Evaluation<'_>,
     ) -> Result<Option<Value>, EvalError> {
-        let query = self.query(signed, object);
+        let query = self.query(signed, object, evaluation.world.home());
         match evaluation.world.get(&query) {
             Answer::Found(stored) => Ok(Some(stored)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(query)),
             Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
+            Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
         }
     }
 
-    fn query(&self, signed: &Value, object: &Value) -> Query {
+    /// A policy in a namespace tries there, because it sees no other.
+    fn query(&self, signed: &Value, object: &Value, home: Option<&Text>) -> Query {
         let kind = GroupVersionKind::of(signed);
         let GroupVersionKind { group, version, .. } = &kind;
         let root = match group.as_str() {
@@ -50,6 +52,9 @@ impl DryRun {
         let has_namespace = object.at(&["metadata", "namespace"]).is_some();
         let place = match is_cluster_scoped(&kind) || !has_namespace {
             true => String::new(),
+            false if self.namespace.is_empty() => {
+                format!("/namespaces/{}", home.map_or(NAMESPACE, Text::as_str))
+            }
             false => format!("/namespaces/{}", self.namespace),
         };
         let url = format!("{root}{place}/{}?dryRun=All", resource_name(&kind.kind));

@@ -273,7 +273,9 @@ fn what_kubernetes_adds_and_drops_when_it_is_empty_is_no_change() {
     let spec =
         |text: &str| format!("{{apiVersion: v1, kind: W, metadata: {{name: w}}, spec: {{a: 1, {text}}}}}");
     differs(&spec("b: null"), &spec("resources: {}"), &[]);
-    differs(&spec("nodeSelector: {}"), &spec("text: ''"), &[]);
+    differs(&spec("nodeSelector: {}, text: ''"), &spec("b: []"), &[]);
+    // What was signed as missing is missing.
+    differs(&spec("b: null"), &spec("text: ''"), &["spec.text"]);
     differs(&spec("b: {c: [], d: {e: {}}}"), &spec("x: 1"), &["spec.x"]);
     // A false and a zero are something.
     differs(&spec("b: false"), &spec("c: 0"), &["spec.b", "spec.c"]);
@@ -297,6 +299,68 @@ fn items_of_lists_and_selectors_are_something_even_when_they_are_empty() {
         policy(&format!("ingress: [{{from: [{{podSelector: {{matchLabels: {{a: b}}}}{text}}}]}}]"))
     };
     differs(&from(""), &from(", namespaceSelector: {}"), &["spec.ingress.0.from.0.namespaceSelector"]);
+}
+
+#[test]
+fn an_entry_of_a_map_with_free_keys_is_something_whatever_its_value() {
+    let policy = |labels: &str| {
+        format!(
+            "{{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {{name: n}}, \
+             spec: {{podSelector: {{matchLabels: {labels}}}}}}}"
+        )
+    };
+    let place = "spec.podSelector.matchLabels.nobody";
+    differs(&policy("{app: web}"), &policy("{app: web, nobody: ''}"), &[place]);
+    differs(&policy("{app: web}"), &policy("{app: web, nobody: null}"), &[place]);
+    differs(&policy("{app: web, nobody: ''}"), &policy("{app: web}"), &[place]);
+    let service = |selector: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: s}}, spec: {{selector: {selector}, ports: [{{port: 1}}]}}}}"
+        )
+    };
+    differs(&service("{app: web}"), &service("{app: web, nobody: ''}"), &["spec.selector.nobody"]);
+    differs(&service("{app: web, a: ''}"), &service("{app: web}"), &["spec.selector.a"]);
+    differs(&service("{}"), &service("null"), &[]);
+    let pod = |nodes: &str, labels: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p, labels: {labels}}}, \
+             spec: {{nodeSelector: {nodes}, containers: [{{name: c, image: i}}]}}}}"
+        )
+    };
+    let plain = pod("{a: b}", "{a: b}");
+    differs(&plain, &pod("{a: b, c: ''}", "{a: b}"), &["spec.nodeSelector.c"]);
+    differs(&plain, &pod("{a: b}", "{a: b, c: ''}"), &["metadata.labels.c"]);
+    let config =
+        |data: &str| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c}}, data: {data}}}");
+    differs(&config("{a: b}"), &config("{a: b, c: ''}"), &["data.c"]);
+    differs(&config("{a: b, c: ''}"), &config("{a: b}"), &["data.c"]);
+}
+
+#[test]
+fn an_empty_selector_of_a_budget_is_something() {
+    let budget = |text: &str| {
+        format!(
+            "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b}}, spec: {{minAvailable: 1{text}}}}}"
+        )
+    };
+    differs(&budget(""), &budget(", selector: {}"), &["spec.selector"]);
+    differs(
+        &budget(", selector: {matchLabels: {a: b}}"),
+        &budget(", selector: {matchLabels: {a: b}, matchExpressions: []}"),
+        &[],
+    );
+}
+
+#[test]
+fn of_kinds_that_the_api_server_does_not_know_everything_counts() {
+    let widget = |text: &str| {
+        format!("{{apiVersion: example.com/v1, kind: W, metadata: {{name: w}}, spec: {{a: 1{text}}}}}")
+    };
+    for (text, place) in [(", b: ''", "spec.b"), (", b: []", "spec.b"), (", b: {c: {}}", "spec.b.c")] {
+        differs(&widget(""), &widget(text), &[place]);
+        differs(&widget(text), &widget(""), &[place]);
+    }
+    differs(&widget(""), &widget(", b: null"), &[]);
 }
 
 #[test]

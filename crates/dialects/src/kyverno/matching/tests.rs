@@ -1,4 +1,4 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World};
+use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World, WorldView};
 use kubewright_value::{Budget, Source, yaml};
 
 use super::*;
@@ -28,7 +28,8 @@ fn request(object: &str) -> Request {
 #[track_caller]
 fn ask(matcher: &Matcher, request: &Request, world: &dyn World) -> Result<Option<Text>, EvalError> {
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-    let mut evaluation = Evaluation::new(request, world, &mut budget, &mut tracer, &memory);
+    let mut evaluation =
+        Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let quiet = matcher.matches(&request.object, request.operation, &mut evaluation, &mut Notes::off());
     let mut notes = Notes::on();
     let noted = matcher.matches(&request.object, request.operation, &mut evaluation, &mut notes);
@@ -318,7 +319,8 @@ fn notes_say_what_each_entry_asked_for() {
     );
     let (request, world) = (request(POD), world());
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-    let mut evaluation = Evaluation::new(&request, &world, &mut budget, &mut tracer, &memory);
+    let mut evaluation =
+        Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let mut notes = Notes::on();
     matcher.matches(&request.object, Operation::Create, &mut evaluation, &mut notes).expect("an answer");
     fn lines(notes: &[Note], depth: usize, out: &mut String) {
@@ -366,7 +368,8 @@ fn the_first_override_for_the_namespace_counts() {
             request(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {namespace}}}}}"));
         let world = world();
         let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-        let mut evaluation = Evaluation::new(&request, &world, &mut budget, &mut tracer, &memory);
+        let mut evaluation =
+            Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
         overrides.action(&mut evaluation).expect("an answer")
     };
     assert_eq!(of("x-1"), Some(Action::Enforce));

@@ -10,13 +10,14 @@ const USER_FIELDS: [&str; 3] = ["subjects", "roles", "clusterRoles"];
 
 /// Reads a `match` or `exclude`; the older form without `any` and `all` is kept apart.
 pub(super) fn matching<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Match {
+    let mark = reader.diagnostics.len();
     reader.only(fields, &["any", "all", "resources", "subjects", "roles", "clusterRoles"]);
     let has_flat =
         std::iter::once("resources").chain(USER_FIELDS).any(|key| reader.any(fields, key).is_some());
     Match {
         any: filters(reader, fields, "any"),
         all: filters(reader, fields, "all"),
-        flat: has_flat.then(|| filter(reader, fields)),
+        flat: has_flat.then(|| filter(reader, fields, mark)),
         path: fields.path.clone(),
     }
 }
@@ -25,13 +26,15 @@ fn filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<F
     let items = reader.objects(fields, key).unwrap_or_default();
     let mut filters = Vec::with_capacity(items.len());
     for item in &items {
+        let mark = reader.diagnostics.len();
         reader.only(item, &["resources", "subjects", "roles", "clusterRoles"]);
-        filters.push(filter(reader, item));
+        filters.push(filter(reader, item, mark));
     }
     filters
 }
 
-fn filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Filter {
+/// Reads one entry, whose errors stand behind the first `mark` diagnostics.
+fn filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, mark: usize) -> Filter {
     let mut filter = Filter { path: item.path.clone(), ..Filter::default() };
     if let Some(resources) = reader.object(item, "resources") {
         resource(reader, &resources, &mut filter);
@@ -40,6 +43,7 @@ fn filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Filter {
     filter.subjects = subjects.iter().filter_map(|item| subject(reader, item)).collect();
     filter.roles = reader.plain(item, "roles");
     filter.cluster_roles = reader.plain(item, "clusterRoles");
+    filter.is_faulty = reader.has_error_since(mark);
     filter
 }
 

@@ -1,11 +1,11 @@
 //! The document of a ClusterPolicy or Policy.
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
-use super::{Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, rule};
+use super::{Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, recovery, rule};
 use crate::cel::source::named;
-use crate::fields::{Fields, Reader};
+use crate::fields::{Fields, Reader, child};
 use crate::selector;
 
 const SPEC_FIELDS: &[&str] = &[
@@ -49,10 +49,29 @@ fn policy(reader: &mut Reader<'_>) -> Option<Policy> {
         rule_of(reader, &fields, &mut policy);
     }
     if let Some(message) = fatal {
+        if policy.rules.is_empty() && policy.broken.is_empty() {
+            policy.broken.extend(unfound(reader.document, &spec.path, &message));
+        }
         let rules = std::mem::take(&mut policy.rules);
         policy.broken.extend(rules.into_iter().map(|rule| rule.broken(message.clone())));
     }
     Some(policy)
+}
+
+/// Returns what stands for rules that are not where they belong.
+fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<Broken> {
+    let matching = recovery::anywhere(document, spec)?;
+    Some(Broken {
+        name: Text::default(),
+        path: spec.to_vec(),
+        matching: Some(matching),
+        exclude: None,
+        failure_action: None,
+        failure_action_overrides: Vec::new(),
+        is_unsupported: false,
+        message: message.to_owned(),
+        rule: None,
+    })
 }
 
 fn namespace<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
@@ -119,16 +138,18 @@ fn is_fail_closed<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<bo
     reader.one_of(&text, "failurePolicy", &[("Fail", true), ("Ignore", false)])
 }
 
-/// Reads what a violation leads to.
+/// Reads what a violation leads to. An action that cannot be read refuses: its rule or policy has an error.
 pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Action> {
-    let text = reader.string(fields, key)?;
+    reader.any(fields, key)?;
     let words = [
         ("Audit", Action::Audit),
         ("Enforce", Action::Enforce),
         ("audit", Action::Audit),
         ("enforce", Action::Enforce),
     ];
-    reader.one_of(&text, key, &words)
+    let text = reader.string(fields, key);
+    let action = text.and_then(|text| reader.one_of(&text, key, &words));
+    Some(action.unwrap_or(Action::Enforce))
 }
 
 /// Reads other actions for some namespaces.
@@ -155,14 +176,30 @@ fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut Policy
     let error = reader.diagnostics.iter().skip(before).find(|diagnostic| diagnostic.is_error());
     match (error, draft.rule) {
         (None, Some(rule)) => policy.rules.push(rule),
-        (error, _) => policy.broken.push(Broken {
-            name: draft.name.map(|name| name.value).unwrap_or_default(),
-            path: fields.path.clone(),
-            matching: draft.matching,
-            exclude: draft.exclude,
-            message: error.map(|error| error.message.clone()).unwrap_or_default(),
-            // What is missing from it would be missed wherever it is used.
-            rule: None,
-        }),
+        (error, _) => {
+            let message = error.map(|error| error.message.clone()).unwrap_or_default();
+            let (failure_action, failure_action_overrides) = actions(reader.document, &fields.path);
+            policy.broken.push(Broken {
+                name: draft.name.map(|name| name.value).unwrap_or_default(),
+                path: fields.path.clone(),
+                matching: recovery::matching(reader.document, &fields.path, draft.matching),
+                exclude: draft.exclude.map(recovery::exclude),
+                failure_action,
+                failure_action_overrides,
+                is_unsupported: rule::is_unsupported(reader, fields),
+                message,
+                // What is missing from it would be missed wherever it is used.
+                rule: None,
+            });
+        }
     }
+}
+
+/// Returns what a violation of the rule at `path` leads to, where that can be read; its mistakes are known already.
+fn actions(document: &Document, path: &[Step]) -> (Option<Action>, Vec<ActionOverride>) {
+    let mut reader = Reader::new(document, FIELD_CODES);
+    let validate = reader.object_under(&child(path, "validate"));
+    let Some(fields) = validate else { return (None, Vec::new()) };
+    let action = action(&mut reader, &fields, "failureAction");
+    (action, overrides(&mut reader, &fields, "failureActionOverrides"))
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::cel::source::named;
 use crate::fields::{Fields, Placed, Reader, child};
 
-const RULE_FIELDS: &[&str] = &[
+pub(super) const RULE_FIELDS: &[&str] = &[
     "name",
     "match",
     "exclude",
@@ -105,6 +105,12 @@ fn validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Validate> 
             None
         }
     }
+}
+
+/// Returns whether a rule is of another type than those that check, and of no such one besides.
+pub(super) fn is_unsupported(reader: &Reader<'_>, rule: &Fields<'_>) -> bool {
+    let is_any = |keys: &[&str]| keys.iter().any(|key| is_filled(reader, rule, key));
+    is_any(&["mutate", "generate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
 }
 
 fn rule_type(reader: &mut Reader<'_>, rule: &Fields<'_>, message: String) {

@@ -1,6 +1,8 @@
 use std::cell::OnceCell;
 
-use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, World};
+use kubewright_engine::{
+    ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, World, WorldView,
+};
 use kubewright_value::{Budget, json};
 
 use super::*;
@@ -20,9 +22,10 @@ pub(in super::super) fn with_context<T>(
     test: impl FnOnce(&mut Context<'_>) -> T,
 ) -> T {
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
-    let mut evaluation = Evaluation::new(request, world, &mut budget, &mut tracer, &memory);
+    let mut evaluation =
+        Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-    let mut context = Context::new(&mut evaluation, &request.object, &rule, None);
+    let mut context = Context::new(&mut evaluation, &request.object, &rule);
     test(&mut context)
 }
 

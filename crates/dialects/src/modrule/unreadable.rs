@@ -1,0 +1,26 @@
+//! A rule that rejects and has a mistake, where the operator wants it to refuse what it cannot answer (`--fail-closed`).
+//!
+//! What can be read of its `match` decides what it is about, which is then more than was meant and never less. A rule of
+//! which no criterion with a kind can be read is left out: refusing everything would lock the namespace.
+
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program};
+use kubewright_value::{Text, Value};
+
+use super::evaluate::Rule;
+
+/// A rule that answers every object it is about with an error.
+pub(super) struct Unreadable {
+    pub(super) rule: Rule,
+    /// The first mistake in it.
+    pub(super) reason: Text,
+}
+
+impl Program for Unreadable {
+    fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        self.rule.applies(object, evaluation)
+    }
+
+    fn evaluate(&self, _: &mut Value, _: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        Err(EvalError::new(format!("the rule is not valid: {}", self.reason)))
+    }
+}

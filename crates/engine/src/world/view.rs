@@ -1,0 +1,137 @@
+//! What one rule may look up: everything, or only what is in the namespace of its policy.
+//!
+//! Whoever may write a policy in a namespace is trusted with that namespace and with no other, but rules are asked by
+//! a program that may read far more. So every lookup of a rule goes through a [`WorldView`], which the engine makes of the
+//! world and of [`Rule::home`](crate::Rule::home); no rule ever holds the world itself.
+
+use kubewright_value::{Text, Value, json};
+
+use super::{Answer, ApiCall, ObjectName, Query, World};
+use crate::{ApiPath, GroupVersionKind, Request, RuleId, is_cluster_scoped, kind_of_resource};
+
+/// The world as one rule sees it.
+#[derive(Clone, Copy)]
+pub struct WorldView<'w> {
+    world: &'w dyn World,
+    home: Option<&'w Text>,
+}
+
+impl<'w> WorldView<'w> {
+    /// Returns what a rule sees of `world`: all of it, or what a policy in the namespace `home` may see.
+    #[must_use]
+    pub fn new(world: &'w dyn World, home: Option<&'w Text>) -> Self {
+        Self { world, home }
+    }
+
+    /// Returns the namespace of the policy, where it has one.
+    #[must_use]
+    pub fn home(&self) -> Option<&'w Text> {
+        self.home
+    }
+
+    /// Returns what is known about `query`, or [`Answer::Refused`] where the rule may not ask.
+    #[must_use]
+    pub fn get(&self, query: &Query) -> Answer {
+        match self.home.and_then(|home| refusal(query, home)) {
+            Some(why) => Answer::Refused(why.into()),
+            None => self.world.get(query),
+        }
+    }
+
+    /// Returns what the caller gives `rule` for `request` in place of what it would find itself.
+    #[must_use]
+    pub fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+        self.world.given(rule, request)
+    }
+
+    /// Returns the namespace of the object under review, which is part of what is asked: every rule sees it, also one
+    /// that turns out to be about another namespace.
+    pub(crate) fn namespace_of_request(&self, name: &str) -> Answer {
+        self.world.get(&Query::namespace(name))
+    }
+}
+
+/// The reviews that say who may do what; they name the namespace in what is sent.
+const ACCESS_REVIEWS: (&str, &str) = ("authorization.k8s.io", "subjectaccessreviews");
+
+/// Returns why a policy in the namespace `home` may not ask `query`; nothing where it may.
+fn refusal(query: &Query, home: &Text) -> Option<String> {
+    match query {
+        Query::Object(name) => refused_object(name, home),
+        Query::Api(call) if call.service.is_some() => Some(refused_service(call, home)),
+        Query::Http(call) => Some(refused_service(call, home)),
+        Query::Api(call) => refused_path(call, home),
+        Query::Shared(name) => Some(format!(
+            "the global context entry `{name}` belongs to the whole cluster, and a policy of namespace {home} reads \
+             that namespace alone"
+        )),
+        // What a registry says of an image is in no namespace.
+        Query::Image(_) => None,
+    }
+}
+
+fn refused_object(name: &ObjectName, home: &Text) -> Option<String> {
+    let ObjectName { group, kind, namespace, .. } = name;
+    let is_own_namespace =
+        group.is_empty() && kind == "Namespace" && namespace.is_empty() && name.name == *home;
+    let is_in_none = namespace.is_empty() || is_cluster_scoped(&kind_in(group, kind));
+    if is_own_namespace {
+        None
+    } else if is_in_none {
+        Some(format!(
+            "{kind} `{}` is in no namespace, and a policy of namespace {home} reads that namespace alone",
+            name.name
+        ))
+    } else if namespace != home {
+        Some(format!("namespace {namespace} is different from the policy namespace {home}"))
+    } else {
+        None
+    }
+}
+
+fn refused_service(call: &ApiCall, home: &Text) -> String {
+    format!(
+        "`{} {}` calls a service, and a policy of namespace {home} reads that namespace alone",
+        call.method, call.url
+    )
+}
+
+/// Looks at the very structure that is sent.
+fn refused_path(call: &ApiCall, home: &Text) -> Option<String> {
+    let Some(path) = &call.path else { return Some(ApiPath::parse(&call.url).err().unwrap_or_default()) };
+    if is_about_access_in(path, call, home) {
+        return None;
+    }
+    let shown = ApiPath { query: Vec::new(), ..path.clone() };
+    let ApiPath { group, namespace, resource, .. } = path;
+    if namespace.is_empty() {
+        return Some(format!(
+            "path {shown} does not contain a namespace segment, which is required for namespaced policies"
+        ));
+    }
+    if namespace != home {
+        return Some(format!(
+            "path {shown} refers to namespace {namespace}, which is different from the policy namespace {home}"
+        ));
+    }
+    let kind = kind_of_resource(resource).unwrap_or_default();
+    is_cluster_scoped(&kind_in(group, kind)).then(|| format!("path {shown}: {resource} are in no namespace"))
+}
+
+/// Returns whether `call` asks who may do something in `home`, as a review in that namespace would.
+fn is_about_access_in(path: &ApiPath, call: &ApiCall, home: &Text) -> bool {
+    let is_review = (path.group.as_str(), path.resource.as_str()) == ACCESS_REVIEWS && path.name.is_empty();
+    let review = json::parse(&call.data).unwrap_or_default();
+    let about = review.at(&["spec", "resourceAttributes", "namespace"]).and_then(Value::as_str);
+    is_review
+        && call.method == "POST"
+        && about == Some(home)
+        && review.at(&["spec", "nonResourceAttributes"]).is_none()
+}
+
+fn kind_in(group: &Text, kind: &str) -> GroupVersionKind {
+    GroupVersionKind { group: group.clone(), version: Text::default(), kind: kind.into() }
+}
+
+#[cfg(test)]
+mod tests;
