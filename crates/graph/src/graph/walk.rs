@@ -2,9 +2,11 @@
 //!
 //! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES, SAME_NETWORK and TOLERATES are not stored. The objects of a namespace stand together in
 //! canonical order, those of a kind in their list; a controller's Pods are found through what it owns, and two Pods
-//! on one network through the policies that select them.
+//! on one network through the policies that select them. Of MOUNTS those to a PersistentVolume are found through the claim
+//! that is bound to it.
 
 mod merged;
+mod mounts;
 mod network;
 
 use std::collections::HashSet;
@@ -31,6 +33,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.instances(id),
             EdgeType::MANAGES => self.managed(id),
             EdgeType::SAME_NETWORK => self.network_out(id),
+            EdgeType::MOUNTS => self.mounted(id),
             EdgeType::TOLERATES => Inner::Listed(self.tolerated(id).into_iter()),
             _ => self.stored_out(id, kind),
         })
@@ -46,6 +49,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => Inner::Listed(self.defined_by(id).into_iter()),
             EdgeType::MANAGES => Inner::Listed(self.managers(id).into_iter()),
             EdgeType::SAME_NETWORK => self.network_into(id),
+            EdgeType::MOUNTS => self.mounting(id),
             EdgeType::TOLERATES => Inner::Listed(self.tolerating(id).into_iter()),
             _ => self.stored_into(id, kind),
         })
@@ -112,6 +116,9 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.defined_by(to).into_iter().find(|edge| edge.from == from),
             EdgeType::MANAGES => self.managers(to).into_iter().find(|edge| edge.from == from),
             EdgeType::TOLERATES => self.tolerates_node(from, to),
+            EdgeType::MOUNTS => {
+                self.stored_between(from, to, kind).or_else(|| self.mounts_volume(from, to))
+            }
             _ => self.stored_between(from, to, kind),
         }
     }
