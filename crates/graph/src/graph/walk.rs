@@ -77,6 +77,33 @@ impl Graph {
         }
     }
 
+    /// Returns what the edges of type `kind` at `id` are made of, where all of them come from selectors: two nodes with equal
+    /// answers have the same edges of this type. Nothing where an edge is the node's own.
+    #[must_use]
+    pub fn selection_key(&self, id: Id, kind: EdgeType) -> Option<SelectionKey> {
+        let is_walked = [
+            EdgeType::IS_NAMESPACE_OF,
+            EdgeType::DEFINES_KIND,
+            EdgeType::MANAGES,
+            EdgeType::SAME_NETWORK,
+            EdgeType::TOLERATES,
+            // Nothing attracts itself, so that two members of one group differ.
+            EdgeType::HAS_AFFINITY_TO,
+            EdgeType::HAS_ANTI_AFFINITY_TO,
+        ]
+        .contains(&kind);
+        let has_own = [true, false].iter().any(|is_out| !self.halves(id, kind, *is_out).is_empty());
+        let slot = self.slots.get(id.index()).filter(|_| !is_walked && !has_own)?;
+        let mut selects: Vec<u32> = self.links(id, kind).map(|link| link.group).collect();
+        selects.sort_unstable();
+        let has_sources = |number: &&u32| {
+            self.selections.group(**number).is_some_and(|group| group.sources.iter().any(|source| source.kind == kind))
+        };
+        let mut selected_by: Vec<u32> = slot.selected_by.iter().filter(has_sources).copied().collect();
+        selected_by.sort_unstable();
+        Some(SelectionKey { selects, selected_by })
+    }
+
     /// Returns whether one end of `edge` is an object that is not in the set.
     #[must_use]
     pub fn is_dangling(&self, edge: &Edge<'_>) -> bool {
@@ -345,6 +372,13 @@ impl Graph {
         let via = self.names.text(source.via);
         Edge { from: source.id, to, kind: source.kind, via, strength: source.strength, through: None }
     }
+}
+
+/// The groups of selected objects that make the edges of one node and type.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SelectionKey {
+    selects: Vec<u32>,
+    selected_by: Vec<u32>,
 }
 
 /// The edges of one node and type.
