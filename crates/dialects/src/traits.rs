@@ -10,6 +10,7 @@ pub mod functions;
 mod lint;
 mod manifest;
 mod pipeline;
+mod place;
 mod render;
 pub mod schema;
 mod shelf;

@@ -10,6 +10,8 @@ mod store;
 mod taints;
 mod walk;
 
+pub use walk::SelectionKey;
+
 use kubewright_value::{Text, Value};
 
 use crate::derive::{Derived, Draft, Drafted, derive};

@@ -19,6 +19,6 @@ mod references;
 mod selector;
 
 pub use edge::{Edge, EdgeType, Strength};
-pub use graph::Graph;
+pub use graph::{Graph, SelectionKey};
 pub use node::{Id, Node, Sort};
 pub use references::{References, codes};

@@ -58,6 +58,10 @@ pub(crate) struct Arguments {
         display_order = 900
     )]
     pub(crate) color: ColorChoice,
+
+    /// Let test files, stacks and worlds name files outside of their project
+    #[arg(long, global = true, display_order = 901)]
+    pub(crate) allow_outside: bool,
 }
 
 /// What to do.

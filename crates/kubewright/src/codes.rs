@@ -21,6 +21,11 @@ codes! {
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
     NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
+    OUTSIDE_PROJECT "KW-F004" Error "a file names another one outside of the project";
+    NOT_A_DOCUMENT "KW-F005" Error "a file is neither YAML nor JSON with rules or objects";
+    UNUSUAL_LIST "KW-F006" Warning "kubectl takes an object for a list";
+    NESTED_LISTS "KW-F007" Error "lists are nested too deep";
+    LEFT_OUT "KW-F008" Warning "a manifest that kubectl would take is left out";
     TOO_MUCH_SELECTED "KW-G006" Error "selectors are about too many objects";
     TOO_MUCH_DRAWN "KW-G007" Warning "there are too many relationships to draw";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";

@@ -28,6 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
+    load::allow_outside(arguments.allow_outside);
     let paint = arguments.color.paint_errors();
     match commands::run(arguments) {
         Ok(exit) => exit.into(),

@@ -54,7 +54,7 @@ impl Session {
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
         let world = world(&objects.world, values, &mut diagnostics);
         let user = given::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
-        let found = load::find(&objects.resources);
+        let found = load::find_manifests(&objects.resources);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let world = world.with(&found.inputs, &namespace);

@@ -237,7 +237,7 @@ fn read_objects(
     inputs: &mut Vec<Input>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Vec<(Value, Place)>, Failure> {
-    let found = load::find(paths);
+    let found = load::find_manifests(paths);
     diagnostics.extend(found.problems);
     let mut objects: Vec<(Value, Place)> = Vec::new();
     let mut bar = Bar::new();

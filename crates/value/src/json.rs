@@ -9,7 +9,7 @@ mod reader;
 mod writer;
 
 pub use reader::{JsonError, parse, parse_within, read, read_with_warnings};
-pub use writer::{quote, to_pretty, to_string, write};
+pub use writer::{quote, to_pretty, to_shown_pretty, to_shown_string, to_string, write};
 
 /// How deep arrays and objects may nest, in every reader.
 pub const MAX_DEPTH: usize = 256;

@@ -4,6 +4,7 @@
 //! Nothing here knows what a rule is. Everything here is pure: text in, value out.
 
 mod budget;
+pub mod display;
 pub mod duration;
 pub mod json;
 mod map;

@@ -6,6 +6,7 @@
 
 mod absent;
 mod agreement;
+mod alike;
 mod all;
 mod bind;
 mod candidates;
@@ -33,6 +34,7 @@ use super::finding::{Findings, Trace};
 use super::key::Frame;
 use super::pattern::{Link, Pattern, Presence, Rule};
 pub(super) use candidates::kinds_of;
+use alike::Alike;
 use candidates::{Asking, Candidates};
 use links::Buckets;
 use plan::Plan;
@@ -123,6 +125,7 @@ fn detect_sharing(
         seen: HashSet::new(),
         absent: Rc::new(absent),
         reported: HashSet::new(),
+        alike: Alike::default(),
     };
     search.run(budget)?;
     search.doubts(incomparable);
@@ -150,6 +153,8 @@ struct Search<'s> {
     absent: Rc<HashMap<Id, Value>>,
     /// The objects of findings, whatever their roles, where these do not count.
     reported: HashSet<Vec<Id>>,
+    /// What many objects have in common.
+    alike: Alike,
 }
 
 impl Search<'_> {

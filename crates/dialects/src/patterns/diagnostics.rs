@@ -9,7 +9,7 @@ codes! {
     UNKNOWN_VERSION "KW-P006" Error "the version of the pattern is not known";
     OLD_VERSION "KW-P007" Warning "the version of the pattern has an older name";
     BAD_NAME "KW-P008" Error "a name has characters that it cannot have";
-    BAD_LEADER "KW-P009" Error "no resource leads, or several do";
+    BAD_LEADER "KW-P009" Error "several resources lead";
     BAD_ACTORS "KW-P010" Error "the actors do not fit the topology";
     DUPLICATE_ID "KW-P011" Error "two things have one id";
     UNKNOWN_ID "KW-P012" Error "an id that no resource has";
@@ -48,4 +48,5 @@ codes! {
     BAD_OPTION "KW-P047" Error "an option that does not fit";
     BAD_QUANTIFIER "KW-P048" Error "a quantifier without elements to speak of";
     EXHAUSTED "KW-P049" Error "looking for the pattern took too much work";
+    ASSUMED_ACTORS "KW-P050" Warning "the pattern names no actors";
 }

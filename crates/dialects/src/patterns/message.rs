@@ -75,6 +75,11 @@ impl Template {
         (Self { pieces }, errors)
     }
 
+    /// Returns whether a placeholder tells how many objects fill `role`.
+    pub(crate) fn counts(&self, role: usize) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Place(Place::Count(counted)) if *counted == role))
+    }
+
     /// Returns the roles that placeholders name.
     pub(crate) fn roles(&self) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(|piece| match piece {

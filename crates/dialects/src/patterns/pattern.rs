@@ -210,6 +210,12 @@ impl Pattern {
         role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
     }
 
+    /// Returns whether a text tells how many objects fill `role`.
+    pub(crate) fn counts(&self, role: usize) -> bool {
+        let descriptions = self.entries.iter().filter_map(|entry| entry.description.as_ref());
+        std::iter::once(&self.message).chain(descriptions).any(|text| text.counts(role))
+    }
+
     /// Returns the id of the resource that leads.
     #[must_use]
     pub fn leader(&self) -> &str {

@@ -108,7 +108,8 @@ pub(crate) enum Link {
 /// What is asked of an edge besides its type.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    pub(crate) direction: Direction,
+    /// Nothing where it is not written.
+    pub(crate) direction: Option<Direction>,
     pub(crate) strengths: Vec<Strength>,
     pub(crate) via: Vec<Text>,
     pub(crate) by_name: bool,

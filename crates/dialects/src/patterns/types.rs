@@ -106,6 +106,9 @@ const BUILT_IN: [&str; 30] = [
     "EndpointSlice",
 ];
 
+/// Those of them that a Pod mounts.
+const MOUNTED: [&str; 4] = ["PersistentVolumeClaim", "PersistentVolume", "ConfigMap", "Secret"];
+
 /// Those of them that are in no namespace.
 const CLUSTER_SCOPED: [&str; 8] = [
     "Namespace",
@@ -126,6 +129,11 @@ pub(crate) fn has_pods(kind: &str) -> bool {
 /// Returns whether it is known of a kind that it has nothing to do with Pods.
 pub(crate) fn has_no_pods(kind: &str) -> bool {
     BUILT_IN.contains(&kind) && !has_pods(kind)
+}
+
+/// Returns whether edges of the type called `name` lead both ways.
+pub(crate) fn is_symmetric(name: &str) -> bool {
+    name == "SAME_NETWORK"
 }
 
 /// Returns the type called `name`, in whatever case.
@@ -154,9 +162,7 @@ pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> 
     let both = |test: &dyn Fn(&str, &str) -> bool| test(one, other) || test(other, one);
     let can = match name {
         "MANAGES" => both(&|from, to| to == "Pod" && from != "Pod"),
-        "MOUNTS" => {
-            both(&|from, to| has_pods(from) && matches!(to, "PersistentVolumeClaim" | "ConfigMap" | "Secret"))
-        }
+        "MOUNTS" => both(&|from, to| has_pods(from) && MOUNTED.contains(&to)),
         "EXPOSES" => both(&|from, to| from == "Service" && has_pods(to)),
         "USES_CONFIG" => both(&|from, to| has_pods(from) && matches!(to, "ConfigMap" | "Secret")),
         "USES_SA" => both(&|from, to| has_pods(from) && to == "ServiceAccount"),

@@ -21,7 +21,7 @@ codes! {
     UNREAD_FIELD "KW-R021" Warning "a field that nothing reads";
     DOUBTFUL_SCHEMA "KW-R022" Warning "a schema of parameters says something that does not hold";
     OLD_NAME "KW-R023" Warning "a field has an older name";
-    WIDE_TARGET "KW-R024" Warning "a target leaves out kind, group or version";
+    WIDE_TARGET "KW-R024" Warning "a target leaves out group or version";
     NO_VARIABLE "KW-R025" Warning "`forEach` without `var`";
     VALUE_NOT_READ "KW-R026" Warning "a value that is not read";
     TRAIT_MAKES_WORKLOAD "KW-R027" Warning "a trait creates or removes a workload";
@@ -48,7 +48,7 @@ codes! {
     UNRESOLVED_DEPENDENCY "KW-R058" Warning "what a dependency gives is not known";
     NO_DATA_PLANE "KW-R059" Warning "the data plane of an environment is not there";
     NOT_TEXT "KW-R080" Error "a label, annotation or other text would be something else";
-    PARTED_KEY "KW-R081" Error "an unescaped `/` in the key of a label or annotation";
+    PARTED_KEY "KW-R081" Error "an unescaped `/` in the key of a label, annotation or entry";
     UNREAD_PARAMETER "KW-R082" Warning "a parameter that nothing reads";
     CONSTANT "KW-R083" Warning "a condition or loop that is always the same";
     LOST "KW-R084" Warning "an operation whose work is lost";

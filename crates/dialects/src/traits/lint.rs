@@ -11,7 +11,6 @@ mod hidden;
 mod idempotence;
 mod lost;
 mod parameters;
-mod place;
 mod programs;
 #[cfg(test)]
 mod tests;

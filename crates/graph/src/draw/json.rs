@@ -1,7 +1,8 @@
 //! A picture as JSON: everything, nothing merged, for other programs.
 
 use super::{Class, Picture, Style, Tone};
-use kubewright_value::json::quote;
+use kubewright_value::display::escape_json;
+use kubewright_value::json;
 use std::fmt::Write as _;
 
 /// Writes `picture` as one JSON object with `nodes` and `edges`, one to a line.
@@ -95,4 +96,9 @@ fn style(style: Style) -> &'static str {
         Style::Dashed => "weak",
         Style::Missing => "missing",
     }
+}
+
+/// Returns `text` as a JSON string in which every character is seen.
+fn quote(text: &str) -> String {
+    escape_json(&json::quote(text)).into_owned()
 }

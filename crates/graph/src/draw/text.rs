@@ -1,10 +1,11 @@
 //! Text of unknown origin, measured, shortened and escaped.
 
+use kubewright_value::display::is_hidden;
+
 /// Longer texts are cut before anything else is done with them.
 const LONGEST: usize = 400;
 
-/// Replaces what must not or cannot be shown: control characters, and the marks that
-/// turn the direction of text, with which a name could pretend to be another.
+/// Replaces what is not seen as itself, with which a name could pretend to be another.
 pub(super) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST));
     for (count, character) in text.chars().enumerate() {
@@ -14,10 +15,7 @@ pub(super) fn clean(text: &str) -> String {
         }
         out.push(match character {
             '\t' | '\n' | '\r' => ' ',
-            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => '\u{fffd}',
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => '\u{fffd}',
-            '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+            hidden if is_hidden(hidden) => '\u{fffd}',
             other => other,
         });
     }

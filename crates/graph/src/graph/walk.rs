@@ -2,9 +2,11 @@
 //!
 //! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES, SAME_NETWORK and TOLERATES are not stored. The objects of a namespace stand together in
 //! canonical order, those of a kind in their list; a controller's Pods are found through what it owns, and two Pods
-//! on one network through the policies that select them.
+//! on one network through the policies that select them. Of MOUNTS those to a PersistentVolume are found through the claim
+//! that is bound to it.
 
 mod merged;
+mod mounts;
 mod network;
 
 use std::collections::HashSet;
@@ -31,6 +33,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.instances(id),
             EdgeType::MANAGES => self.managed(id),
             EdgeType::SAME_NETWORK => self.network_out(id),
+            EdgeType::MOUNTS => self.mounted(id),
             EdgeType::TOLERATES => Inner::Listed(self.tolerated(id).into_iter()),
             _ => self.stored_out(id, kind),
         })
@@ -46,6 +49,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => Inner::Listed(self.defined_by(id).into_iter()),
             EdgeType::MANAGES => Inner::Listed(self.managers(id).into_iter()),
             EdgeType::SAME_NETWORK => self.network_into(id),
+            EdgeType::MOUNTS => self.mounting(id),
             EdgeType::TOLERATES => Inner::Listed(self.tolerating(id).into_iter()),
             _ => self.stored_into(id, kind),
         })
@@ -71,6 +75,33 @@ impl Graph {
             EdgeType::SAME_NETWORK => self.network_between(a, b),
             _ => self.directed(a, b, kind).or_else(|| self.directed(b, a, kind)),
         }
+    }
+
+    /// Returns what the edges of type `kind` at `id` are made of, where all of them come from selectors: two nodes with equal
+    /// answers have the same edges of this type. Nothing where an edge is the node's own.
+    #[must_use]
+    pub fn selection_key(&self, id: Id, kind: EdgeType) -> Option<SelectionKey> {
+        let is_walked = [
+            EdgeType::IS_NAMESPACE_OF,
+            EdgeType::DEFINES_KIND,
+            EdgeType::MANAGES,
+            EdgeType::SAME_NETWORK,
+            EdgeType::TOLERATES,
+            // Nothing attracts itself, so that two members of one group differ.
+            EdgeType::HAS_AFFINITY_TO,
+            EdgeType::HAS_ANTI_AFFINITY_TO,
+        ]
+        .contains(&kind);
+        let has_own = [true, false].iter().any(|is_out| !self.halves(id, kind, *is_out).is_empty());
+        let slot = self.slots.get(id.index()).filter(|_| !is_walked && !has_own)?;
+        let mut selects: Vec<u32> = self.links(id, kind).map(|link| link.group).collect();
+        selects.sort_unstable();
+        let has_sources = |number: &&u32| {
+            self.selections.group(**number).is_some_and(|group| group.sources.iter().any(|source| source.kind == kind))
+        };
+        let mut selected_by: Vec<u32> = slot.selected_by.iter().filter(has_sources).copied().collect();
+        selected_by.sort_unstable();
+        Some(SelectionKey { selects, selected_by })
     }
 
     /// Returns whether one end of `edge` is an object that is not in the set.
@@ -112,6 +143,9 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.defined_by(to).into_iter().find(|edge| edge.from == from),
             EdgeType::MANAGES => self.managers(to).into_iter().find(|edge| edge.from == from),
             EdgeType::TOLERATES => self.tolerates_node(from, to),
+            EdgeType::MOUNTS => {
+                self.stored_between(from, to, kind).or_else(|| self.mounts_volume(from, to))
+            }
             _ => self.stored_between(from, to, kind),
         }
     }
@@ -338,6 +372,13 @@ impl Graph {
         let via = self.names.text(source.via);
         Edge { from: source.id, to, kind: source.kind, via, strength: source.strength, through: None }
     }
+}
+
+/// The groups of selected objects that make the edges of one node and type.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SelectionKey {
+    selects: Vec<u32>,
+    selected_by: Vec<u32>,
 }
 
 /// The edges of one node and type.

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     let started = Instant::now();
     let outputs = outputs(arguments)?;
     let mut session = Session::open(&arguments.rules, &arguments.objects)?;
-    keep_inputs(&outputs, &session.inputs)?;
+    keep_inputs(&outputs)?;
     let mut shows = open(arguments, &outputs, color)?;
     let question = session.question(needs(arguments, &outputs));
     let question = Question { is_lenient: arguments.audit_warn, ..question };

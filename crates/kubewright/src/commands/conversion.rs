@@ -17,7 +17,7 @@ use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
-use crate::output::{ColorChoice, standard_output, yaml_text};
+use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
 use crate::rules;
 use crate::session::complain;
 use crate::words::listed;
@@ -57,7 +57,7 @@ pub(super) fn run(
     let mut problems = found.problems;
     let documents = load::documents(&found.inputs, &mut problems);
     let documents = load::objects_of(documents, &mut Vec::new());
-    let kept = kept(&documents);
+    let own = own_files(&documents);
     let mut options = rules::dialect_options(&RuleOptions::default(), None);
     let exceptions = load::find(exceptions);
     problems.extend(exceptions.problems);
@@ -79,7 +79,7 @@ pub(super) fn run(
     proof::prove(&mut converted, &roots(&arguments.policies), arguments.require_tests, &options)?;
     problems.retain(Diagnostic::is_error);
     let is_bad = complain(&problems, color.paint_errors());
-    give_out(arguments, &converted, &kept)?;
+    give_out(arguments, &converted, &own)?;
     report::tell_all(&converted, arguments, color)?;
     let is_all = converted.iter().all(|one| {
         one.conversion.refused.is_empty() && one.given_out().count() == one.conversion.written.len()
@@ -119,10 +119,10 @@ fn roots(paths: &[String]) -> Vec<String> {
 fn give_out(
     arguments: &Conversions,
     converted: &[Converted],
-    kept: &HashSet<PathBuf>,
+    own: &HashSet<PathBuf>,
 ) -> Result<(), Failure> {
     if let Some(folder) = &arguments.output_dir {
-        return into_folder(folder, converted, kept);
+        return into_folder(folder, converted, own);
     }
     if arguments.summary || arguments.output == ConversionFormat::Json {
         return Ok(());
@@ -138,8 +138,8 @@ fn give_out(
     Ok(out.flush()?)
 }
 
-/// Writes one file for each policy, and none in the place of those `kept`.
-fn into_folder(folder: &Path, converted: &[Converted], kept: &HashSet<PathBuf>) -> Result<(), Failure> {
+/// Writes one file for each policy, and none in the place of a file that was read, but for those that are our `own`.
+fn into_folder(folder: &Path, converted: &[Converted], own: &HashSet<PathBuf>) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
     let mut taken: HashSet<PathBuf> = HashSet::new();
     let mut files: Vec<(PathBuf, String)> = Vec::new();
@@ -157,18 +157,22 @@ fn into_folder(folder: &Path, converted: &[Converted], kept: &HashSet<PathBuf>) 
         }
         files.push((path, texts.join("---\n")));
     }
-    let is_kept = |path: &Path| fs::canonicalize(path).is_ok_and(|path| kept.contains(&path));
-    if let Some((path, _)) = files.iter().find(|(path, _)| is_kept(path)) {
-        let message = format!("`{}` was read, and would be written over", path.display());
-        return Err(Failure::usage(message).help("name another folder; nothing was written"));
+    let is_own = |path: &Path| fs::canonicalize(path).is_ok_and(|path| own.contains(&path));
+    for (path, _) in &files {
+        refuse_link(path)?;
+        if !is_own(path) {
+            refuse_input(path)?;
+        }
     }
     files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(Failure::writing(path)))
 }
 
-/// Returns the files of `documents` that have more in them than what is written here.
-fn kept(documents: &[Document]) -> HashSet<PathBuf> {
-    let others = documents.iter().filter(|document| !is_written(document));
-    others.filter_map(|document| fs::canonicalize(document.source.name.as_str()).ok()).collect()
+/// Returns the files of `documents` that have nothing in them but what is written here, and may be written anew.
+fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
+    let file = |document: &Document| fs::canonicalize(document.source.name.as_str()).ok();
+    let (own, others): (Vec<&Document>, Vec<&Document>) = documents.iter().partition(|document| is_written(document));
+    let others: HashSet<PathBuf> = others.into_iter().filter_map(file).collect();
+    own.into_iter().filter_map(file).filter(|path| !others.contains(path)).collect()
 }
 
 /// Returns a name without anything that could lead out of the folder.

@@ -16,7 +16,7 @@ use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::given::{GivenWorld, OldObjects, UserInfo};
-use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output};
+use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output, write_file};
 use crate::review::{Counts, Question};
 use crate::rules;
 use crate::survey::Survey;
@@ -157,7 +157,7 @@ fn save(folder: &Path) -> Result<Exit, Failure> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Failure::writing(parent))?;
         }
-        fs::write(&path, text).map_err(Failure::writing(&path))?;
+        write_file(&path, text)?;
     }
     let shown = folder.display();
     let mut out = standard_output();

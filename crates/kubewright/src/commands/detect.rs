@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
         let is_broken = complain(&survey.diagnostics, color.paint_errors());
         return Ok(if is_broken { Exit::BadInput } else { Exit::Clean });
     }
-    keep_inputs(&outputs, &survey.inputs)?;
+    keep_inputs(&outputs)?;
     let report = Report::of(&survey, arguments, started);
     for output in &outputs {
         let paint = if output.file.is_none() { color.paint_output() } else { Paint::OFF };

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
+use kubewright_value::display::escape_json;
 use kubewright_value::{Budget, Position, Value};
 
 mod cel;
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
     };
     let mut out = standard_output();
     for line in lines {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", escape_json(&line))?;
     }
     out.flush()?;
     if documents.len() > 1 {

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         is_without_patterns: !arguments.findings && arguments.pattern.is_none(),
     };
     let mut survey = Survey::read(sources)?;
-    keep_inputs(&outputs, &survey.inputs)?;
+    keep_inputs(&outputs)?;
     if survey.objects == 0 {
         complain(&survey.diagnostics, color.paint_errors());
         return Ok(Exit::BadInput);

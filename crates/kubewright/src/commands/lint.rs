@@ -97,6 +97,6 @@ fn json_document(diagnostics: &[Diagnostic], unreadable: &[Diagnostic], tally: T
     let all: Vec<Value> = diagnostics.iter().chain(unreadable).map(output::json_diagnostic).collect();
     let document = Map::from([("diagnostics", Value::array(all)), ("summary", summary.into())]);
     let mut out = standard_output();
-    writeln!(out, "{}", json::to_pretty(&document.into()))?;
+    writeln!(out, "{}", json::to_shown_pretty(&document.into()))?;
     out.flush()
 }

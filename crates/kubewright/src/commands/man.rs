@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use crate::arguments::{self, Arguments};
 use crate::failure::{Exit, Failure};
-use crate::output::standard_output;
+use crate::output::{standard_output, write_file};
 
 /// Runs the command.
 ///
@@ -38,5 +38,5 @@ fn write(command: Command, name: &str, folder: &Path) -> Result<(), Failure> {
     let mut page = Vec::new();
     Man::new(command.name(name.to_owned()).display_name(name)).render(&mut page)?;
     let path = folder.join(format!("{name}.1"));
-    fs::write(&path, page).map_err(Failure::writing(&path))
+    write_file(&path, page)
 }

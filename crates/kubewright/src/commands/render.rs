@@ -53,15 +53,14 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let stack = arguments.stack.as_deref().and_then(|path| stack::read(path, &mut problems));
     let (own, shared) = settings(arguments);
     let said = context::Said::read(arguments, stack.as_ref(), shared, &mut problems);
-    let trait_paths = trait_paths(arguments, stack.as_ref());
+    let trait_paths = trait_paths(arguments, stack.as_ref(), &mut problems);
     let found = load::find(&trait_paths);
     problems.extend(found.problems);
     let others: Vec<Input> = found.inputs.iter().cloned().chain(value_files(arguments)).collect();
     let base = base::read(arguments, &others, &mut problems)?;
-    let kept = base::real(&base.inputs.iter().cloned().chain(others).collect::<Vec<_>>());
     if full::is_meant(&base.documents) {
         let (base, traits, own) = (&base, found.inputs.as_slice(), own.as_slice());
-        return full::full(arguments, full::Found { base, traits, said, own, problems, kept }, color);
+        return full::full(arguments, full::Found { base, traits, said, own, problems }, color);
     }
     if arguments.stack.is_none() && arguments.traits.is_empty() {
         return Err(Failure::usage("there are no traits to apply")
@@ -98,7 +97,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
         return Ok(exit_of(&problems));
     }
     if !arguments.trace {
-        write::write(arguments, &base.documents, &rendering, &kept, color)?;
+        write::write(arguments, &base.documents, &rendering, color)?;
         if !arguments.quiet {
             summarise(instances.len(), &base.documents, &rendering);
         }
@@ -153,9 +152,9 @@ fn settings(arguments: &Render) -> (Vec<One>, Vec<One>) {
 }
 
 /// Returns where traits are looked for: those of the command line, and those of the stack file.
-fn trait_paths(arguments: &Render, stack: Option<&Stack>) -> Vec<String> {
+fn trait_paths(arguments: &Render, stack: Option<&Stack>, problems: &mut Vec<Diagnostic>) -> Vec<String> {
     let named = stack.zip(arguments.stack.as_deref());
-    let of_stack = named.into_iter().flat_map(|(stack, file)| stack.paths(file));
+    let of_stack = named.map(|(stack, file)| stack.paths(file, problems)).unwrap_or_default();
     arguments.traits.iter().cloned().chain(of_stack).collect()
 }
 

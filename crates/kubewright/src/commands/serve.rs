@@ -13,7 +13,7 @@ use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::given::Values;
 use crate::load;
-use crate::output::ColorChoice;
+use crate::output::{ColorChoice, refuse_input};
 use crate::rules;
 use crate::session::{complain, world};
 use crate::words::listed;
@@ -70,6 +70,10 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
         return Err(Failure::usage("there is no rule to serve"));
     }
     let ca = arguments.write_ca.as_deref();
+    if let Some(folder) = &arguments.tls_dir {
+        ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| load::register(&folder.join(name)));
+    }
+    ca.map_or(Ok(()), refuse_input)?;
     offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }

@@ -13,7 +13,7 @@ use kubewright_value::Document;
 use crate::arguments::Sign;
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
-use crate::output::{ColorChoice, standard_output, tell, yaml_text};
+use crate::output::{ColorChoice, standard_output, tell, write_file, yaml_text};
 use crate::session::complain;
 
 /// How long a file with a key may be; some have all sorts of keys in them.
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
     if output.is_some() && output == real(Path::new(&arguments.key)) {
         return Err(Failure::usage(format!("`{}` is the key, and would be written over", arguments.key)));
     }
+    load::register(Path::new(&arguments.key));
     let key = private_key(&arguments.key)?;
     let mut problems = Vec::new();
     let documents = load::documents(&[input(&arguments.manifest)], &mut problems);
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
         text.push_str(&signed);
     }
     match &arguments.output {
-        Some(path) => fs::write(path, text).map_err(Failure::writing(path))?,
+        Some(path) => write_file(path, &text)?,
         None => {
             let mut out = standard_output();
             out.write_all(text.as_bytes())?;

@@ -172,7 +172,7 @@ impl Writer {
 
     fn item(&mut self, item: &Value) -> io::Result<()> {
         let start = if std::mem::take(&mut self.is_first) { "{\"traces\": [\n" } else { ",\n" };
-        write!(self.out, "{start}{}", json::to_pretty(item))
+        write!(self.out, "{start}{}", json::to_shown_pretty(item))
     }
 
     /// Writes what comes after the last object.

@@ -70,8 +70,7 @@ fn world(
     answers.read_images(reader);
     let folder = Path::new(&document.source.name).parent().unwrap_or(Path::new(""));
     for entry in read_shared(reader) {
-        let path = |file: &String| folder.join(file).to_string_lossy().into_owned();
-        let found = load::find(&entry.files.iter().map(path).collect::<Vec<_>>());
+        let found = load::find(&load::named(folder, &entry.files, problems));
         problems.extend(found.problems);
         let files = load::documents(&found.inputs, problems);
         let objects = load::objects_of(files, problems).into_iter().map(|document| document.value);

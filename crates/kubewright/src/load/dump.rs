@@ -3,12 +3,14 @@
 
 use kubewright_value::yaml::Chunk;
 
+use super::objects::ListOfObjects;
+
 /// How large a list is that is worth cutting.
 const LARGE: usize = 1 << 20;
 
-/// Returns the items of the list that `chunk` of `text` is, each with its `- `; nothing if it is small, or anything
+/// Returns the list that `chunk` of `text` is and its items, each with its `- `; nothing if it is small, or anything
 /// else than a list in block style with no fields but the usual ones.
-pub(super) fn items(text: &str, chunk: &Chunk) -> Option<Vec<Chunk>> {
+pub(super) fn items(text: &str, chunk: &Chunk) -> Option<(ListOfObjects, Vec<Chunk>)> {
     let document = text.get(chunk.range.clone()).filter(|document| document.len() >= LARGE)?;
     // An anchor of one item may be meant by another.
     if [": &", "- &"].iter().any(|anchor| document.contains(anchor)) {
@@ -26,7 +28,8 @@ pub(super) fn items(text: &str, chunk: &Chunk) -> Option<Vec<Chunk>> {
         at += line.len();
         number = number.saturating_add(1);
     }
-    (frame.is_list && !items.is_empty()).then_some(items)
+    let list = ListOfObjects::named(&frame.kind, &frame.api_version, true);
+    (frame.is_list() && !items.is_empty()).then_some((list, items))
 }
 
 /// Where a line of the document is.
@@ -42,8 +45,8 @@ enum Place {
 /// What is around the items, as far as it was seen.
 #[derive(Default)]
 struct Frame {
-    /// Whether the kind is that of a list.
-    is_list: bool,
+    kind: String,
+    api_version: String,
     /// Whether the lines are those below `items`.
     is_open: bool,
     /// How far items are indented, once there was one.
@@ -51,6 +54,11 @@ struct Frame {
 }
 
 impl Frame {
+    /// Returns whether the kind is that of a list.
+    fn is_list(&self) -> bool {
+        self.kind.ends_with("List") && self.kind != "ResourceList"
+    }
+
     /// Takes the next line; nothing if it cannot stand in such a list.
     fn take(&mut self, line: &str) -> Option<Place> {
         let bare = line.trim_start_matches(' ');
@@ -79,8 +87,9 @@ impl Frame {
         let (key, value) = bare.trim_end().split_once(':').unwrap_or((bare.trim_end(), ""));
         match (key, value.trim()) {
             ("items", "") if self.indent.is_none() => self.is_open = true,
-            ("kind", kind) => self.is_list = kind.ends_with("List") && kind != "ResourceList",
-            ("---" | "apiVersion" | "metadata", _) => {}
+            ("kind", kind) => kind.clone_into(&mut self.kind),
+            ("apiVersion", version) => version.trim_matches(['"', '\'']).clone_into(&mut self.api_version),
+            ("---" | "metadata", _) => {}
             _ => return None,
         }
         Some(Place::Outside)

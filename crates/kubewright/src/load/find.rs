@@ -6,8 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
 
-use super::glob;
-use crate::codes::{self, NOTHING_FOUND, UNREADABLE};
+use super::{glob, manifest, project, registry};
+use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
+use crate::words::plural;
 
 /// The names of test files, which are neither rules nor manifests.
 pub(crate) const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
@@ -44,18 +45,38 @@ pub(crate) struct Found {
     pub(crate) inputs: Vec<Input>,
     /// What could not be found.
     pub(crate) problems: Vec<Diagnostic>,
+    /// Files that kubectl would take from a folder and that are not among the inputs.
+    left_out: Vec<PathBuf>,
 }
 
 /// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
 pub(crate) fn find(paths: &[String]) -> Found {
     search(paths, "*.yaml, *.yml and *.json files", Hidden::LeftOut, &|path: &Path| {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        ["yaml", "yml", "json"].contains(&extension) && !is_called(path, &TEST_FILES)
+        is_document_name(path) && !is_called(path, &TEST_FILES)
     })
+}
+
+/// Finds the manifests that `paths` name, and tells which files are left out that kubectl would create objects from: hidden ones,
+/// links that lead out of a folder, and manifests that are called like test files.
+pub(crate) fn find_manifests(paths: &[String]) -> Found {
+    let mut found = find(paths);
+    let mut left_out = found.left_out.iter().filter(|path| manifest::is_manifest(path));
+    if let Some(first) = left_out.next() {
+        let more = match left_out.count() {
+            0 => "is".to_owned(),
+            others => format!("and {} are", plural(others, "other file")),
+        };
+        let name = first.to_string_lossy().into_owned();
+        let message = format!("`{name}` {more} left out, though kubectl would take it");
+        let help = "hidden files, test files and links that lead out of the folder are read where they are named themselves";
+        found.problems.push(codes::about_path(&LEFT_OUT, &name, message).help(help));
+    }
+    found
 }
 
 /// Finds the test files that `paths` name, in hidden folders too: those called `name`, or by one of the usual names.
 pub(crate) fn find_tests(paths: &[String], name: Option<&str>) -> Found {
+    paths.iter().for_each(|path| project::give(path));
     let names = name.map_or_else(|| TEST_FILES.to_vec(), |name| vec![name]);
     let looked_for = format!("files named {}", names.join(" or "));
     search(paths, &looked_for, Hidden::Searched, &|path: &Path| is_called(path, &names))
@@ -84,6 +105,12 @@ pub(crate) fn relative(folder: &Path, path: &str) -> String {
     if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
 }
 
+/// Returns whether a file is called as YAML or JSON is.
+fn is_document_name(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    ["yaml", "yml", "json"].contains(&extension)
+}
+
 fn is_called(path: &Path, names: &[&str]) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
 }
@@ -102,22 +129,36 @@ fn search(paths: &[String], looked_for: &str, hidden: Hidden, wanted: Wanted<'_>
     let mut seen = HashSet::new();
     for path in paths {
         let inputs = match path.as_str() {
-            "-" => Ok((vec![Input::Standard], Vec::new())),
+            "-" => Ok(Part { inputs: vec![Input::Standard], ..Part::default() }),
             text => one(text, looked_for, hidden, wanted),
         };
         match inputs {
-            Ok((inputs, problems)) => {
-                found.inputs.extend(inputs.into_iter().filter(|input| seen.insert(input.name())));
-                found.problems.extend(problems);
+            Ok(part) => {
+                found.inputs.extend(part.inputs.into_iter().filter(|input| seen.insert(input.name())));
+                found.problems.extend(part.problems);
+                found.left_out.extend(part.left_out);
             }
             Err(problem) => found.problems.push(*problem),
         }
     }
+    registry::register_all(&found.inputs);
     found
 }
 
-/// What was found for one argument, and which folders below it could not be read.
-type Part = (Vec<Input>, Vec<Diagnostic>);
+/// What was found for one argument, which folders below it could not be read, and what was left out.
+#[derive(Default)]
+struct Part {
+    inputs: Vec<Input>,
+    problems: Vec<Diagnostic>,
+    left_out: Vec<PathBuf>,
+}
+
+impl From<Walked> for Part {
+    fn from(walked: Walked) -> Self {
+        let inputs = walked.files.into_iter().map(Input::File).collect();
+        Self { inputs, problems: walked.problems, left_out: walked.left_out }
+    }
+}
 
 fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
     if is_address(text) {
@@ -129,27 +170,28 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
     let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => {
-            let (files, problems) = Walk::below(path, hidden).files(wanted);
-            if files.is_empty() && problems.is_empty() {
+            let walked = Walk::below(path, hidden).files(wanted);
+            if walked.files.is_empty() && walked.problems.is_empty() {
                 return Err(missing(format!(
                     "no files found: looked for {looked_for} in `{text}` and below"
                 )));
             }
-            Ok((files.into_iter().map(Input::File).collect(), problems))
+            Ok(walked.into())
         }
-        Ok(_) => Ok((vec![Input::File(path.to_owned())], Vec::new())),
+        Ok(_) => Ok(Part { inputs: vec![Input::File(path.to_owned())], ..Part::default() }),
         Err(_) if glob::is_pattern(text) => {
             let (folder, segments) = glob::split(text);
-            let (files, problems) = Walk::below(Path::new(folder), hidden).files(&|file: &Path| {
+            let walked = Walk::below(Path::new(folder), hidden).files(&|file: &Path| {
                 let names = file.strip_prefix(folder).unwrap_or(file);
                 let names: Vec<_> =
                     names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
                 glob::matches(&segments, &names)
             });
-            if files.is_empty() && problems.is_empty() {
+            if walked.files.is_empty() && walked.problems.is_empty() {
                 return Err(missing(format!("no file fits the pattern `{text}`")));
             }
-            Ok((files.into_iter().map(Input::File).collect(), problems))
+            // What a pattern does not fit, a shell would not have given to kubectl either.
+            Ok(Part { left_out: Vec::new(), ..walked.into() })
         }
         Err(error) => {
             let problem =
@@ -193,24 +235,32 @@ struct Walk {
     real_root: Option<PathBuf>,
     // Folders and files by their real path, so that links make neither circles nor doubles.
     seen: HashSet<PathBuf>,
-    // Folders that could not be read.
+    found: Walked,
+}
+
+/// What a walk met.
+#[derive(Default)]
+struct Walked {
+    files: Vec<PathBuf>,
+    /// Folders that could not be read.
     problems: Vec<Diagnostic>,
+    /// Files called as YAML or JSON that are hidden, test files, or links that lead out.
+    left_out: Vec<PathBuf>,
 }
 
 impl Walk {
     fn below(root: &Path, hidden: Hidden) -> Self {
         let real_root = fs::canonicalize(root).ok();
-        Self { root: root.to_owned(), hidden, real_root, seen: HashSet::new(), problems: Vec::new() }
+        Self { root: root.to_owned(), hidden, real_root, seen: HashSet::new(), found: Walked::default() }
     }
 
-    fn files(mut self, wanted: Wanted<'_>) -> (Vec<PathBuf>, Vec<Diagnostic>) {
-        let mut files = Vec::new();
+    fn files(mut self, wanted: Wanted<'_>) -> Walked {
         let root = self.root.clone();
-        self.folder(&root, wanted, MAX_FOLDERS, &mut files);
-        (files, self.problems)
+        self.folder(&root, wanted, MAX_FOLDERS);
+        self.found
     }
 
-    fn folder(&mut self, folder: &Path, wanted: Wanted<'_>, deeper: usize, files: &mut Vec<PathBuf>) {
+    fn folder(&mut self, folder: &Path, wanted: Wanted<'_>, deeper: usize) {
         if !self.enters(folder) {
             return;
         }
@@ -230,27 +280,38 @@ impl Walk {
                 Hidden::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
                 Hidden::Searched => entry.file_name() == ".git",
             };
-            if is_left_out {
-                continue;
-            }
             match fs::metadata(&path) {
-                Ok(data) if data.is_dir() => self.folder(&path, wanted, deeper - 1, files),
+                Ok(data) if data.is_dir() && !is_left_out => self.folder(&path, wanted, deeper - 1),
                 // A pipe in a folder would be waited for without end.
-                Ok(data) if data.is_file() && wanted(&path) && self.enters(&path) => files.push(path),
+                Ok(data) if data.is_file() => self.file(path, !is_left_out && wanted(&entry.path())),
                 _ => {}
             }
+        }
+    }
+
+    /// Takes a file that is wanted, or keeps that it was left out.
+    fn file(&mut self, path: PathBuf, is_wanted: bool) {
+        if is_wanted && self.enters(&path) {
+            self.found.files.push(path);
+        } else if is_document_name(&path) && (!is_wanted || !self.is_inside(&path)) {
+            self.found.left_out.push(path);
         }
     }
 
     /// Keeps that a folder was left out, so that nobody takes its files for clean.
     fn unread(&mut self, folder: &Path, why: &str) {
         let name = folder.to_string_lossy();
-        self.problems.push(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {why}")));
+        let problem = codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {why}"));
+        self.found.problems.push(problem);
     }
 
     /// Returns whether `path` is inside the root and is seen for the first time.
     fn enters(&mut self, path: &Path) -> bool {
+        self.is_inside(path) && fs::canonicalize(path).is_ok_and(|real| self.seen.insert(real))
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
         let Ok(real) = fs::canonicalize(path) else { return false };
-        self.real_root.as_ref().is_some_and(|root| real.starts_with(root)) && self.seen.insert(real)
+        self.real_root.as_ref().is_some_and(|root| real.starts_with(root))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
@@ -10,8 +11,10 @@ use kubewright_value::{Document, Source, json};
 
 use super::Input;
 use super::dump;
+use super::objects::ListOfObjects;
+use super::registry;
 use super::find::plain;
-use crate::codes::{self, UNREADABLE};
+use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
 
 /// How large a file may be.
 const LARGEST: u64 = 1 << 30;
@@ -48,6 +51,7 @@ pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();
     let bytes = match input {
         Input::File(path) => fs::File::open(path).and_then(|file| {
+            registry::register(path);
             let size = file.metadata()?.len();
             all_of(file, size)
         }),
@@ -56,7 +60,31 @@ pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let bytes = bytes.map_err(|error| {
         Box::new(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {}", plain(&error))))
     })?;
+    if let Input::File(path) = input
+        && !is_document(path, &bytes)
+    {
+        let message = format!("`{name}` is neither YAML nor JSON with rules or objects, so no more is said about it");
+        let problem = codes::about_path(&NOT_A_DOCUMENT, &name, message);
+        return Err(Box::new(problem.help("name a file that ends in `.yaml`, `.yml` or `.json`")));
+    }
     yaml::decode(&name, bytes).map_err(|problem| Box::new(problem.into()))
+}
+
+/// Returns whether a file is meant to be read by us: its name says so, or it has the fields that our documents have. A message
+/// about any other, such as a list of users or the environment of a process, would show a line of it.
+fn is_document(path: &Path, bytes: &[u8]) -> bool {
+    let has_extension = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        ["yaml", "yml", "json"].contains(&extension)
+    };
+    // A link may have any name. What is no file was made by whoever runs us: a pipe, or standard input.
+    let Ok(real) = fs::canonicalize(path) else { return true };
+    if has_extension(&real) || bytes.is_empty() || !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+        return true;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let is_field = |line: &str| ["apiVersion:", "kind:", "version: kubepattern"].iter().any(|field| line.starts_with(field));
+    text.lines().any(is_field) || text.contains("\"apiVersion\"") || text.contains("\"kind\"")
 }
 
 /// Reads everything, of which there is about `size`; a source without an end is given up.
@@ -77,7 +105,7 @@ pub(super) enum Part {
     /// A piece of a YAML stream.
     Yaml(Chunk),
     /// An item of a large list.
-    Item(Chunk),
+    Item(Chunk, Arc<ListOfObjects>),
 }
 
 /// Splits a text into parts that can be read on their own, in order.
@@ -87,7 +115,10 @@ pub(super) fn parts(source: &Source) -> Vec<Part> {
     }
     let chunks = yaml::split(&source.text).into_iter();
     let parts = chunks.flat_map(|chunk| match dump::items(&source.text, &chunk) {
-        Some(items) => items.into_iter().map(Part::Item).collect(),
+        Some((list, items)) => {
+            let list = Arc::new(list);
+            items.into_iter().map(|item| Part::Item(item, Arc::clone(&list))).collect()
+        }
         None => vec![Part::Yaml(chunk)],
     });
     parts.collect()
@@ -107,9 +138,9 @@ pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Di
             }
         },
         Part::Yaml(chunk) => read_chunk(source, chunk, problems),
-        Part::Item(chunk) => {
+        Part::Item(chunk, list) => {
             let items = read_chunk(source, chunk, problems);
-            items.iter().flat_map(|item| item.items(&[])).collect()
+            items.iter().flat_map(|item| item.items(&[])).map(|item| list.typed(item)).collect()
         }
     }
 }

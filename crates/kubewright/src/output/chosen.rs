@@ -1,16 +1,15 @@
 //! What was chosen with `-o`: a format by its name, and where it goes: `FORMAT` to standard output, `FORMAT=FILE` to
 //! a file.
 
-use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kubewright_engine::nearest;
 
+use super::file::{create as create_file, refuse_input};
 use crate::failure::Failure;
-use crate::load::Input;
 
 /// Where bytes go.
 pub(crate) type Target = Box<dyn Write>;
@@ -47,7 +46,7 @@ impl<F: Format> Chosen<F> {
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         Ok(match &self.file {
             None => standard_output(),
-            Some(path) => Box::new(BufWriter::new(File::create(path).map_err(Failure::writing(path))?)),
+            Some(path) => Box::new(BufWriter::new(create_file(path)?)),
         })
     }
 }
@@ -92,25 +91,12 @@ pub(crate) fn keep_apart<F: Format>(outputs: &[Chosen<F>]) -> Result<(), Failure
     }
 }
 
-/// Refuses an output that would write over a manifest before it is read.
+/// Refuses an output that would write over a file that is read.
 ///
 /// # Errors
 /// When one would.
-pub(crate) fn keep_inputs<F: Format>(outputs: &[Chosen<F>], inputs: &[Input]) -> Result<(), Failure> {
-    let has_files = outputs.iter().any(|output| output.file.is_some());
-    let inputs: HashSet<PathBuf> = inputs
-        .iter()
-        .filter_map(|input| match input {
-            Input::File(path) if has_files => fs::canonicalize(path).ok(),
-            _ => None,
-        })
-        .collect();
-    let lost = outputs.iter().filter_map(|output| output.file.as_deref());
-    match lost.into_iter().find(|file| inputs.contains(&real(file))) {
-        Some(file) => Err(Failure::usage(format!("`{}` is a manifest and would be lost", file.display()))
-            .help("name another file for the output")),
-        None => Ok(()),
-    }
+pub(crate) fn keep_inputs<F: Format>(outputs: &[Chosen<F>]) -> Result<(), Failure> {
+    outputs.iter().filter_map(|output| output.file.as_deref()).try_for_each(refuse_input)
 }
 
 /// Returns `path` without links, as far as it exists.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::file::write_named_by_object;
 use super::{Ending, Show, yaml};
 use crate::failure::Failure;
 use crate::review::ObjectReport;
@@ -75,8 +76,7 @@ impl Show for Folder {
         let Some((_, after)) = &report.objects else { return Ok(()) };
         let name = self.names.next(&report.kind, &report.namespace, &report.name, "yaml");
         let path = self.path.join(name);
-        fs::write(&path, yaml::text(after))
-            .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
+        write_named_by_object(&path, &yaml::text(after)).map_err(io::Error::other)
     }
 
     fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {

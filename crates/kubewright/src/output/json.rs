@@ -43,7 +43,7 @@ impl Show for Json {
 
 /// Returns an object as JSON on one line.
 pub(crate) fn object_text(report: &ObjectReport) -> String {
-    json::to_string(&object(report))
+    json::to_shown_string(&object(report))
 }
 
 fn object(report: &ObjectReport) -> Value {

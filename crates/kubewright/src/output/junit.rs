@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Status};
 use kubewright_value::Text;
+use kubewright_value::display::is_hidden;
 
-use super::paint::is_harmful;
 use super::{Ending, Show, Target};
 use crate::review::{Counts, ObjectReport, OutcomeRow};
 
@@ -149,7 +149,7 @@ pub(crate) fn xml(text: &str) -> String {
                 let _ = write!(safe, "&#{};", u32::from(c));
             }
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            c if is_harmful(c) => safe.push('\u{fffd}'),
+            c if is_hidden(c) => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }

@@ -4,7 +4,8 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, Status};
 
-use super::paint::is_harmful;
+use kubewright_value::display::is_hidden;
+
 use super::table::totals;
 use super::{Ending, Show, Target};
 use crate::review::{ObjectReport, OutcomeRow};
@@ -102,7 +103,7 @@ pub(crate) fn cell(text: &str) -> String {
                 safe.push('\\');
                 safe.push(c);
             }
-            c if is_harmful(c) => safe.push(' '),
+            c if is_hidden(c) => safe.push(' '),
             c => safe.push(c),
         }
     }
@@ -111,7 +112,7 @@ pub(crate) fn cell(text: &str) -> String {
 
 /// Returns `text` as code within a cell.
 pub(crate) fn code(text: &str) -> String {
-    let safe: String = text.chars().map(|c| if c == '`' || is_harmful(c) { '\'' } else { c }).collect();
+    let safe: String = text.chars().map(|c| if c == '`' || is_hidden(c) { '\'' } else { c }).collect();
     format!("`{}`", safe.replace('|', "\\|"))
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::ValueEnum;
+use kubewright_value::display::is_hidden;
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -86,24 +87,19 @@ pub(crate) fn tell(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Returns `text` on one line with its control characters spelt out, so that an object cannot steer a terminal.
+/// Returns `text` on one line with its hidden characters spelt out, so that an object cannot steer a terminal.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
+    if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let spelt = text.chars().map(|c| match c {
         '\n' => "\\n".to_owned(),
         '\t' => "\\t".to_owned(),
         '\r' => "\\r".to_owned(),
-        c if is_harmful(c) => format!("\\u{{{:x}}}", u32::from(c)),
+        c if is_hidden(c) => format!("\\u{{{:x}}}", u32::from(c)),
         c => c.to_string(),
     });
     Cow::Owned(spelt.collect())
-}
-
-/// Returns whether a terminal does more with `c` than show it.
-pub(super) fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns `text` made visible, cut after `most` characters.

@@ -25,7 +25,7 @@ impl Sarif {
     /// Writes one result.
     pub(crate) fn result(&mut self, result: &Value) -> io::Result<()> {
         let start = if std::mem::take(&mut self.is_first) { head() } else { ",\n".to_owned() };
-        write!(self.out, "{start}{}", json::to_string(result))
+        write!(self.out, "{start}{}", json::to_shown_string(result))
     }
 
     /// Writes diagnostics, and what each rule is about.
@@ -34,7 +34,7 @@ impl Sarif {
             self.result(&of_diagnostic(diagnostic))?;
         }
         let start = if self.is_first { head() } else { "\n".to_owned() };
-        let tool = json::to_string(&tool(rules, diagnostics));
+        let tool = json::to_shown_string(&tool(rules, diagnostics));
         writeln!(self.out, "{start}],\n\"columnKind\":\"unicodeCodePoints\",\n\"tool\":{tool}}}]}}")?;
         self.out.flush()
     }

@@ -1,8 +1,9 @@
 //! A diagnostic with the line it is about.
 
 use kubewright_engine::{Diagnostic, Severity};
+use kubewright_value::display::is_hidden;
 
-use super::paint::{Paint, is_harmful, short, visible};
+use super::paint::{Paint, short, visible};
 use crate::words::plural;
 
 /// How much of a long line is shown on either side of the place.
@@ -63,7 +64,7 @@ pub(crate) fn window(line: &str, column: usize, length: usize) -> (String, usize
     let start = if line.chars().count() > 3 * SHOWN { at.saturating_sub(SHOWN) } else { 0 };
     let limit = if line.chars().count() > 3 * SHOWN { 2 * SHOWN } else { usize::MAX };
     let shown: String =
-        line.chars().skip(start).take(limit).map(|c| if is_harmful(c) { ' ' } else { c }).collect();
+        line.chars().skip(start).take(limit).map(|c| if is_hidden(c) { ' ' } else { c }).collect();
     let count = shown.chars().count();
     let before = (at - start).min(count);
     (shown, before, length.clamp(1, (count - before).max(1)))

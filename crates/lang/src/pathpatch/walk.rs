@@ -112,8 +112,13 @@ impl Walk<'_> {
         here: Option<&'v Value>,
         index: Option<usize>,
     ) -> Result<Next<'v>, PatchError> {
-        let Some(Value::Array(items)) = here else {
-            return Err(self.not_a_list(number, here));
+        let items = match here {
+            Some(Value::Array(items)) => items,
+            // As below a key that is missing; a filter or `[*]` further on still has to choose something.
+            None | Some(Value::Null) if self.op == Op::Remove => {
+                return Ok((Step::Index(index.unwrap_or_default()), None));
+            }
+            _ => return Err(self.not_a_list(number, here)),
         };
         match index.and_then(|index| Some((index, items.get(index)?))) {
             Some((index, item)) => Ok((Step::Index(index), Some(item))),

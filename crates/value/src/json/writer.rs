@@ -1,6 +1,7 @@
 //! Values to JSON text.
 
 use crate::Value;
+use crate::display::escape_json;
 
 /// Returns `value` as compact JSON, keys in their own order.
 #[must_use]
@@ -16,6 +17,18 @@ pub fn to_pretty(value: &Value) -> String {
     let mut out = String::new();
     pretty(&mut out, value, 0);
     out
+}
+
+/// Returns `value` as compact JSON for people and terminals: hidden characters are escaped, the value is the same.
+#[must_use]
+pub fn to_shown_string(value: &Value) -> String {
+    escape_json(&to_string(value)).into_owned()
+}
+
+/// Returns `value` as indented JSON for people and terminals: hidden characters are escaped, the value is the same.
+#[must_use]
+pub fn to_shown_pretty(value: &Value) -> String {
+    escape_json(&to_pretty(value)).into_owned()
 }
 
 /// Returns `text` as a JSON string.

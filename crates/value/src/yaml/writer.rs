@@ -4,6 +4,7 @@
 
 use super::scalar::{Scalar, resolve};
 use crate::Value;
+use crate::display::is_hidden;
 
 /// How long a key may be before it needs `?`; readers stop looking for its `:` after 1024 characters.
 const LONGEST_KEY: usize = 1000;
@@ -128,14 +129,9 @@ fn is_plain(text: &str) -> bool {
         && !text.starts_with("...")
 }
 
-/// Returns whether `character` shows as what it is. Marks that turn the direction of writing do not: with them, a
-/// value looks like another one.
+/// Returns whether `character` shows as what it is.
 fn is_printable(character: char) -> bool {
-    !character.is_control()
-        && !matches!(
-            character,
-            '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
+    !is_hidden(character)
 }
 
 /// Returns whether `text` has several lines that a `|` block can hold as they are.
@@ -172,6 +168,7 @@ fn double_quoted(out: &mut String, text: &str) {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             plain if is_printable(plain) => out.push(plain),
+            other if u32::from(other) > 0xffff => out.push_str(&format!("\\U{:08x}", u32::from(other))),
             other => out.push_str(&format!("\\u{:04x}", u32::from(other))),
         }
     }

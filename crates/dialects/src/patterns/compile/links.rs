@@ -7,7 +7,7 @@ use super::super::criteria::{Basis, Criteria, Criterion, Origin, Side};
 use super::super::diagnostics as code;
 use super::super::key::Key;
 use super::super::operator::Operator;
-use super::super::pattern::{Link, List, Types};
+use super::super::pattern::{Direction, KindRef, Link, List, Types};
 use super::super::relate::{Glob, Options};
 use super::super::source::{self, Definition};
 use super::super::types;
@@ -33,7 +33,9 @@ impl Compiler<'_> {
                 let criteria =
                     (!criteria.is_empty()).then(|| Criteria { basis: Basis::Custom, all: criteria });
                 let options = Options {
-                    direction: options.direction,
+                    direction: options
+                        .direction
+                        .unwrap_or_else(|| default_direction(definition, entry, &types)),
                     strengths: options.strengths.clone(),
                     via: options.via.iter().map(|text| Glob::new(text)).collect(),
                     ignores_names: !options.by_name,
@@ -122,5 +124,38 @@ impl Compiler<'_> {
             }
             source::Origin::Value(text) => Some(Origin::Value(text.clone())),
         }
+    }
+}
+
+/// Returns which way an edge must lead where the pattern does not say.
+///
+/// Kinds tell the two ends of most edges apart: only a Service exposes a Pod, in whatever order the two are named. Where one
+/// object could be either end, as two Pods with an affinity, the first id is the one from which the edge leads.
+fn default_direction(definition: &Definition, entry: &source::Relationship, types: &Types) -> Direction {
+    let [one, other] = entry.ids.as_slice() else { return Direction::Any };
+    let is_symmetric = types.names.iter().all(|name| types::is_symmetric(name));
+    let kinds = |id: &Text| definition.resources.iter().find(|resource| resource.id == *id).map(|found| &found.kinds);
+    match (kinds(&one.value), kinds(&other.value)) {
+        (Some(ones), Some(others)) if entry.list == List::Relationships && !is_symmetric => {
+            let has_common = ones.iter().any(|one| others.iter().any(|other| may_be_same(one, other)));
+            if has_common { Direction::Forward } else { Direction::Any }
+        }
+        _ => Direction::Any,
+    }
+}
+
+/// Returns whether objects of both can be of one kind. One that names no kind is about whatever the other is not.
+fn may_be_same(one: &KindRef, other: &KindRef) -> bool {
+    let agree = |one: &Option<Text>, other: &Option<Text>| match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    };
+    match (one, other) {
+        (
+            KindRef::Kind { kind: one, group: one_group, .. },
+            KindRef::Kind { kind: other, group: other_group, .. },
+        ) => one == other && agree(one_group, other_group),
+        (KindRef::Category(one), KindRef::Category(other)) => one == other,
+        _ => false,
     }
 }

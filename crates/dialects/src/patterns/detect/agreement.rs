@@ -97,6 +97,23 @@ impl Search<'_> {
         Ok(None)
     }
 
+    /// Returns how many candidates of `role` the criteria of `entry` have to be tried with.
+    pub(super) fn narrowed_size(
+        &mut self,
+        entry: usize,
+        (from, a): (usize, Id),
+        role: usize,
+        budget: &mut Budget,
+    ) -> Result<usize, Exhausted> {
+        let pattern = self.pattern;
+        match pattern.entries.get(entry).map(|entry| &entry.link) {
+            Some(super::super::pattern::Link::Criteria(criteria)) => {
+                Ok(self.narrowed(entry, criteria, (from, a), role, budget)?.len())
+            }
+            _ => Ok(usize::MAX),
+        }
+    }
+
     /// Returns candidates of `role` among which all are that can meet `criteria`.
     fn narrowed(
         &mut self,

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use kubewright_graph::Id;
 use kubewright_value::{Budget, Exhausted};
 
+use super::super::pattern::Link;
 use super::links::{Adjacent, Held};
 use super::plan::Plan;
 use super::{Binding, Search};
@@ -52,14 +53,8 @@ impl Search<'_> {
                 Ok(false)
             };
         }
-        let joins = step.joins.clone();
-        let mut adjacent = Vec::with_capacity(joins.len());
-        for (entry, from) in joins {
-            let Some(bound) = binding.get(from).copied().flatten() else { continue };
-            budget.step(BINDING)?;
-            adjacent.push(self.adjacent(entry, (from, bound), role, budget)?);
-        }
-        adjacent.sort_by_key(Adjacent::size);
+        let (joins, is_independent) = (step.joins.clone(), step.is_independent);
+        let (adjacent, compared) = self.joined(&joins, role, binding, budget)?;
         let scope = if adjacent.is_empty() { self.scope(role, binding) } else { Vec::new() };
         budget.step((scope.len() / COPIED_AT_ONCE) as u64)?;
         let graph = self.graph;
@@ -81,7 +76,10 @@ impl Search<'_> {
             if let Some(slot) = binding.get_mut(role) {
                 *slot = Some(id);
             }
-            let found = self.is_clear(at, binding, budget)? && self.bind(at + 1, binding, goal, budget)?;
+            let found = self.agrees(&compared, (role, id), budget)?
+                && self.is_clear(at, binding, budget)?
+                && !(is_independent && self.alike.dead_ends.contains(&(at, id)))
+                && self.bind_next(at, id, binding, goal, budget)?;
             if let Some(slot) = binding.get_mut(role) {
                 *slot = None;
             }
@@ -93,6 +91,73 @@ impl Search<'_> {
             }
         }
         Ok(any)
+    }
+
+    /// Binds the roles behind step `at`, whose role is bound to `id`. Whatever cannot go on without looking at who was bound
+    /// before is not tried again.
+    fn bind_next(
+        &mut self,
+        at: usize,
+        id: Id,
+        binding: &mut Binding,
+        goal: &mut Goal<'_>,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        let found = self.bind(at + 1, binding, goal, budget)?;
+        let is_independent = self.plan.steps.get(at).is_some_and(|step| step.is_independent);
+        let is_last = at + 1 >= self.plan.steps.len();
+        if !found && is_independent && !is_last && goal.also.is_none() && !goal.is_more {
+            self.alike.dead_ends.insert((at, id));
+        }
+        Ok(found)
+    }
+
+    /// Returns the lists in which an object for `role` must stand, the shortest first, and the criteria that it must meet with
+    /// objects that are bound. Criteria are a list of their own only where no other list is shorter.
+    fn joined(
+        &mut self,
+        joins: &[(usize, usize)],
+        role: usize,
+        binding: &Binding,
+        budget: &mut Budget,
+    ) -> Result<(Vec<Adjacent>, Vec<(usize, usize, Id)>), Exhausted> {
+        let mut adjacent: Vec<Adjacent> = Vec::with_capacity(joins.len());
+        let mut compared = Vec::new();
+        for (entry, from) in joins {
+            let Some(bound) = binding.get(*from).copied().flatten() else { continue };
+            budget.step(BINDING)?;
+            match self.pattern.entries.get(*entry).map(|entry| &entry.link) {
+                Some(Link::Criteria(_)) => compared.push((*entry, *from, bound)),
+                _ => adjacent.push(self.adjacent(*entry, (*from, bound), role, budget)?),
+            }
+        }
+        adjacent.sort_by_key(Adjacent::size);
+        let mut left = Vec::new();
+        for (entry, from, bound) in compared {
+            let shortest = adjacent.first().map_or(usize::MAX, Adjacent::size);
+            if self.narrowed_size(entry, (from, bound), role, budget)? < shortest {
+                adjacent.push(self.adjacent(entry, (from, bound), role, budget)?);
+                adjacent.sort_by_key(Adjacent::size);
+            } else {
+                left.push((entry, from, bound));
+            }
+        }
+        Ok((adjacent, left))
+    }
+
+    /// Returns whether an object meets all of `compared`: entries, and the roles and objects that they compare it with.
+    fn agrees(
+        &mut self,
+        compared: &[(usize, usize, Id)],
+        (role, id): (usize, Id),
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        for (entry, from, bound) in compared {
+            if self.linked(*entry, (*from, *bound), (role, id), budget)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes note of a binding in which every role is filled. Returns whether it counts.

@@ -66,7 +66,16 @@ impl Search<'_> {
         let can_fail = !self.plan.scores.is_empty();
         let wanted = if can_fail { room.saturating_mul(MORE_FOR_SCORES) } else { room };
         let mut goal = Goal::of(wanted);
-        self.bind(0, &mut alone, &mut goal, budget)?;
+        let key = self.leader_key(leader);
+        match key.as_ref().and_then(|key| self.known_binding(key, leader)) {
+            Some(known) => goal.found.extend(known),
+            None => {
+                self.bind(0, &mut alone, &mut goal, budget)?;
+                if let Some(key) = key {
+                    self.keep_binding(key, goal.found.first().cloned());
+                }
+            }
+        }
         self.found.truncated |= goal.is_more;
         if goal.found.is_empty() && goal.is_repeated {
             trace.phase = Phase::Matched;

@@ -1,6 +1,6 @@
 //! Whether a relationship holds between two objects, and with whom it holds for one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use kubewright_graph::{Edge, EdgeType, Graph, Id};
@@ -10,6 +10,9 @@ use super::super::pattern::{Direction, Entry, Link};
 use super::super::relate::Options;
 use super::agreement::ValueIndex;
 use super::{Binding, Search, edges};
+
+/// How many neighbours are compared in one step.
+const NEIGHBOURS_AT_ONCE: usize = 16;
 
 /// Lists of candidates by what they have, made when an entry first needs them.
 #[derive(Debug, Default)]
@@ -93,11 +96,12 @@ impl Search<'_> {
                 held
             }
             Link::Common { options, .. } => {
-                let types = self.types.get(entry).map_or(&[][..], |types| types);
-                let mine = shared(self.graph, a, types, options, budget)?;
-                let theirs = shared(self.graph, b, types, options, budget)?;
-                let theirs: std::collections::HashSet<Id> = theirs.into_iter().collect();
-                let through = mine.into_iter().find(|id| *id != a && *id != b && theirs.contains(id));
+                let mine = self.neighbours(entry, a, options, budget)?;
+                let theirs = self.neighbours(entry, b, options, budget)?;
+                budget.step((mine.len() / NEIGHBOURS_AT_ONCE) as u64)?;
+                let rank = |id: &Id| self.graph.rank(*id);
+                let is_theirs = |id: &Id| theirs.binary_search_by_key(&rank(id), rank).is_ok();
+                let through = mine.iter().copied().find(|id| *id != a && *id != b && is_theirs(id));
                 through.map(|through| Held { from: a, to: b, through: Some(through), way: None, kind: None })
             }
             Link::Criteria(_) => Some(Held { from: a, to: b, through: None, way: None, kind: None }),
@@ -127,8 +131,10 @@ impl Search<'_> {
         if let Link::Edge { options, .. } = &found.link
             && !options.is_transitive
             && options.criteria.is_none()
-            && found.at_least == 1
         {
+            if !self.has_enough(entry, found, options, (from, a), to, budget)? {
+                return Ok(None);
+            }
             let Some(candidates) = self.candidates.get(to) else { return Ok(None) };
             let is_fine = |id: Id| candidates.contains(id) && (id != a || self.pattern.allows_same);
             let way = outward(found, options.direction, from);
@@ -162,6 +168,31 @@ impl Search<'_> {
         }
         drop(others);
         self.linked(entry, (from, a), (to, first), budget)
+    }
+
+    /// Returns whether `found`, which is entry number `entry`, links an object with as many candidates of `to` as it asks for.
+    fn has_enough(
+        &self,
+        entry: usize,
+        found: &Entry,
+        options: &Options,
+        (from, a): (usize, Id),
+        to: usize,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        let Some(candidates) = self.candidates.get(to).filter(|_| found.at_least > 1) else { return Ok(true) };
+        let mut different = HashSet::new();
+        for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
+            let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;
+            for id in out.chain(into) {
+                budget.step(1)?;
+                let is_fine = candidates.contains(id) && (id != a || self.pattern.allows_same);
+                if is_fine && different.insert(id) && different.len() >= found.at_least {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Returns whether `entry` links any two candidates at all.
@@ -245,11 +276,10 @@ impl Search<'_> {
             }
             Link::Common { options, .. } => {
                 self.fill_common(entry, to, options, budget)?;
-                let types = self.types.get(entry).map_or(&[][..], |types| types);
+                let neighbours = self.neighbours(entry, a, options, budget)?;
                 let lists = self.buckets.get(entry).and_then(|buckets| buckets.common.get(&to));
-                let neighbours = shared(self.graph, a, types, options, budget)?;
                 let list = |id: Id| Some((Some(id), Rc::clone(lists?.get(&id)?)));
-                let lists = neighbours.into_iter().filter(|id| *id != a).filter_map(list).collect();
+                let lists = neighbours.iter().copied().filter(|id| *id != a).filter_map(list).collect();
                 Ok(Adjacent { lists })
             }
             Link::Criteria(criteria) => {
@@ -266,20 +296,21 @@ impl Search<'_> {
         options: &Options,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
-        let types = self.types.get(entry).map_or(&[][..], |types| types);
-        let Some(buckets) = self.buckets.get_mut(entry) else { return Ok(()) };
-        if buckets.common.contains_key(&role) {
+        if self.buckets.get(entry).is_none_or(|buckets| buckets.common.contains_key(&role)) {
             return Ok(());
         }
         let mut lists: HashMap<Id, Vec<Id>> = HashMap::new();
-        for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
-            let neighbours = shared(self.graph, *id, types, options, budget)?;
-            budget.step(1)?;
-            for neighbour in neighbours.into_iter().filter(|neighbour| neighbour != id) {
-                lists.entry(neighbour).or_default().push(*id);
+        let candidates = self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default();
+        for id in candidates {
+            let neighbours = self.neighbours(entry, id, options, budget)?;
+            budget.step(neighbours.len() as u64)?;
+            for neighbour in neighbours.iter().filter(|neighbour| **neighbour != id) {
+                lists.entry(*neighbour).or_default().push(id);
             }
         }
-        buckets.common.insert(role, lists.into_iter().map(|(id, list)| (id, Rc::new(list))).collect());
+        if let Some(buckets) = self.buckets.get_mut(entry) {
+            buckets.common.insert(role, lists.into_iter().map(|(id, list)| (id, Rc::new(list))).collect());
+        }
         Ok(())
     }
 }
@@ -360,47 +391,4 @@ fn first(
         }
     }
     Ok(None)
-}
-
-/// Returns what an object may have in common with others through edges of one of `types`.
-fn shared(
-    graph: &Graph,
-    id: Id,
-    types: &[EdgeType],
-    options: &Options,
-    budget: &mut Budget,
-) -> Result<Vec<Id>, Exhausted> {
-    let [kind] = types else {
-        let mut ids: Vec<Id> = Vec::new();
-        for kind in types {
-            ids.extend(shared(graph, id, std::slice::from_ref(kind), options, budget)?);
-        }
-        ids.sort_by_key(|id| graph.rank(*id));
-        ids.dedup();
-        return Ok(ids);
-    };
-    // One policy that selects both; that a policy lets one call the other makes them no members of it.
-    let is_network = *kind == EdgeType::SAME_NETWORK;
-    let wanted = if is_network { EdgeType::ISOLATES } else { *kind };
-    let goes_out = !is_network && *kind != EdgeType::IS_NAMESPACE_OF;
-    let counts = |edge: &Edge<'_>| options.counts(edge, graph);
-    let mut ids: Vec<Id> = Vec::new();
-    if goes_out {
-        let edges = graph.out(id, wanted);
-        budget.step(edges.work() as u64)?;
-        ids.extend(edges.filter(counts).map(|edge| edge.to));
-    }
-    if *kind != EdgeType::HAS_AFFINITY_TO {
-        let edges = graph.incoming(id, wanted);
-        budget.step(edges.work() as u64)?;
-        ids.extend(edges.filter(counts).map(|edge| edge.from));
-    }
-    budget.step(ids.len() as u64)?;
-    if goes_out {
-        if !ids.is_sorted_by_key(|id| graph.rank(*id)) {
-            ids.sort_by_cached_key(|id| graph.rank(*id));
-        }
-        ids.dedup();
-    }
-    Ok(ids)
 }

@@ -1,5 +1,6 @@
 //! In which order the roles of a pattern are bound.
 
+use super::super::lint::named_kinds;
 use super::super::pattern::{List, Pattern, Rule, Topology};
 
 /// The order, and what each step has to look at.
@@ -25,6 +26,9 @@ pub(super) struct PlanStep {
     pub(super) vetoes: Vec<usize>,
     /// Required relationships with several objects that can be judged once this role is bound.
     pub(super) counts: Vec<usize>,
+    /// Whether the steps behind this one look at no role that was bound before it, and no object fits two roles: whether they
+    /// can be done then depends on who fills this role alone.
+    pub(super) is_independent: bool,
 }
 
 impl Plan {
@@ -61,7 +65,7 @@ impl Plan {
                 is_mandatory && is_actor(*role) && entry.pairs.iter().any(names)
             });
             let counts = counts.map(|(at, _)| at).collect();
-            steps.push(PlanStep { role: *role, joins, vetoes: Vec::new(), counts });
+            steps.push(PlanStep { role: *role, joins, vetoes: Vec::new(), counts, is_independent: false });
         }
         for veto in late {
             let Some(entry) = pattern.entries.get(veto) else { continue };
@@ -70,6 +74,12 @@ impl Plan {
                 .rposition(|step| entry.pairs.iter().any(|pair| pair.0 == step.role || pair.1 == step.role));
             if let Some(step) = steps.get_mut(last.unwrap_or(0)) {
                 step.vetoes.push(veto);
+            }
+        }
+        for at in 0..steps.len() {
+            let is_independent = at > 0 && is_independent(pattern, &steps, at);
+            if let Some(step) = steps.get_mut(at) {
+                step.is_independent = is_independent;
             }
         }
         let actor_steps = steps.iter().rposition(|step| is_actor(step.role)).map_or(0, |last| last + 1);
@@ -95,6 +105,24 @@ impl Plan {
     pub(super) fn binds(&self, role: usize) -> bool {
         self.steps.iter().any(|step| step.role == role)
     }
+}
+
+/// Returns whether what follows step `at` depends on the role of this step alone.
+fn is_independent(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {
+    let (before, after) = (steps.get(..at).unwrap_or_default(), steps.get(at + 1..).unwrap_or_default());
+    let is_before = |role: usize| before.iter().any(|step| step.role == role);
+    let looks_back = |step: &PlanStep| {
+        let entries = step.joins.iter().map(|(entry, _)| entry).chain(&step.vetoes).chain(&step.counts);
+        let mut pairs = entries.filter_map(|entry| pattern.entries.get(*entry)).flat_map(|entry| &entry.pairs);
+        pairs.any(|(one, other)| is_before(*one) || is_before(*other)) || step.joins.is_empty()
+    };
+    let kinds = |step: &PlanStep| named_kinds(&pattern.roles.get(step.role)?.kinds);
+    let may_be_one = |one: &PlanStep, other: &PlanStep| match (kinds(one), kinds(other)) {
+        (Some(ones), Some(others)) => ones.iter().any(|kind| others.contains(kind)),
+        _ => true,
+    };
+    let overlaps = |step: &PlanStep| before.iter().any(|other| may_be_one(step, other));
+    !after.iter().any(|step| looks_back(step) || (!pattern.allows_same && overlaps(step)))
 }
 
 /// Returns the roles in the order in which they are bound: the leader, then what is connected, actors before others,

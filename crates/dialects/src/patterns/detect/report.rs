@@ -199,17 +199,7 @@ impl Search<'_> {
         let late: Vec<usize> =
             late.into_iter().filter(|role| actors.get(*role).copied().flatten().is_none()).collect();
         if !late.is_empty() && self.plan.actor_steps < self.plan.steps.len() {
-            let mut left = MOST_WITNESSES;
-            let mut visit = |binding: &Binding| {
-                for role in &late {
-                    if let Some(id) = binding.get(*role).copied().flatten() {
-                        found.entry(*role).or_default().push(id);
-                    }
-                }
-                left -= 1;
-                left > 0
-            };
-            self.each_witness(&actors, &mut visit, budget)?;
+            found.extend(self.late_witnesses(&actors, &late, budget)?.iter().cloned());
         }
         for entry in 0..self.pattern.entries.len() {
             let Some(known) = self.pattern.entries.get(entry).filter(|entry| entry.rule.is_wanted()) else {
@@ -232,10 +222,55 @@ impl Search<'_> {
             }
         }
         for ids in found.values_mut() {
-            ids.sort_by_key(|id| self.graph.rank(*id));
-            ids.dedup();
+            self.order(ids);
         }
         Ok(found.into_iter().collect())
+    }
+
+    /// Returns who can fill the roles `late` beside the actors, in canonical order.
+    fn late_witnesses(
+        &mut self,
+        actors: &Binding,
+        late: &[usize],
+        budget: &mut Budget,
+    ) -> Result<Rc<Vec<(usize, Vec<Id>)>>, Exhausted> {
+        let leader = actors.get(self.pattern.leader).copied().flatten();
+        let key = leader.and_then(|leader| self.leader_key(leader));
+        if let Some(known) = key.as_ref().and_then(|key| self.alike.witnesses.get(key)) {
+            return Ok(Rc::clone(known));
+        }
+        let mut found: BTreeMap<usize, Vec<Id>> = BTreeMap::new();
+        // Those of one role come in canonical order, so that no more are looked at than are told or counted.
+        let mut left = match late {
+            [role] if !self.pattern.counts(*role) => self.settings.witnesses.max(1),
+            _ => MOST_WITNESSES,
+        };
+        let mut visit = |binding: &Binding| {
+            for role in late {
+                if let Some(id) = binding.get(*role).copied().flatten() {
+                    found.entry(*role).or_default().push(id);
+                }
+            }
+            left -= 1;
+            left > 0
+        };
+        self.each_witness(actors, &mut visit, budget)?;
+        for ids in found.values_mut() {
+            self.order(ids);
+        }
+        let found = Rc::new(found.into_iter().collect::<Vec<_>>());
+        if let Some(key) = key {
+            self.alike.witnesses.insert(key, Rc::clone(&found));
+        }
+        Ok(found)
+    }
+
+    /// Puts objects into canonical order, each once.
+    fn order(&self, ids: &mut Vec<Id>) {
+        if !ids.is_sorted_by_key(|id| self.graph.rank(*id)) {
+            ids.sort_by_cached_key(|id| self.graph.rank(*id));
+        }
+        ids.dedup();
     }
 
     fn evidence(

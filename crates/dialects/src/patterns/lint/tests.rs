@@ -2,9 +2,11 @@ use kubewright_value::{Source, yaml};
 
 use super::super::compile;
 
-/// Lints a pattern with these fields in its `spec`; `want` are the codes.
+/// Lints a pattern with these fields in its `spec`, the actor `a` where it names none; `want` are the codes.
 #[track_caller]
 fn check(spec: &str, want: &[&str]) {
+    let has_actors = spec.contains("actors:");
+    let spec = if has_actors { spec.to_owned() } else { format!("actors: [a]\n{spec}") };
     let spec: String = spec.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!(
         "version: kubepattern.it/v1\nkind: Pattern\nmetadata: {{name: p, displayName: P, patternType: CUSTOM, severity: INFO, category: Security}}\nspec:\n  message: m\n{spec}"

@@ -66,3 +66,5 @@ fn every_pattern_has_cases_and_a_row_in_the_index() {
         assert!(folder.join(shipped.name).join("kubewright-test.yaml").is_file(), "{}", shipped.name);
     }
 }
+
+mod scale;

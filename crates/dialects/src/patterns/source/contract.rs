@@ -58,17 +58,10 @@ pub(super) fn read<'d>(
     let common_minimum = points(reader, spec, "minCommonRelationshipPoints").map(|found| found.value);
     let actors = reader.strings(spec, "actors");
     let (topology, resources) = (topology?, resources?);
-    let leader = leader(reader, spec, topology, &resources, &leaders, actors.as_deref());
-    let actors = match (actors, topology, leader.and_then(|leader| resources.get(leader))) {
-        (Some(actors), _, _) => actors,
-        (None, Topology::Single, Some(leader)) => {
-            vec![Placed { value: leader.id.clone(), path: leader.path.clone() }]
-        }
-        (None, Topology::Single, None) => Vec::new(),
-        (None, Topology::LeaderFollower, _) => {
-            reader.missing(spec, "actors");
-            return None;
-        }
+    let leader = leader(reader, spec, &resources, &leaders, actors.as_deref());
+    let actors = match actors {
+        Some(actors) => actors,
+        None => assumed_actors(reader, spec, topology, &resources, leader, &entries),
     };
     check_actors(reader, spec, topology, &resources, &actors);
     let is_unordered = is_unordered(reader, spec, topology);
@@ -373,41 +366,66 @@ fn duplicates(reader: &mut Reader<'_>, entries: &[Relationship]) {
     }
 }
 
-/// Returns the position of the leader.
+/// Returns the position of the leader: the one that is marked, otherwise the first actor, otherwise the first resource.
 fn leader<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
-    topology: Topology,
     resources: &[Resource],
     marked: &[usize],
     actors: Option<&[Placed<Text>]>,
 ) -> Option<usize> {
     let location = reader.place(&child(&spec.path, "resources"));
-    let wrong = |message: String| {
-        Diagnostic::new(&code::BAD_LEADER, message, location.clone())
-            .help("mark one resource with `leader: true`")
-    };
-    match (marked, topology, resources) {
-        ([leader], _, _) => Some(*leader),
-        ([], _, [_]) => Some(0),
-        ([], Topology::Single, _) => {
-            reader.report(wrong("no resource is marked as the leader".to_owned()));
-            None
-        }
-        ([], Topology::LeaderFollower, _) => {
-            let first = actors.and_then(<[_]>::first)?;
-            let leader = resources.iter().position(|resource| resource.id == first.value)?;
-            let message =
-                format!("no resource is marked as the leader, so the first actor `{}` leads", first.value);
-            let help = "mark one resource with `leader: true`";
-            reader.report(Diagnostic::new(&code::ASSUMED_LEADER, message, location.clone()).help(help));
+    let help = "mark one resource with `leader: true`";
+    match marked {
+        [leader] => Some(*leader),
+        [] => {
+            let first = actors.and_then(<[_]>::first);
+            let position = |actor: &Placed<Text>| resources.iter().position(|found| found.id == actor.value);
+            let leader = first.map_or(Some(0), position)?;
+            let id = resources.get(leader).map(|found| found.id.as_str()).unwrap_or_default();
+            let what = if first.is_some() { "first actor" } else { "first resource" };
+            let message = format!("no resource is marked as the leader, so the {what} `{id}` leads");
+            reader.report(Diagnostic::new(&code::ASSUMED_LEADER, message, location).help(help));
             Some(leader)
         }
-        (several, _, _) => {
-            reader.report(wrong(format!("{} resources are marked as the leader", several.len())));
+        several => {
+            let message = format!("{} resources are marked as the leader", several.len());
+            reader.report(Diagnostic::new(&code::BAD_LEADER, message, location).help(help));
             None
         }
     }
+}
+
+/// Returns the actors where none are named, with a warning: the leader, and with followers whatever may be there.
+fn assumed_actors<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    topology: Topology,
+    resources: &[Resource],
+    leader: Option<usize>,
+    entries: &[Relationship],
+) -> Vec<Placed<Text>> {
+    let is_forbidden = |id: &Text| {
+        let mut naming = entries.iter().filter(|entry| entry.ids.iter().any(|named| named.value == *id)).peekable();
+        let is_veto = |entry: &Relationship| entry.rule == Rule::Matrix { required: true, shared: false };
+        naming.peek().is_some() && naming.all(is_veto)
+    };
+    let is_actor = |(at, resource): &(usize, &Resource)| {
+        Some(*at) == leader || (topology == Topology::LeaderFollower && !is_forbidden(&resource.id))
+    };
+    let actors: Vec<Placed<Text>> = resources
+        .iter()
+        .enumerate()
+        .filter(is_actor)
+        .map(|(_, resource)| Placed { value: resource.id.clone(), path: resource.path.clone() })
+        .collect();
+    let names: Vec<String> = actors.iter().map(|actor| format!("`{}`", actor.value)).collect();
+    let verb = if names.len() == 1 { "is taken" } else { "are taken" };
+    let message = format!("field `actors` is missing, so {} {verb}", names.join(" and "));
+    let help = "name the resources that take part, as in `actors: [app]`";
+    let location = reader.document.locate_key(&spec.path);
+    reader.report(Diagnostic::new(&code::ASSUMED_ACTORS, message, location).help(help));
+    actors
 }
 
 fn check_actors<'d>(
@@ -434,7 +452,10 @@ fn check_actors<'d>(
     };
     if known.len() < least && actors.len() < least {
         let message = format!("{} actors, expected at least {word}", actors.len());
-        let location = reader.place(&child(&spec.path, "actors"));
+        let location = match reader.any(spec, "actors") {
+            Some(found) => reader.place(&found.path),
+            None => reader.document.locate_key(&spec.path),
+        };
         let help = "for one actor the topology is `SINGLE`, for more `LEADER_FOLLOWER`";
         reader.report(Diagnostic::new(&code::BAD_ACTORS, message, location).help(help));
     }

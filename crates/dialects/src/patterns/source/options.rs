@@ -66,7 +66,7 @@ pub(super) fn read<'d>(
 ) -> Options {
     let words = [("ANY", Direction::Any), ("FORWARD", Direction::Forward), ("BACKWARD", Direction::Backward)];
     let direction = reader.string(item, "direction");
-    let direction = direction.and_then(|found| word(reader, &found, "direction", &words)).unwrap_or_default();
+    let direction = direction.and_then(|found| word(reader, &found, "direction", &words));
     let strengths = texts(reader, item, "strength");
     let strengths =
         strengths.iter().filter_map(|found| word(reader, found, "strength", &STRENGTHS)).collect();
@@ -116,7 +116,7 @@ fn fit<'d>(
             wrong(key, "is about edges, and `CUSTOM` looks at none", "remove it, or name a type of edge");
         }
     }
-    if list == List::Common && options.direction != Direction::Any {
+    if list == List::Common && options.direction.is_some_and(|direction| direction != Direction::Any) {
         let message = "does not matter for what two objects have in common";
         wrong("direction", message, "remove it, or write the relationship into `relationships`");
     }

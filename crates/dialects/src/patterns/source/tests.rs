@@ -88,7 +88,7 @@ fn leaders_and_actors() {
     check("[s, p]\n  rel", "[s]\n  rel", &[("KW-P010", 23)]);
     check("[s, p]\n  rel", "[s, p, q]\n  rel", &[("KW-P012", 23)]);
     check("[s, p]\n  rel", "[s, p, p]\n  rel", &[("KW-P011", 23)]);
-    check("  actors: [s, p]\n", "", &[("KW-P003", 9)]);
+    check("  actors: [s, p]\n", "", &[("KW-P050", 9)]);
     check("topology: LEADER_FOLLOWER", "topology: RING", &[("KW-P004", 11)]);
     check("id: p\n", "id: s\n", &[("KW-P011", 17), ("KW-P012", 23), ("KW-P012", 29)]);
     check("id: p\n", "id: p.q\n", &[("KW-P008", 17), ("KW-P012", 23), ("KW-P012", 29)]);

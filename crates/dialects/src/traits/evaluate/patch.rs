@@ -7,7 +7,7 @@ use kubewright_lang::cel::{Bindings, Cost};
 use kubewright_lang::interpolate::{Piece as Given, Rendered};
 use kubewright_lang::patch::Pointer;
 use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
-use kubewright_value::{Document, Position, Step, Text, Value};
+use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::story::Said;
 use super::target::{counted, described, why_none};
@@ -17,6 +17,7 @@ use crate::fields::within;
 use crate::traits::compile::program::{Operate, Patch, PathProgram};
 use crate::traits::diagnostics as code;
 use crate::traits::manifest::{Manifest, label};
+use crate::traits::place::{SplitKey, Subject, escaped, split_key};
 use crate::traits::variables::Names;
 
 /// How many places are named in a trace.
@@ -222,6 +223,9 @@ impl Evaluator<'_> {
 
     fn operate(&mut self, ready: &Ready<'_>, manifest: &mut Manifest) -> Outcome<()> {
         let Ready { operate, path, value } = ready;
+        if let Some(split) = split_key(Subject::of_manifest(&manifest.object), path) {
+            return Err(self.key_is_split(operate, path, manifest, &split));
+        }
         let applied = path.apply(operate.op, value, &mut manifest.object, &mut self.budget);
         let document: &Document = self.document;
         self.run.story.say(|| told(operate, path, value, &applied, document));
@@ -244,12 +248,7 @@ impl Evaluator<'_> {
         manifest: &Manifest,
         error: &PatchError,
     ) -> Box<Diagnostic> {
-        let (position, length) = match &operate.path.value {
-            PathProgram::Fixed(_) => (error.position, error.length),
-            PathProgram::Pieces(_, Some(shape), _) => shape.position(error.segment),
-            _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
-        };
-        let location = within(self.document, &operate.path.path, position, length);
+        let location = self.segment(operate, path, error.segment);
         let message = format!(
             "`{} {}` cannot be done to {}: {}",
             operate.op.name(),
@@ -260,6 +259,40 @@ impl Evaluator<'_> {
         let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());
         Box::new(failure.help(error.help.clone().unwrap_or_default()))
+    }
+
+    /// Says that `path` goes into a label, annotation or the like.
+    fn key_is_split(
+        &self,
+        operate: &Operate,
+        path: &Path,
+        manifest: &Manifest,
+        split: &SplitKey,
+    ) -> Box<Diagnostic> {
+        let location = self.segment(operate, path, split.segment);
+        let message = format!(
+            "`{} {}` cannot be done to {}: {}",
+            operate.op.name(),
+            cut(path.text(), SHOWN),
+            manifest.label(),
+            cut(&split.message, SHOWN)
+        );
+        let failure = Diagnostic::new(&code::PARTED_KEY, message, location).about(&manifest.object, path.text());
+        let help = match &operate.path.value {
+            PathProgram::Fixed(_) => escaped(&operate.written, path, split.segment),
+            _ => "`/` in a key is written `~1`".to_owned(),
+        };
+        Box::new(failure.help(help))
+    }
+
+    /// Returns where segment `number` of `path` is written.
+    fn segment(&self, operate: &Operate, path: &Path, number: usize) -> Location {
+        let (position, length) = match &operate.path.value {
+            PathProgram::Fixed(_) => path.position(number),
+            PathProgram::Pieces(_, Some(shape), _) => shape.position(number),
+            _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
+        };
+        within(self.document, &operate.path.path, position, length)
     }
 
     /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.

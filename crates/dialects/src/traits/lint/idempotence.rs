@@ -5,7 +5,7 @@ use kubewright_value::{Text, Value};
 
 use super::Linter;
 use super::lost::shape;
-use super::place::{At, Subject, steps};
+use crate::traits::place::{At, Subject, steps};
 use crate::fields::within;
 use crate::traits::compile::Expression;
 use crate::traits::compile::program::{Operate, Patch, Template};
@@ -25,7 +25,7 @@ impl Linter<'_> {
             let Some(path) = shape(operate).filter(|_| operate.op == Op::Add) else { continue };
             let at = steps(path);
             let Some((last, list)) = at.split_last() else { continue };
-            let is_key = last.key().is_some() || Subject::of_target(&patch.target).texts(list).is_some();
+            let is_key = last.key().is_some() || Subject::of_target(&patch.target).free_keys(list).is_some();
             let is_asked = patch.target.condition.as_ref().is_some_and(|condition| looks_at(condition, list));
             if is_key || is_asked {
                 continue;

@@ -132,7 +132,8 @@ fn labels_and_annotations_are_text() {
 fn other_fields_may_be_anything() {
     add("/metadata/generation", "1", &[]);
     add("/spec/labels/x", "1", &[]);
-    add("/spec/metadata/labels/x", "1", &[]);
+    add("/spec/info/labels/x", "1", &[]);
+    add("/spec/containers/0/resources/limits/cpu", "1", &[]);
     add("/spec/parts[?(@.name=='a')]/labels/x", "1", &[]);
 }
 
@@ -235,6 +236,13 @@ fn a_slash_in_a_key_is_escaped() {
         ],
     );
     operation("Pod", "op: add, path: /data/a/b, value: v1", &[]);
+    operation(
+        "Pod",
+        "op: replace, path: /spec/containers/0/resources/limits/nvidia.com/gpu, value: 1",
+        &[
+            "KW-R081 8 `nvidia.com` is the whole key here, and a quantity has no parts = `/` in a key is written `~1`: `/spec/containers/0/resources/limits/nvidia.com~1gpu`",
+        ],
+    );
 }
 
 #[test]

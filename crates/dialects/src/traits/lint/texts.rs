@@ -7,11 +7,11 @@ use kubewright_lang::pathpatch::{Op, Path};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;
-use super::place::{At, Subject, lone_text, steps};
 use crate::fields::{article, within};
 use crate::traits::compile::Content;
 use crate::traits::compile::program::{Operate, PathProgram, Target, Template};
 use crate::traits::diagnostics as code;
+use crate::traits::place::{At, Subject, escaped, lone_text, split_key, steps};
 
 /// The expressions that are a whole text, by where they stand in a structure.
 type Wholes<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
@@ -39,7 +39,7 @@ impl Linter<'_> {
             return;
         };
         let subject = Subject::of_target(target);
-        if self.parted_key(subject, operate, path) {
+        if self.split_key(subject, operate, path) {
             return;
         }
         if let (Some(content), false) = (&operate.value, operate.op == Op::Remove) {
@@ -47,29 +47,14 @@ impl Linter<'_> {
         }
     }
 
-    /// Reports a path that goes into what can only be a text, and returns whether it does.
-    fn parted_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
-        let at = steps(path);
-        let Some(texts) = subject.texts(&at).filter(|texts| at.len() > texts.depth + 1) else { return false };
-        let Some(part) = at.get(texts.depth).and_then(At::key) else { return false };
-        let (position, length) = path.position(texts.depth);
-        let (last, last_length) = path.position(at.len() - 1);
+    /// Reports a path that splits a key, and returns whether it does.
+    fn split_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
+        let Some(split) = split_key(subject, path) else { return false };
+        let (position, length) = path.position(split.segment);
+        let (last, last_length) = path.position(path.segments().len() - 1);
         let length = (last.column + last_length).saturating_sub(position.column).max(length);
         let location = within(self.document, &operate.path.path, position, length);
-        let (entry, article) = (texts.entry, if texts.entry == "label" { "a" } else { "an" });
-        let message = format!("`{part}` is the whole key here, and {article} {entry} has no parts");
-        let key = skipped(&operate.written, position);
-        let is_known = at.iter().skip(texts.depth).all(|at| at.key().is_some());
-        let help = if is_known && !key.contains(['$', '\n']) && position.line == 1 {
-            let before = operate.written.strip_suffix(key).unwrap_or_default();
-            format!(
-                "`/` in a key is written `~1`: `{before}{}`",
-                key.trim_end_matches('/').replace('/', "~1")
-            )
-        } else {
-            "`/` in a key is written `~1`".to_owned()
-        };
-        self.report(&code::PARTED_KEY, location, message, help);
+        self.report(&code::PARTED_KEY, location, split.message, escaped(&operate.written, path, split.segment));
         true
     }
 
@@ -81,12 +66,12 @@ impl Linter<'_> {
     }
 
     fn walk(&mut self, value: &Value, walk: &mut Walk<'_>) {
-        let texts = walk.subject.texts(&walk.at);
-        let entry = texts.as_ref().map(|texts| texts.entry);
+        let texts = walk.subject.free_keys(&walk.at).filter(|free| free.entry.is_text());
+        let entry = texts.map(|texts| texts.entry.name());
         if let Some(what) = lone_text(&walk.at) {
             return self.text_wanted(value, what, walk);
         }
-        if texts.as_ref().is_some_and(|texts| texts.depth < walk.at.len()) {
+        if texts.is_some_and(|texts| texts.depth < walk.at.len()) {
             let key = walk.at.last().and_then(At::key).unwrap_or_default();
             let what = format!("the {} `{key}`", entry.unwrap_or_default());
             return self.text_wanted(value, &what, walk);
@@ -194,10 +179,4 @@ fn not_text(found: &Type) -> Option<&'static str> {
         Kind::Map => Some("an object"),
         _ => None,
     }
-}
-
-/// Returns `text` from `position` on, which is in its first line.
-fn skipped(text: &str, position: Position) -> &str {
-    let column = (position.column as usize).saturating_sub(1);
-    text.char_indices().nth(column).and_then(|(at, _)| text.get(at..)).unwrap_or_default()
 }

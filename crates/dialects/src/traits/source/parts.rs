@@ -163,13 +163,17 @@ fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) 
         name: reader.string(fields, "name").filter(|name| !name.value.is_empty()),
         condition: expression(reader, fields, "where"),
     };
-    let parts = [("kind", &target.kind), ("group", &target.group), ("version", &target.version)];
+    if target.kind.is_none() {
+        let message = "the target has no `kind`, so everything would be meant";
+        report(reader, &code::MISSING_FIELD, &target.path, message, "name the kind of the resources that are meant");
+    }
+    let parts = [("group", &target.group), ("version", &target.version)];
     let missing: Vec<String> =
         parts.iter().filter(|(_, part)| part.is_none()).map(|(name, _)| format!("`{name}`")).collect();
     if !missing.is_empty() {
         let message = format!("the target has no {}, so any fits", missing.join(" and no "));
         let location = reader.document.locate_key(&fields.path);
-        let help = "the cluster wants all three; write `group: \"\"` for core resources such as Service";
+        let help = "the cluster wants `kind`, `group` and `version`; write `group: \"\"` for core resources such as Service";
         reader.report(Diagnostic::new(&code::WIDE_TARGET, message, location).help(help));
     }
     target

@@ -258,13 +258,20 @@ fn every_code_has_a_page_that_starts_with_it() {
 }
 
 #[test]
-fn a_removal_of_everything_is_refused() {
+fn a_target_without_a_kind_is_refused() {
+    let message = "the target has no `kind`, so everything would be meant";
+    check("Trait", "removes: [{target: {group: apps, version: v1}}]", &[&format!("KW-R003 5:14 {message}")]);
     check(
         "Trait",
-        "removes: [{target: {group: apps, version: v1}}]",
+        "patches: [{target: {group: apps, version: v1, kind: ''}, operations: [{op: remove, path: /a}]}]",
+        &[&format!("KW-R003 5:14 {message}")],
+    );
+    check(
+        "Trait",
+        "postRenderValidations: [{target: {name: web}, rule: '${true}', message: m}]",
         &[
-            "KW-R024 5:14 the target has no `kind`, so any fits",
-            "KW-R003 5:14 the target of a removal has no `kind`, so everything would go",
+            &format!("KW-R003 5:28 {message}"),
+            "KW-R024 5:28 the target has no `group` and no `version`, so any fits",
         ],
     );
 }

@@ -72,10 +72,6 @@ fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Removal> 
     let target = parts::target(reader, fields)?;
     let plane = parts::plane(reader, fields);
     let each = parts::each(reader, fields);
-    if target.kind.is_none() {
-        let message = "the target of a removal has no `kind`, so everything would go";
-        parts::report(reader, &code::MISSING_FIELD, &target.path, message, "name the kind that is removed");
-    }
     workload_removed(reader, &target);
     Some(Removal { path: fields.path.clone(), target, plane, each })
 }

@@ -206,7 +206,7 @@ fn document(converted: &[Converted], is_summary: bool) -> io::Result<()> {
     }
     map.insert("summary".into(), summary_value(&Summary::of(converted)));
     let mut out = standard_output();
-    writeln!(out, "{}", json::to_pretty(&map.into()))?;
+    writeln!(out, "{}", json::to_shown_pretty(&map.into()))?;
     out.flush()
 }
 

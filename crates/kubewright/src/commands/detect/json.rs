@@ -19,7 +19,7 @@ pub(super) fn write(report: &Report<'_>, mut out: Target) -> io::Result<()> {
     list(&mut out, "findings", rows)?;
     list(&mut out, "patterns", report.runs.iter().map(run))?;
     list(&mut out, "diagnostics", report.diagnostics.iter().map(json_diagnostic))?;
-    writeln!(out, "\n\"summary\": {}\n}}", json::to_string(&summary(report)))?;
+    writeln!(out, "\n\"summary\": {}\n}}", json::to_shown_string(&summary(report)))?;
     out.flush()
 }
 
@@ -28,7 +28,7 @@ fn list(out: &mut Target, key: &str, items: impl Iterator<Item = Value>) -> io::
     let mut is_first = true;
     for item in items {
         let start = if std::mem::take(&mut is_first) { "\n" } else { ",\n" };
-        write!(out, "{start}{}", json::to_string(&item))?;
+        write!(out, "{start}{}", json::to_shown_string(&item))?;
     }
     write!(out, "{}],", if is_first { "" } else { "\n" })
 }

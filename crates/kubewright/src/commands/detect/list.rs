@@ -31,7 +31,7 @@ pub(super) fn write(
                 let paint = if output.file.is_none() { color.paint_output() } else { Paint::OFF };
                 table(patterns, &mut out, paint)?;
             }
-            "json" => writeln!(out, "{}", json::to_pretty(&document()))?,
+            "json" => writeln!(out, "{}", json::to_shown_pretty(&document()))?,
             "yaml" => write!(out, "{}", yaml_text(&document()))?,
             other => {
                 return Err(Failure::usage(format!("`{other}` has no form for a list of patterns"))

@@ -49,6 +49,6 @@ pub(super) fn json(findings: &Findings, is_quiet: bool) -> io::Result<()> {
     let list = Value::array(list.collect());
     let whole = object(vec![("grade", findings.worst().word().into()), ("findings", list)]);
     let mut out = standard_output();
-    writeln!(out, "{}", json::to_string(&whole))?;
+    writeln!(out, "{}", json::to_shown_string(&whole))?;
     out.flush()
 }

@@ -104,7 +104,7 @@ fn data(config: &Document, wish: &mut Wish, problems: &mut Vec<Diagnostic>) {
             "traits" => wish.paths.extend(setting.list()),
             "stack" => {
                 if let Some(stack) = stack::read(&setting.text, problems) {
-                    wish.paths.extend(stack.paths(&setting.text));
+                    wish.paths.extend(stack.paths(&setting.text, problems));
                     wish.traits.extend(stack.inline.iter().cloned());
                     wish.stack = Some(stack);
                 }

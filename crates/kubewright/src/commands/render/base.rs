@@ -29,7 +29,7 @@ pub(super) fn read(
     others: &[Input],
     problems: &mut Vec<Diagnostic>,
 ) -> Result<Base, Failure> {
-    let found = load::find(&paths(arguments)?);
+    let found = load::find_manifests(&paths(arguments)?);
     problems.extend(found.problems);
     let others = real(others);
     let is_manifest = |input: &Input| match input {

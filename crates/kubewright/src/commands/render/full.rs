@@ -29,8 +29,6 @@ pub(super) struct Found<'f> {
     /// Settings that only a single trait can have.
     pub(super) own: &'f [setting::One],
     pub(super) problems: Vec<Diagnostic>,
-    /// Files that are not to be written over.
-    pub(super) kept: HashSet<PathBuf>,
 }
 
 /// Returns whether components are among `documents`.
@@ -88,7 +86,7 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
     if arguments.trace {
         return Ok(Exit::Clean);
     }
-    write::manifests(arguments, &parts(&releases, &rendered), &found.kept)?;
+    write::manifests(arguments, &parts(&releases, &rendered))?;
     if !arguments.quiet {
         summarise(&releases, &rendered, others);
     }

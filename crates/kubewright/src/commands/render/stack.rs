@@ -79,9 +79,9 @@ impl Stack {
     }
 
     /// Returns where the traits are, if the stack stands in `file`.
-    pub(in crate::commands) fn paths(&self, file: &str) -> impl Iterator<Item = String> {
+    pub(in crate::commands) fn paths(&self, file: &str, problems: &mut Vec<Diagnostic>) -> Vec<String> {
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        self.traits.iter().map(move |path| load::relative(folder, path))
+        load::named(folder, &self.traits, problems)
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn write(
                 text(&mut out, one, has_failed, paint)?;
             }
         }
-        RenderFormat::Json => writeln!(out, "{}", json::to_pretty(&document(traced, problems)))?,
+        RenderFormat::Json => writeln!(out, "{}", json::to_shown_pretty(&document(traced, problems)))?,
     }
     out.flush()
 }

@@ -13,7 +13,10 @@ use kubewright_value::{Document, Map, Value, json};
 
 use crate::arguments::{Render, RenderFormat, RenderPlane};
 use crate::failure::Failure;
-use crate::output::{ColorChoice, FileNames, Paint, hunks, standard_output, visible, yaml_text};
+use crate::output::{
+    ColorChoice, FileNames, Paint, hunks, refuse_input, refuse_link, standard_output, visible, write_named_by_object,
+    yaml_text,
+};
 
 /// What stands before the manifests of the observability plane.
 const OBSERVABILITY: &str = "# From here on: the observability plane.\n";
@@ -29,7 +32,7 @@ pub(super) struct Part<'m> {
     pub(super) manifests: &'m [Manifest],
 }
 
-/// Writes what `rendering` made of `base` as `arguments` say, and nothing in the place of the files `kept`.
+/// Writes what `rendering` made of `base` as `arguments` say, and nothing in the place of a file that was read.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -37,12 +40,11 @@ pub(super) fn write(
     arguments: &Render,
     base: &[Document],
     rendering: &Rendering,
-    kept: &HashSet<PathBuf>,
     color: ColorChoice,
 ) -> Result<(), Failure> {
     if arguments.output_dir.is_some() || !arguments.diff {
         let part = Part { title: None, folder: PathBuf::new(), manifests: &rendering.manifests };
-        manifests(arguments, &[part], kept)?;
+        manifests(arguments, &[part])?;
     }
     if arguments.diff {
         show(base, rendering, &chosen(arguments, &rendering.manifests), color.paint_output())?;
@@ -57,10 +59,9 @@ pub(super) fn write(
 pub(super) fn manifests(
     arguments: &Render,
     parts: &[Part<'_>],
-    kept: &HashSet<PathBuf>,
 ) -> Result<(), Failure> {
     match (&arguments.output_dir, arguments.output) {
-        (Some(folder), _) => into_folder(folder, arguments, parts, kept),
+        (Some(folder), _) => into_folder(folder, arguments, parts),
         (None, RenderFormat::Yaml) => Ok(stream(arguments, parts)?),
         (None, RenderFormat::Json) => Ok(document(arguments, parts)?),
     }
@@ -113,16 +114,11 @@ fn document(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
         ("items", Value::array(items)),
     ]);
     let mut out = standard_output();
-    writeln!(out, "{}", json::to_pretty(&list.into()))?;
+    writeln!(out, "{}", json::to_shown_pretty(&list.into()))?;
     out.flush()
 }
 
-fn into_folder(
-    root: &Path,
-    arguments: &Render,
-    parts: &[Part<'_>],
-    kept: &HashSet<PathBuf>,
-) -> Result<(), Failure> {
+fn into_folder(root: &Path, arguments: &Render, parts: &[Part<'_>]) -> Result<(), Failure> {
     let mut names: HashMap<PathBuf, FileNames> = HashMap::new();
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for part in parts {
@@ -130,7 +126,7 @@ fn into_folder(
             let ObjectName { kind, namespace, name, .. } = ObjectName::of(&manifest.object);
             let (extension, text) = match arguments.output {
                 RenderFormat::Yaml => ("yaml", yaml_text(&manifest.object)),
-                RenderFormat::Json => ("json", format!("{}\n", json::to_pretty(&manifest.object))),
+                RenderFormat::Json => ("json", format!("{}\n", json::to_shown_pretty(&manifest.object))),
             };
             let folder = match manifest.plane {
                 Plane::Data => root.join(&part.folder),
@@ -140,15 +136,11 @@ fn into_folder(
             files.push((folder.join(file), text));
         }
     }
-    let is_kept = |path: &Path| fs::canonicalize(path).is_ok_and(|path| kept.contains(&path));
-    if let Some((path, _)) = files.iter().find(|(path, _)| is_kept(path)) {
-        let message = format!("`{}` was read, and would be written over", path.display());
-        return Err(Failure::usage(message).help("name another folder; nothing was written"));
-    }
+    files.iter().try_for_each(|(path, _)| refuse_link(path).and_then(|()| refuse_input(path)))?;
     for folder in names.keys().map(PathBuf::as_path).chain([root]) {
         fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
     }
-    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(Failure::writing(path)))
+    files.iter().try_for_each(|(path, text)| write_named_by_object(path, text))
 }
 
 /// Shows what became of each manifest of `base`, and what is new.

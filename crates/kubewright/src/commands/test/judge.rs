@@ -8,7 +8,7 @@ use kubewright_value::{Budget, Value, yaml};
 
 use super::difference::differs;
 use super::file::Case;
-use crate::load::relative;
+use crate::load::{self, Input};
 
 /// A case and what was decided about it.
 pub(super) struct Judged<'a> {
@@ -141,10 +141,10 @@ impl Judged<'_> {
     /// Returns the object that `patched` is or names.
     fn expected_object(&self, patched: &Value) -> Result<Value, String> {
         let Some(file) = patched.as_str() else { return Ok(patched.clone()) };
-        let path = relative(self.folder, file);
-        let text =
-            std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
-        let expected = yaml::parse(&text).map_err(|error| format!("`{path}`: {error}"))?;
+        let path = load::named_one(self.folder, file).map_err(|problem| problem.message)?;
+        let source = load::text_of(&Input::File((&path).into())).map_err(|problem| problem.message)?;
+        // Whatever the file is, no line of it is shown.
+        let expected = yaml::parse(&source.text).map_err(|_| format!("`{path}` is no YAML"))?;
         // Whatever else the file is, it is not shown.
         if expected.as_object().is_none() {
             return Err(format!("`{path}` holds no object"));

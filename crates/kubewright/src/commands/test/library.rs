@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
-use crate::load::relative;
 use crate::load::{self, Input};
 
 /// How many files are kept that nobody uses at the moment. Tests that share files stand near each other.
@@ -45,8 +44,7 @@ impl Library {
         paths: &[String],
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<Loan> {
-        let paths: Vec<String> = paths.iter().map(|path| relative(folder, path)).collect();
-        let found = load::find(&paths);
+        let found = load::find(&load::named(folder, paths, problems));
         problems.extend(found.problems);
         let loans: Vec<Loan> = found.inputs.iter().map(|input| self.loan(input)).collect();
         loans
@@ -60,7 +58,7 @@ impl Library {
         loan.get_or_init(|| {
             let mut problems = Vec::new();
             let read = load::documents(std::slice::from_ref(input), &mut problems);
-            Book { documents: read.into_iter().flat_map(items).collect(), problems, objects: OnceLock::new() }
+            Book { documents: read.into_iter().flat_map(load::opened).collect(), problems, objects: OnceLock::new() }
         });
         loan
     }
@@ -92,13 +90,4 @@ impl Book {
         problems.extend(wrong.iter().cloned());
         objects
     }
-}
-
-/// Returns the items of a list of objects, or the document itself.
-fn items(document: Document) -> Vec<Document> {
-    let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
-    if kind.ends_with("List") && document.value.get("items").and_then(Value::as_array).is_some() {
-        return document.items(&["items".into()]).collect();
-    }
-    vec![document]
 }

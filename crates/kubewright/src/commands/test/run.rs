@@ -17,7 +17,7 @@ use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
 use crate::given::{GivenWorld, UserInfo, Values};
-use crate::load::{self, Wanted, relative};
+use crate::load::{self, Wanted};
 use crate::request;
 use crate::rules;
 use crate::session;
@@ -90,9 +90,7 @@ impl<'a> Bench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let here =
-            |paths: &[String]| -> Vec<String> { paths.iter().map(|path| relative(folder, path)).collect() };
-        let found = load::find(&here(&file.rules));
+        let found = load::find(&load::named(folder, &file.rules, problems));
         problems.extend(found.problems);
         let rule_documents = load::documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
@@ -103,12 +101,13 @@ impl<'a> Bench<'a> {
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
-        let found = load::find(&here(&file.resources));
+        let found = load::find_manifests(&load::named(folder, &file.resources, problems));
         problems.extend(found.problems);
         let documents = load::documents(&found.inputs, problems);
         let engine = Engine::new(loaded.rules);
         let objects = load::taken(documents, Wanted::by(&engine), problems);
-        let world = session::world(&here(&file.world), Values::default(), problems);
+        let world = load::named(folder, &file.world, problems);
+        let world = session::world(&world, Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
         Self {

@@ -209,7 +209,7 @@ pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io:
 }
 
 fn indented(value: &Value, by: &str) -> String {
-    json::to_pretty(value).replace('\n', &format!("\n{by}"))
+    json::to_shown_pretty(value).replace('\n', &format!("\n{by}"))
 }
 
 fn item(result: &CaseResult, file: &str) -> Value {

@@ -158,7 +158,7 @@ impl<'a> TraitBench<'a> {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
                 let file = load::relative(self.folder, path);
-                let paths: Vec<String> = stack.paths(&file).collect();
+                let paths = stack.paths(&file, &mut problems);
                 self.known.read(&paths, &stack.inline, &self.more, &mut problems);
                 self.known.instances(&stack.instances)?
             }
@@ -171,7 +171,8 @@ impl<'a> TraitBench<'a> {
 
     fn stack(&self, path: &str) -> Result<Stack, String> {
         let mut problems = Vec::new();
-        let stack = stack::read(&load::relative(self.folder, path), &mut problems);
+        let file = load::named_one(self.folder, path).map_err(|problem| judge::told(&problem))?;
+        let stack = stack::read(&file, &mut problems);
         refused(&problems)?;
         stack.ok_or_else(|| format!("there is no stack in `{path}`"))
     }
@@ -275,7 +276,9 @@ fn more(file: &TestFile, folder: &Path) -> Vec<Text> {
     for case in file.trait_cases() {
         let mut problems = Vec::new();
         let stack = match &case.subject {
-            Subject::Stack(path) => stack::read(&load::relative(folder, path), &mut problems),
+            Subject::Stack(path) => {
+                load::named_one(folder, path).ok().and_then(|path| stack::read(&path, &mut problems))
+            }
             Subject::Instances(_) | Subject::Component(..) => None,
         };
         more.extend(said(&file.context, case, stack.as_ref(), &mut problems).more());

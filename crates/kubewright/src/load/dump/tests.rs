@@ -6,7 +6,7 @@ use super::*;
 fn cut(text: &str) -> Option<Vec<(u32, String)>> {
     let large = format!("{text}{}", "# padding\n".repeat(LARGE / 10 + 1));
     let chunk = Chunk { range: 0..large.len(), line: 1 };
-    let items = items(&large, &chunk)?;
+    let (_, items) = items(&large, &chunk)?;
     let first = |item: &Chunk| (item.line, large.get(item.range.clone()).unwrap_or_default());
     Some(
         items

@@ -113,11 +113,24 @@ fn an_index_that_is_not_there_fails() {
 
 #[test]
 fn an_index_makes_no_list() {
-    for path in ["/l/0", "/l/0/x", "/l[0]"] {
-        fails_without_list(path);
+    for path in ["/l/0", "/l/0/x", "/l[0]", "/l/-1"] {
+        row("{}", path, [Err(NotAList), Err(Missing), Ok("{}")]);
+        row(r#"{"l":null}"#, path, [Err(NotAList), Err(NotAList), Ok(r#"{"l":null}"#)]);
     }
     fails(r#"{"l":"text"}"#, "/l/0", NotAList);
     fails(r#"{"l":{"0":1}}"#, "/l[0]", NotAList);
+}
+
+#[test]
+fn there_is_nothing_to_remove_below_a_list_or_parent_that_is_missing() {
+    for path in ["/l/0", "/l/0/x", "/a/l/0/m/1", "/a/b/0", "/a/0/1/2"] {
+        check("{}", &format!("remove {path}"), "{}");
+    }
+    let document = r#"{"r":[{"l":[1]},{},{"l":null}]}"#;
+    check(document, "remove /r[*]/l/0", r#"{"r":[{"l":[]},{},{"l":null}]}"#);
+    check_fails(document, "remove /r[*]/l/1", OutOfRange);
+    check_fails("{}", "remove /a/l/0/m[*]", NotAList);
+    check_fails("{}", "remove /a/l[?(@.k=='v')]", NotAList);
 }
 
 #[test]

@@ -271,7 +271,6 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
         "add /spec/containers/2 <- 1",
         "2: index `2` is out of range: `/spec/containers` has 2 items | `-` appends; a filter such as `[?(@.name=='app')]` does not depend on the order",
     );
-    says("remove /spec/new/0", "0: `0` needs a list, and `/spec/new` is missing | ");
     says("add /spec/- <- 1", "-: `-` needs a list, and `/spec` is an object | a key `-` is written `['-']`");
     says(
         "add /spec/new/0 <- 1",

@@ -27,7 +27,6 @@ fn a_patch_that_hits_nothing_says_why() {
         "{group: apps, version: v1, kind: Deployment}",
         "there is no Deployment of apps/v1 | the manifests are of the kinds Service",
     );
-    check("{group: apps}", "there is no resource of apps | the manifests are of the kinds Service");
     check(
         "{group: '', version: v1, kind: Service, name: '${metadata.name}'}",
         "no Service of v1 has the name `web-dev` | there is `s`",

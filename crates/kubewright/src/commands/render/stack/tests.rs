@@ -43,7 +43,7 @@ fn traits_stand_beside_paths() {
         spec(&format!("b/, {inline}"))
     );
     let stack = of(&document(&text)).unwrap();
-    assert_eq!(stack.paths("stacks/shop.yaml").collect::<Vec<_>>(), ["stacks/b"]);
+    assert_eq!(stack.paths("stacks/shop.yaml", &mut Vec::new()), ["stacks/b"]);
     assert_eq!(stack.inline.len(), 1);
 }
 

@@ -102,7 +102,8 @@ impl Given {
             match given {
                 Self::Inline(document) => documents.push(document.clone()),
                 Self::Files(path) => {
-                    let found = load::find(&[load::relative(folder, path)]);
+                    let named = load::named(folder, std::slice::from_ref(path), &mut problems);
+                    let found = load::find_manifests(&named);
                     problems.extend(found.problems);
                     documents.extend(load::documents(&found.inputs, &mut problems));
                 }

@@ -80,7 +80,7 @@ fn settings(root: &str, values: &Value) -> Option<Vec<String>> {
     let setting = |(key, value): (&Text, &Value)| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
         let key = key.replace('.', "\\.");
-        let text = json::to_string(value);
+        let text = json::to_shown_string(value);
         let is_simple = key.chars().all(is_plain) && text.chars().all(is_plain);
         let setting = format!("{root}.{key}={text}");
         // A key or text that the shell or `--set` would read otherwise is not said.

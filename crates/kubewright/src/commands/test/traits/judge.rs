@@ -381,5 +381,5 @@ fn plane(manifest: &Manifest) -> &'static str {
 }
 
 fn shown(value: &Value) -> String {
-    json::to_string(value)
+    json::to_shown_string(value)
 }

@@ -14,7 +14,7 @@ use crate::review::Place;
 
 /// Returns the whole document.
 pub(super) fn document(traces: Vec<Value>, patterns: Vec<Value>) -> String {
-    json::to_pretty(
+    json::to_shown_pretty(
         &Map::from([("traces", Value::array(traces)), ("patterns", Value::array(patterns))]).into(),
     )
 }
