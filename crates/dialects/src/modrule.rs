@@ -11,6 +11,7 @@ mod diagnostics;
 mod dry_run;
 mod evaluate;
 mod idempotence;
+mod ignored;
 mod path;
 mod references;
 mod resources;

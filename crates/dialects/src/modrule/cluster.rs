@@ -8,6 +8,7 @@ use kubewright_value::{Document, Value};
 
 use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
+use super::ignored::{IGNORE_LABEL, IGNORED};
 use super::references::REFERENCES;
 use super::resources::Resource;
 use super::{ModRule, denial_of};
@@ -99,6 +100,6 @@ impl InCluster for ModRule {
     }
 
     fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
-        Some(("admission.kubemod.io/ignore", "true"))
+        Some((IGNORE_LABEL, IGNORED))
     }
 }
