@@ -3,7 +3,7 @@
 //! A namespace says so itself with a label. Where it says nothing, two are ignored all the same: the system namespace of
 //! Kubernetes, without which a cluster does not run, and the namespace in which cluster rules live.
 
-use kubewright_engine::{EvalError, Evaluation};
+use kubewright_engine::{EvalError, Evaluation, IgnoredNamespace};
 use kubewright_value::{Text, Value};
 
 use super::CLUSTER_NAMESPACE;
@@ -16,7 +16,10 @@ pub(super) const IGNORE_LABEL: &str = "admission.kubemod.io/ignore";
 pub(super) const IGNORED: &str = "true";
 
 /// The namespaces that installations label, whichever namespace cluster rules live in.
-pub(super) const IGNORED_BY_DEFAULT: [&str; 2] = ["kube-system", CLUSTER_NAMESPACE];
+pub(super) const IGNORED_BY_DEFAULT: [IgnoredNamespace; 2] = [
+    IgnoredNamespace { name: "kube-system", is_created: false },
+    IgnoredNamespace { name: CLUSTER_NAMESPACE, is_created: true },
+];
 
 /// Returns why no rule is about the object of the request: its namespace, or the namespace that it is, is ignored.
 ///
@@ -34,7 +37,8 @@ pub(super) fn reason(
     } else {
         (&request.namespace, sight.lenient(evaluation.namespace())?.and_then(label))
     };
-    let is_default = IGNORED_BY_DEFAULT.contains(&name.as_str()) || name == cluster_namespace;
+    let is_default =
+        IGNORED_BY_DEFAULT.iter().any(|ignored| name == ignored.name) || name == cluster_namespace;
     Ok(match label {
         Some(IGNORED) => Some(format!("the namespace is labelled {IGNORE_LABEL}").into()),
         None if is_default => Some(
