@@ -135,6 +135,8 @@ impl Compiler<'_> {
                 is_strict: header.refuses_on_error,
             },
             inputs,
+            is_random: self.dialect.has_allowed_functions,
+            sees_changes: self.dialect.follows_program,
         };
         Some((header, rule))
     }
@@ -214,7 +216,7 @@ impl Compiler<'_> {
 
 impl Reach {
     /// Returns the middle part of the rule's id.
-    fn name(&self) -> Text {
+    pub(super) fn name(&self) -> Text {
         match self {
             Self::Own(namespace) | Self::Cluster { namespace, .. } => namespace.clone(),
             Self::Every => "*".into(),

@@ -23,6 +23,8 @@ pub struct Criterion {
     /// What selected values are compared with; without any test, being there is enough.
     pub(super) tests: Vec<Test>,
     pub(super) match_for: MatchFor,
+    /// Whether a boolean in a list is the answer if it is alone there. To KubeMod's program it is text.
+    pub(super) unwraps_booleans: bool,
     pub(super) is_negated: bool,
     pub(super) location: Location,
     /// What is said of a rule whose first unmet criterion is this one.
@@ -48,9 +50,9 @@ pub(super) struct WantedText {
 }
 
 impl WantedText {
-    /// Reads a text of a rule.
-    pub(super) fn new(written: Text) -> Self {
-        let is_quoted = written.len() > 1 && written.starts_with('"') && written.ends_with('"');
+    /// Reads a text of a rule. `unquotes`: a JSON string also stands for what it says.
+    pub(super) fn new(written: Text, unquotes: bool) -> Self {
+        let is_quoted = unquotes && written.len() > 1 && written.starts_with('"') && written.ends_with('"');
         let unquoted = match is_quoted.then(|| json::parse(&written)) {
             Some(Ok(Value::String(text))) => Some(text),
             _ => None,
@@ -113,6 +115,7 @@ impl Criterion {
             (_, Some(Value::Array(items))) => {
                 self.judge_list(&items.iter().collect::<Vec<_>>(), false, budget)
             }
+            (_, Some(Value::Bool(answer))) => Ok(*answer),
             (_, Some(value)) => self.judge_list(&[value], false, budget),
         }
     }
@@ -121,7 +124,7 @@ impl Criterion {
     fn judge_list(&self, values: &[&Value], lacks_some: bool, budget: &mut Budget) -> Result<bool, Exhausted> {
         match values {
             [] => return Ok(false),
-            [Value::Bool(answer)] => return Ok(*answer),
+            [Value::Bool(answer)] if self.unwraps_booleans => return Ok(*answer),
             _ if lacks_some && self.match_for == MatchFor::All => return Ok(false),
             _ => {}
         }
@@ -188,7 +191,7 @@ impl Criterion {
 
     fn wanted(&self, finding: &Finding<'_>) -> String {
         let not = if self.is_negated { "not " } else { "" };
-        if is_single_boolean(&finding.found) {
+        if is_single_boolean(&finding.found, self.unwraps_booleans) {
             return format!("is {not}true");
         }
         if self.tests.is_empty() {
@@ -255,10 +258,11 @@ fn member<'v>(item: &'v Item<'_>) -> Option<Cow<'v, Value>> {
     }
 }
 
-/// Returns whether the select yields one boolean and nothing else, by itself or in a list.
-fn is_single_boolean(found: &Item<'_>) -> bool {
+/// Returns whether the select yields one boolean and nothing else, by itself or, if `unwraps`, in a list.
+fn is_single_boolean(found: &Item<'_>, unwraps: bool) -> bool {
     let is_boolean = |value: &Value| matches!(value, Value::Bool(_));
     match (found, found.as_value()) {
+        (Item::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
         (Item::Many(items), _) => {
             let mut defined = items.iter().filter(|item| !item.is_undefined());
             let first = defined.next();

@@ -1,6 +1,6 @@
 //! What a compiled ModRule does to a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, TraceNode, Verdict};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
 use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
@@ -25,6 +25,10 @@ pub(super) struct Rule {
     pub(super) action: Action,
     pub(super) sight: Sight,
     pub(super) inputs: Inputs,
+    /// Whether templates may throw dice or make keys.
+    pub(super) is_random: bool,
+    /// Whether templates see the object as rules before this one left it, as in KubeMod's program.
+    pub(super) sees_changes: bool,
 }
 
 /// Which namespaces the rule is about.
@@ -110,10 +114,11 @@ impl Program for Rule {
         let references = self.references(object, evaluation)?;
         match &self.action {
             Action::Patch(operations) => {
-                let original = View::new(evaluation.request.object.clone(), references.clone());
+                let target = if self.sees_changes { &*object } else { &evaluation.request.object };
+                let target = View::new(target.clone(), references.clone());
                 // Taken out and put back, so that nobody else holds what is edited.
                 let mut view = View::new(std::mem::take(object), references);
-                let patched = self.patch(operations, &original.value, &mut view.value, evaluation);
+                let patched = self.patch(operations, &target.value, &mut view.value, evaluation);
                 *object = view.into_object();
                 Ok(self.patched(object, patched?, evaluation))
             }
@@ -141,19 +146,29 @@ impl Rule {
         sees_references.then(|| references(object, &self.sight, evaluation)).transpose()
     }
 
+    /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
+    /// all templates of a rule see the same, so that one can write a key and the next its certificate.
+    fn inputs(&self, request: &Request) -> Inputs {
+        if !self.is_random {
+            return self.inputs;
+        }
+        let Request { uid, kind, namespace, name, .. } = request;
+        self.inputs.of_rendering(&[uid, &kind.group, &kind.kind, namespace, name, &self.reach.name(), &self.name])
+    }
+
     /// Renders all operations against the object as it is before the rule, then applies them as one. Templates see
-    /// `original`, the object as it came in.
+    /// `target`.
     fn patch(
         &self,
         operations: &[PatchOperation],
-        original: &Value,
+        target: &Value,
         view: &mut Value,
         evaluation: &mut Evaluation<'_>,
     ) -> Result<Patched, EvalError> {
         let mut rendered = Vec::with_capacity(operations.len());
         let mut origins: Vec<&PatchOperation> = Vec::with_capacity(operations.len());
-        let around =
-            Surroundings { target: original, namespace: &evaluation.request.namespace, inputs: &self.inputs };
+        let inputs = self.inputs(evaluation.request);
+        let around = Surroundings { target, namespace: &evaluation.request.namespace, inputs: &inputs };
         for operation in operations {
             let place = || operation.location.clone();
             operation
@@ -196,7 +211,8 @@ impl Rule {
 
     fn reject(&self, template: Option<&Template>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
         let namespace = &evaluation.request.namespace;
-        let around = Surroundings { target: &view.value, namespace, inputs: &self.inputs };
+        let inputs = self.inputs(evaluation.request);
+        let around = Surroundings { target: &view.value, namespace, inputs: &inputs };
         let home = match &self.reach {
             Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
             Reach::Every => namespace,

@@ -24,6 +24,7 @@ impl Compiler<'_> {
             select,
             tests: tests?,
             match_for: source.match_for,
+            unwraps_booleans: !self.dialect.follows_program,
             is_negated: source.is_negated,
             location: self.document.locate(&source.select.path),
             unmet: format!("not met: {}", source.select.value).into(),
@@ -36,7 +37,8 @@ impl Compiler<'_> {
             None => None,
         };
         self.hint_at_several_tests(source);
-        let wanted = |text: &Placed<Text>| WantedText::new(text.value.clone());
+        let follows_program = self.dialect.follows_program;
+        let wanted = |text: &Placed<Text>| WantedText::new(text.value.clone(), !follows_program);
         for text in source.match_value.iter().chain(&source.match_values) {
             if let Some(unquoted) = wanted(text).unquoted() {
                 self.report(
@@ -50,7 +52,9 @@ impl Compiler<'_> {
         let single = source.match_value.as_ref().map(|text| Test::Equals(vec![wanted(text)]));
         let several = (!source.match_values.is_empty())
             .then(|| Test::Equals(source.match_values.iter().map(wanted).collect()));
-        Some([single, several, regex.map(Test::Matches)].into_iter().flatten().collect())
+        let tests = [single, several, regex.map(Test::Matches)].into_iter().flatten();
+        // To KubeMod's program the first one decides alone.
+        Some(tests.take(if follows_program { 1 } else { 3 }).collect())
     }
 
     fn hint_at_several_tests(&mut self, source: &SourceCriterion) {
@@ -65,7 +69,11 @@ impl Compiler<'_> {
             self.report(
                 &code::SEVERAL_TESTS,
                 place,
-                format!("`{first}` and `{second}` in one criterion: either of them is enough"),
+                if self.dialect.follows_program {
+                    format!("`{second}` is never looked at, because `{first}` decides alone")
+                } else {
+                    format!("`{first}` and `{second}` in one criterion: either of them is enough")
+                },
                 "split it into two criteria if both are meant".to_owned(),
             );
         }
