@@ -16,6 +16,11 @@
   - apiGroups: [""]
     resources: [pods]
     verbs: [get, patch]
+  # The label admission.kubemod.io/ignore of system namespaces, where it is missing.
+  - apiGroups: [""]
+    resources: [namespaces]
+    verbs: [patch]
+    resourceNames: [kube-system, kubemod-system]
   # Whether the program that the language comes from is here too.
   - apiGroups: [admissionregistration.k8s.io]
     resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]

@@ -55,7 +55,7 @@ impl Kyverno {
         let documents = options.exceptions.iter().filter(|document| is_exception(document));
         let documents = documents.filter(|document| !has_ended(document));
         let exceptions = documents.filter_map(|document| exception(document).0).collect();
-        let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+        let inputs = Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys };
         let functions = Functions::kubernetes().with_inputs(inputs);
         Self { functions, cel: Environments::admission(), exceptions }
     }

@@ -20,6 +20,7 @@ mod trace;
 pub mod traits;
 mod workload;
 
+pub use kubewright_lang::gotemplate::KeySource;
 pub use kyverno::signing;
 pub use load::{Loaded, codes, load};
 
@@ -39,6 +40,8 @@ pub struct Options {
     pub now: Option<i128>,
     /// The randomness that an allowed function sees.
     pub random_seed: Option<u64>,
+    /// What an allowed function makes keys and certificates from.
+    pub keys: Option<KeySource>,
     /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
     /// Whether a request is refused when a rule that could refuse it cannot answer, in languages that let it pass then.
@@ -47,6 +50,14 @@ pub struct Options {
     pub targets: Vec<String>,
     /// Whether what does more each time that it is done is told.
     pub checks_idempotence: bool,
+    /// Programs that are followed where they and the documentation of their rule language disagree.
+    pub compatible_with: Vec<String>,
+}
+
+/// Returns the programs that [`Options::compatible_with`] can name.
+#[must_use]
+pub fn compatible_programs() -> Vec<&'static str> {
+    vec![modrule::PROGRAM]
 }
 
 impl Default for Options {
@@ -57,10 +68,12 @@ impl Default for Options {
             allowed_functions: Vec::new(),
             now: None,
             random_seed: None,
+            keys: None,
             exceptions: Vec::new(),
             fails_closed: false,
             targets: Vec::new(),
             checks_idempotence: false,
+            compatible_with: Vec::new(),
         }
     }
 }

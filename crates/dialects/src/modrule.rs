@@ -11,6 +11,7 @@ mod diagnostics;
 mod dry_run;
 mod evaluate;
 mod idempotence;
+mod ignored;
 mod path;
 mod references;
 mod resources;
@@ -37,6 +38,9 @@ use crate::Options;
 /// The namespace whose rules are about the whole cluster, unless another one is chosen.
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
 
+/// The program that the rule language comes from.
+pub const PROGRAM: &str = "kubemod";
+
 const KIND: &str = "ModRule";
 const GROUP: &str = "api.kubemod.io/";
 
@@ -57,6 +61,8 @@ pub struct ModRule {
     assumed_node: Option<Text>,
     /// Whether templates may look at the clock or throw dice.
     has_allowed_functions: bool,
+    /// Whether rules are read as KubeMod's program reads them, where its documentation says otherwise.
+    follows_program: bool,
     /// What rules are asked about in a cluster.
     resources: Vec<resources::Resource>,
 }
@@ -73,10 +79,11 @@ impl ModRule {
             cluster_namespace: options.cluster_rules_namespace.clone(),
             default_namespace: options.default_namespace.clone(),
             functions,
-            inputs: Inputs { now: options.now, random_seed: options.random_seed },
+            inputs: Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys },
             fails_closed: options.fails_closed,
             assumed_node: None,
             has_allowed_functions: !options.allowed_functions.is_empty(),
+            follows_program: options.compatible_with.iter().any(|program| program == PROGRAM),
             resources: resources::resources(&options.targets),
         }
     }

@@ -22,6 +22,8 @@ pub struct Code {
 /// How bad a mistake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
+    /// Works as it says; worth knowing. Never refused, also where warnings are.
+    Hint,
     /// Works, and is probably not what was meant.
     Warning,
     /// Does not work; the rule or document is left out.
@@ -33,6 +35,7 @@ impl Severity {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Hint => "hint",
             Self::Warning => "warning",
             Self::Error => "error",
         }
@@ -117,6 +120,12 @@ impl Diagnostic {
     #[must_use]
     pub fn severity(&self) -> Severity {
         if self.is_raised { Severity::Error } else { self.code.severity }
+    }
+
+    /// Returns whether it is at least a warning.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.severity() != Severity::Hint
     }
 
     /// Returns whether something was left out because of it.

@@ -91,6 +91,21 @@ pub trait InCluster: Send + Sync {
     fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
         None
     }
+
+    /// Returns the namespaces that an installation gives the [`ignore_label`](Self::ignore_label) where they do not
+    /// have it.
+    fn ignored_namespaces(&self) -> &'static [IgnoredNamespace] {
+        &[]
+    }
+}
+
+/// A namespace that no rule is about unless its label says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IgnoredNamespace {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether an installation makes it, because rules live in it. Others are labelled if they are there.
+    pub is_created: bool,
 }
 
 /// A kind of objects that is watched.

@@ -29,7 +29,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use fault::{Fault, invalid};
 pub use in_cluster::{
-    Door, InCluster, Needs, Reply, Right, RuleFailure, RuleReport, Shared, Target, TargetName, WatchRole,
+    Door, IgnoredNamespace, InCluster, Needs, Reply, Right, RuleFailure, RuleReport, Shared, Target, TargetName, WatchRole,
     Watched, Webhook,
 };
 pub use index::RuleIndex;

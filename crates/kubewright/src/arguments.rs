@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest;
 use kubewright_lang::gotemplate::Functions;
 
@@ -134,6 +135,10 @@ pub(crate) struct RuleOptions {
     /// Allow a template function that is off by default; may be repeated
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
+
+    /// Follow this program where it and the documentation of its rule language disagree; may be repeated
+    #[arg(long = "compat", value_name = "PROGRAM", value_parser = PossibleValuesParser::new(compatible_programs()))]
+    pub(crate) compatible_with: Vec<String>,
 
     /// Said by `lint` alone.
     #[arg(skip)]

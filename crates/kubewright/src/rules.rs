@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_dialects::{Options, traits};
+use kubewright_dialects::{KeySource, Options, traits};
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
 use kubewright_graph::References;
 use kubewright_value::Document;
@@ -179,7 +179,14 @@ fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Fai
     }
 }
 
-/// Returns the options of the dialects.
+/// The seed of random numbers: without a cluster, what is done twice has the same result twice.
+const OFFLINE_SEED: u64 = 0;
+
+/// From when on certificates are valid that are made without a cluster: 2020-01-01, in nanoseconds since 1970.
+const OFFLINE_VALID_FROM: i128 = 1_577_836_800_000_000_000;
+
+/// Returns the options of the dialects. Random numbers and keys that follow from them are the same in every run; a server
+/// chooses its own.
 pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) -> Options {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -193,16 +200,12 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
         default_namespace: namespace.map(Into::into),
         allowed_functions: options.allowed_functions.clone(),
         now,
-        random_seed: Some(seed()),
+        random_seed: Some(OFFLINE_SEED),
+        keys: Some(KeySource { seed: [0; 32], valid_from: OFFLINE_VALID_FROM }),
         exceptions: Vec::new(),
         fails_closed: false,
         targets: Vec::new(),
         checks_idempotence: options.checks_idempotence,
+        compatible_with: options.compatible_with.clone(),
     }
-}
-
-/// Returns a number that differs from run to run.
-fn seed() -> u64 {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -116,10 +116,12 @@ pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
 
 /// Lists what is wrong with the input on standard error; returns whether anything was left out because of it.
 pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
-    for diagnostic in diagnostics.iter().take(SHOWN) {
+    // Hints are about how a rule is written, which is for `lint` to say.
+    let doubtful = || diagnostics.iter().filter(|diagnostic| diagnostic.is_doubtful());
+    for diagnostic in doubtful().take(SHOWN) {
         tell(snippet(diagnostic, paint));
     }
-    if diagnostics.len() > SHOWN {
+    if doubtful().count() > SHOWN {
         tell(format_args!("… and more: {} in all\n", Tally::of(diagnostics)));
     }
     diagnostics.iter().any(Diagnostic::is_error)

@@ -194,8 +194,28 @@ fn the_chart_has_the_objects_of_the_manifests() {
     assert_eq!(template(&helms), objects(&manifests(&ours)));
     let without = cluster.helm(&["template", "kubewright", &chart, "-n", NAMESPACE]).success();
     let mut expected = objects(&manifests(&[]));
-    expected.retain(|name, _| !name.starts_with("Namespace "));
+    expected.retain(|name, _| name != &format!("Namespace /{NAMESPACE}"));
     assert_eq!(objects(&without), expected, "with the values as they are");
+}
+
+#[test]
+fn a_namespace_of_rules_that_is_there_already_is_left_as_it_is_by_the_chart() {
+    let Some((cluster, _turn)) = cluster() else { return };
+    let _kubelet = cluster.run_pods();
+    cluster.create_namespace("kubemod-system");
+    let chart = chart();
+    let install = ["install", "--create-namespace", "kubewright", &chart, "-n", NAMESPACE];
+    cluster.helm(&install).expect_success();
+    let labels = ["get", "namespace", "kubemod-system", "-o", "jsonpath={.metadata.labels}"];
+    assert!(!cluster.kubectl(&labels, "").success().contains("app.kubernetes.io/name"));
+    cluster.helm(&["uninstall", "kubewright", "-n", NAMESPACE, "--wait", "--timeout=60s"]).expect_success();
+    cluster.kubectl(&["get", "namespace", "kubemod-system"], "").expect_success();
+    let definitions = cluster.kubectl(&["get", "customresourcedefinition", "-o", "name"], "").success();
+    for name in definitions.lines() {
+        cluster.kubectl(&["delete", name], "").expect_success();
+    }
+    let delete = ["delete", "namespace", NAMESPACE, "kubemod-system", "--timeout=60s"];
+    cluster.kubectl(&delete, "").expect_success();
 }
 
 #[test]
@@ -235,13 +255,16 @@ fn the_chart_is_installed_upgraded_and_removed() {
     for name in definitions.lines() {
         cluster.kubectl(&["delete", name], "").expect_success();
     }
-    cluster.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=60s"], "").expect_success();
+    let delete = ["delete", "namespace", NAMESPACE, "kubemod-system", "--timeout=60s"];
+    cluster.kubectl(&delete, "").expect_success();
     assert_eq!(traces(cluster), Vec::<String>::new());
 }
 
 /// What the server may and may not do, each `verb resource [namespace]`.
 const MAY: &[&str] = &[
     "list namespaces",
+    "patch namespaces/kube-system",
+    "patch namespaces/kubemod-system",
     "watch nodes",
     "get configmaps default",
     "watch rolebindings.rbac.authorization.k8s.io default",
@@ -268,6 +291,9 @@ const MAY_NOT: &[&str] = &[
     "create pods kubewright-system",
     "update pods default",
     "update namespaces",
+    "patch namespaces/default",
+    "delete namespaces/kube-system",
+    "create namespaces",
     "update nodes",
     "list deployments.apps default",
     "update configmaps default",

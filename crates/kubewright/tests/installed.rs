@@ -150,6 +150,90 @@ fn the_rights_of_the_manifests_are_enough_and_doctor_is_content() {
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
 }
 
+/// Three rules about the whole cluster, as people write them first.
+const CLUSTER_RULES: &str = r#"
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: flavour, namespace: kubemod-system}
+spec:
+  type: Patch
+  targetNamespaceRegex: ".*"
+  match:
+    - {select: '$.kind', matchValue: ConfigMap}
+    - {select: '$.syntheticRefs.namespace.metadata.labels.flavour'}
+  patch:
+    - {op: add, path: /metadata/labels/flavour, value: '{{ .Target.syntheticRefs.namespace.metadata.labels.flavour }}'}
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: zone, namespace: kubemod-system}
+spec:
+  type: Patch
+  targetNamespaceRegex: ".*"
+  admissionOperations: [UPDATE]
+  match:
+    - {select: '$.kind', matchValue: Pod}
+    - {select: '$.syntheticRefs.node.metadata.labels'}
+  patch:
+    - {op: add, path: /metadata/labels/zone, value: '"{{ index .Target.syntheticRefs.node.metadata.labels "zone" }}"'}
+---
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: marked, namespace: kubemod-system}
+spec:
+  type: Patch
+  targetNamespaceRegex: .*
+  match:
+    - {select: '$.kind', matchValue: ConfigMap}
+  patch:
+    - {op: add, path: /metadata/labels/marked, value: everywhere}
+"#;
+
+#[test]
+fn a_fresh_installation_takes_rules_of_the_cluster_and_leaves_system_namespaces_alone() {
+    let Some((cluster, _turn)) = cluster() else { return };
+    let _kubelet = cluster.run_pods();
+    let installed = Installed::start(cluster);
+    let label = |namespace: &str| {
+        let path = r"jsonpath={.metadata.labels.admission\.kubemod\.io/ignore}";
+        cluster.kubectl(&["get", "namespace", namespace, "-o", path], "").stdout
+    };
+    assert_eq!(label("kubemod-system"), "true", "with the manifests");
+    cluster.kubectl(&["apply", "-f", "-"], CLUSTER_RULES).expect_success();
+    cluster.wait_until("kube-system is labelled", || label("kube-system") == "true");
+    assert_eq!(label("default"), "");
+
+    let create = |namespace: &str| {
+        let words = ["create", "configmap", "probe", "-n", namespace, "--dry-run=server", "-o", "json"];
+        cluster.kubectl(&words, "").success()
+    };
+    cluster.wait_until("a rule patches", || create("default").contains("\"marked\": \"everywhere\""));
+    for namespace in ["kube-system", "kubemod-system"] {
+        assert!(!create(namespace).contains("marked"), "{namespace}");
+    }
+    // Also where the label is missing and the API server asks: the namespace has to say that it wants rules.
+    let set = |value: &str| {
+        let label = format!("admission.kubemod.io/ignore{value}");
+        cluster.kubectl(&["label", "--overwrite", "namespace", "kube-system", &label], "").expect_success();
+    };
+    set("-");
+    cluster.wait_until("the server knows it", || {
+        let words = ["create", "configmap", "probe", "-n", "kube-system", "--dry-run=server", "-o", "name"];
+        cluster.kubectl(&words, "").is_success()
+    });
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(!create("kube-system").contains("marked"));
+    set("=false");
+    cluster.wait_until("kube-system is open", || create("kube-system").contains("marked"));
+    set("=true");
+    cluster.wait_until("kube-system is closed", || !create("kube-system").contains("marked"));
+
+    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
+    cluster.kubectl(&["get", "namespace", "kube-system"], "").expect_success();
+    assert!(!installed.manifests.contains("name: kube-system"), "deleting the manifests asks for what is ours");
+}
+
 #[test]
 fn webhooks_go_when_the_namespace_goes_first() {
     let Some((cluster, _turn)) = cluster() else { return };

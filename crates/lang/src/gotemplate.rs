@@ -24,7 +24,7 @@ mod truth;
 
 use kubewright_value::{Budget, Text};
 
-pub use context::{Context, Inputs};
+pub use context::{Context, Inputs, KeySource};
 pub use error::{ErrorKind, TemplateError};
 pub use functions::Functions;
 pub(crate) use literal::lossy;

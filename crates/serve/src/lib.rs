@@ -15,6 +15,7 @@ mod exceptions;
 pub mod guard;
 pub mod health;
 mod http;
+mod ignored_namespaces;
 mod jitter;
 pub mod log;
 mod lookup;

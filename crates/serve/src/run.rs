@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use crate::certificates::{self, CERTIFICATE};
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
 use crate::{
-    Bindings, Known, Live, Settings, State, Stores, keep_compiled, tell, watch_over, webhooks, workers,
+    Bindings, Known, Live, Settings, State, Stores, ignored_namespaces, keep_compiled, tell, watch_over, webhooks,
+    workers,
 };
 
 /// How many notices wait to be told.
@@ -64,6 +65,7 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
         Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
         None => drop(tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()))),
     }
+    tokio::spawn(ignored_namespaces::label_missing(Arc::clone(&state), client.clone()));
     let bound = snapshots.clone();
     tokio::spawn(async move { bindings.keep(bound).await });
     tokio::spawn(webhooks::keep(state, client, discovery, snapshots));

@@ -93,7 +93,8 @@ pub(crate) fn report(state: &RuleState) -> RuleReport {
         (_, 0) => "Invalid",
         _ => "PartlyInvalid",
     };
-    let message = match (state.diagnostics.as_slice(), state.rules) {
+    let doubtful: Vec<&Diagnostic> = state.diagnostics.iter().filter(|found| found.is_doubtful()).collect();
+    let message = match (doubtful.as_slice(), state.rules) {
         ([], 0) => "no rule of it runs here".to_owned(),
         ([], 1) => "1 rule runs".to_owned(),
         ([], rules) => format!("{rules} rules run"),
@@ -111,13 +112,13 @@ pub(crate) fn report(state: &RuleState) -> RuleReport {
 }
 
 /// Returns what is wrong, each with its field. The errors come first.
-fn faults(diagnostics: &[Diagnostic]) -> Vec<String> {
+fn faults(diagnostics: &[&Diagnostic]) -> Vec<String> {
     let document = diagnostics.first().and_then(|first| json::read(&first.location.source).ok());
     let say = |diagnostic: &Diagnostic| match &document {
         Some(document) => Fault::of(document, diagnostic).to_string(),
         None => format!("{} ({})", diagnostic.message, diagnostic.code.id),
     };
-    let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.iter().partition(|found| found.is_error());
+    let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.iter().copied().partition(|found| found.is_error());
     errors.into_iter().chain(warnings).map(say).collect()
 }
 

@@ -66,8 +66,8 @@ fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
     let compiled = dialect.compile(&document, &[]);
     let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        compiled.diagnostics.iter().partition(|found| found.is_error());
+    let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
+    let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(Findings {
         errors: errors.into_iter().map(fault).collect(),
         warnings: warnings.into_iter().map(fault).collect(),

@@ -84,7 +84,7 @@ fn run(data: &[u8]) {
     for environment in [ENVIRONMENT.clone(), ENVIRONMENT.clone().unchecked()] {
         let Ok(program) = Program::compile(text, &environment) else { continue };
         let evaluate = || {
-            let inputs = Inputs { now: Some(1_700_000_000_000_000_000), random_seed: Some(1) };
+            let inputs = Inputs { now: Some(1_700_000_000_000_000_000), random_seed: Some(1), keys: None };
             let bindings = Bindings::new().with("object", &object).with_host(&world).with_inputs(inputs);
             let mut cost = Cost::new(LIMIT);
             let found = program.evaluate(&bindings, &mut cost);

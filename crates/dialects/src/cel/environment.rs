@@ -31,7 +31,7 @@ impl Environments {
 
     /// Returns what ValidatingPolicies give expressions.
     pub(crate) fn policies(options: &Options) -> Self {
-        let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+        let inputs = Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys };
         Self { inputs, ..Self::of(Environment::policy()) }.with_exceptions()
     }
 

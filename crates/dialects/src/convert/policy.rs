@@ -127,7 +127,7 @@ fn made_for<'e>(exceptions: &'e [Exception], policy: &Policy, rule: &Text) -> Ve
 }
 
 fn functions(options: &Options) -> Functions {
-    let inputs = Inputs { now: options.now, random_seed: options.random_seed };
+    let inputs = Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys };
     Functions::kubernetes().with_inputs(inputs)
 }
 

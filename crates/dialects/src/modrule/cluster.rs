@@ -1,13 +1,14 @@
 //! ModRules in a cluster.
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
+    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
     Watched, Webhook,
 };
 use kubewright_value::{Document, Value};
 
 use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
+use super::ignored::{IGNORE_LABEL, IGNORED, IGNORED_BY_DEFAULT};
 use super::references::REFERENCES;
 use super::resources::Resource;
 use super::{ModRule, denial_of};
@@ -99,6 +100,10 @@ impl InCluster for ModRule {
     }
 
     fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
-        Some(("admission.kubemod.io/ignore", "true"))
+        Some((IGNORE_LABEL, IGNORED))
+    }
+
+    fn ignored_namespaces(&self) -> &'static [IgnoredNamespace] {
+        &IGNORED_BY_DEFAULT
     }
 }

@@ -12,7 +12,7 @@ use kubewright_lang::goregex::{self, Regex};
 use kubewright_value::{Document, Position, Text};
 
 use super::criterion::Criterion;
-use super::evaluate::{Action, Reach, Rule};
+use super::evaluate::{Action, ClusterTargets, Reach, Rule};
 use super::references::Sight;
 use super::source::{self, RuleType, Source};
 use super::unreadable::Unreadable;
@@ -150,6 +150,7 @@ impl Compiler<'_> {
         let rule = Rule {
             name,
             reach,
+            cluster_namespace: self.dialect.cluster_namespace.clone(),
             criteria,
             action,
             sight: Sight {
@@ -158,6 +159,8 @@ impl Compiler<'_> {
                 is_strict: header.refuses_on_error,
             },
             inputs,
+            is_random: self.dialect.has_allowed_functions,
+            sees_changes: self.dialect.follows_program,
         };
         Some((header, rule))
     }
@@ -194,7 +197,14 @@ impl Compiler<'_> {
             }
         }
         Some(match namespace {
-            Some(namespace) if is_cluster => Reach::Cluster { namespace, regex: compiled },
+            Some(namespace) if is_cluster => {
+                let targets = match compiled {
+                    None => ClusterTargets::ClusterScoped,
+                    Some(regex) if regex.as_str() == ".*" => ClusterTargets::Everything,
+                    Some(regex) => ClusterTargets::Namespaces(regex),
+                };
+                Reach::Cluster { namespace, targets }
+            }
             Some(namespace) => Reach::Own(namespace),
             None => Reach::Every,
         })
@@ -230,7 +240,7 @@ impl Compiler<'_> {
 
 impl Reach {
     /// Returns the middle part of the rule's id.
-    fn name(&self) -> Text {
+    pub(super) fn name(&self) -> Text {
         match self {
             Self::Own(namespace) | Self::Cluster { namespace, .. } => namespace.clone(),
             Self::Every => "*".into(),
@@ -241,13 +251,16 @@ impl Reach {
         match self {
             Self::Own(namespace) => NamespaceScope::Named(vec![namespace.clone()]),
             Self::Every => NamespaceScope::Any,
-            Self::Cluster { namespace, regex: None } => {
-                NamespaceScope::Named(vec![Text::default(), namespace.clone()])
+            Self::Cluster { targets: ClusterTargets::ClusterScoped, .. } => {
+                NamespaceScope::Named(vec![Text::default()])
             }
-            Self::Cluster { namespace, regex: Some(regex) } => match exact_name(regex.as_str()) {
-                Some(name) => NamespaceScope::Named(vec![name.into(), namespace.clone()]),
-                None => NamespaceScope::Any,
-            },
+            Self::Cluster { targets: ClusterTargets::Everything, .. } => NamespaceScope::Any,
+            Self::Cluster { targets: ClusterTargets::Namespaces(regex), .. } => {
+                match exact_name(regex.as_str()) {
+                    Some(name) => NamespaceScope::Named(vec![name.into()]),
+                    None => NamespaceScope::Any,
+                }
+            }
         }
     }
 }

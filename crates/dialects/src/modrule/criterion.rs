@@ -1,14 +1,15 @@
 //! One item of `match`: what is selected, and what it is compared with.
 //!
-//! The order of the questions is KubeMod's: nothing selected is "no"; a single boolean is the answer itself;
-//! anything else is a list of texts of which any or all must pass one test.
+//! Nothing selected is "no"; a single boolean is the answer itself, also as the only member of a list; anything else is a
+//! list of texts. Where a criterion has several tests, one of them is enough, each for any or for all of the texts.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict};
 use kubewright_lang::goregex::Regex;
 use kubewright_lang::jsonpath::{self, EvalErrorKind, Expression, Item, Select};
-use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value};
+use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
 
 use super::source::MatchFor;
 
@@ -19,22 +20,55 @@ pub struct Criterion {
     pub(super) select: Expression,
     /// The same expression, when it is a bare path: finds where in the object a value stands.
     pub(super) path: Option<Select>,
-    pub(super) test: Test,
+    /// What selected values are compared with; without any test, being there is enough.
+    pub(super) tests: Vec<Test>,
     pub(super) match_for: MatchFor,
+    /// Whether a boolean in a list is the answer if it is alone there. To KubeMod's program it is text.
+    pub(super) unwraps_booleans: bool,
     pub(super) is_negated: bool,
     pub(super) location: Location,
     /// What is said of a rule whose first unmet criterion is this one.
     pub(super) unmet: Text,
 }
 
-/// What each selected value is compared with. The first one that the rule names decides alone.
+/// What each selected value is compared with.
 #[derive(Debug)]
 pub(super) enum Test {
-    /// Being there is enough.
-    Present,
-    Equals(Text),
-    OneOf(Vec<Text>),
+    /// `matchValue` and `matchValues`: equals one of these.
+    Equals(Vec<WantedText>),
+    /// `matchRegex`
     Matches(Regex),
+}
+
+/// A text of `matchValue` or `matchValues`.
+#[derive(Debug, Clone)]
+pub(super) struct WantedText {
+    /// As it is written in the rule.
+    written: Text,
+    /// What it says, where it is a JSON string: `true` of `"true"`.
+    unquoted: Option<Text>,
+}
+
+impl WantedText {
+    /// Reads a text of a rule. `unquotes`: a JSON string also stands for what it says.
+    pub(super) fn new(written: Text, unquotes: bool) -> Self {
+        let is_quoted = unquotes && written.len() > 1 && written.starts_with('"') && written.ends_with('"');
+        let unquoted = match is_quoted.then(|| json::parse(&written)) {
+            Some(Ok(Value::String(text))) => Some(text),
+            _ => None,
+        };
+        Self { written, unquoted }
+    }
+
+    /// Returns what it says where it is a JSON string.
+    pub(super) fn unquoted(&self) -> Option<&Text> {
+        self.unquoted.as_ref()
+    }
+
+    /// Returns every text that equals it, the likeliest first.
+    pub(super) fn spellings(&self) -> impl Iterator<Item = &Text> {
+        self.unquoted.iter().chain([&self.written])
+    }
 }
 
 /// What a criterion found.
@@ -72,43 +106,54 @@ impl Criterion {
 
     fn judge(&self, found: &Item<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
         match (found, found.as_value()) {
-            (Item::Many(items), _) => self.judge_list(items.iter().map(Member::Item), budget),
+            (Item::Many(items), _) => {
+                let made: Vec<Option<Cow<'_, Value>>> = items.iter().map(member).collect();
+                let values: Vec<&Value> = made.iter().flatten().map(AsRef::as_ref).collect();
+                self.judge_list(&values, values.len() < made.len(), budget)
+            }
             (_, None | Some(Value::Null)) => Ok(false),
+            (_, Some(Value::Array(items))) => {
+                self.judge_list(&items.iter().collect::<Vec<_>>(), false, budget)
+            }
             (_, Some(Value::Bool(answer))) => Ok(*answer),
-            (_, Some(Value::Array(items))) => self.judge_list(items.iter().map(Member::Value), budget),
-            (_, Some(value)) => self.test.passes(value, budget),
+            (_, Some(value)) => self.judge_list(&[value], false, budget),
         }
     }
 
-    fn judge_list<'v>(
-        &self,
-        members: impl Iterator<Item = Member<'v>>,
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
-        let (mut any, mut all, mut is_empty) = (false, true, true);
-        for member in members {
-            // An undefined member cannot pass, and does not make the list non-empty.
-            let passes = match member {
-                Member::Item(Item::Undefined) => false,
-                Member::Item(Item::Many(_)) => match member.to_value() {
-                    Some(value) => self.test.passes(&value, budget)?,
-                    None => false,
-                },
-                Member::Item(item) => match item.as_value() {
-                    Some(value) => self.test.passes(value, budget)?,
-                    None => false,
-                },
-                Member::Value(value) => self.test.passes(value, budget)?,
-            };
-            is_empty &= matches!(member, Member::Item(Item::Undefined));
-            any |= passes;
-            all &= passes;
+    /// Judges the values of a list. `lacks_some`: other members of it are undefined.
+    fn judge_list(&self, values: &[&Value], lacks_some: bool, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match values {
+            [] => return Ok(false),
+            [Value::Bool(answer)] if self.unwraps_booleans => return Ok(*answer),
+            _ if lacks_some && self.match_for == MatchFor::All => return Ok(false),
+            _ => {}
         }
-        Ok(!is_empty
-            && match self.match_for {
-                MatchFor::Any => any,
-                MatchFor::All => all,
-            })
+        budget.step(values.len() as u64)?;
+        if self.tests.is_empty() {
+            return Ok(true);
+        }
+        for test in &self.tests {
+            if self.passes_test(test, values, budget)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn passes_test(&self, test: &Test, values: &[&Value], budget: &mut Budget) -> Result<bool, Exhausted> {
+        // The first value that passes decides for `Any`, the first that does not for `All`.
+        let decisive = self.match_for == MatchFor::Any;
+        for value in values {
+            if test.passes(value, budget)? == decisive {
+                return Ok(decisive);
+            }
+        }
+        Ok(!decisive)
+    }
+
+    /// Returns whether one value would meet the criterion if it were the only one.
+    fn passes_alone(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        self.judge_list(&[value], false, budget)
     }
 
     /// Returns the place in the object that made a met criterion met, as well as it can be told.
@@ -118,7 +163,7 @@ impl Criterion {
         }
         let items = self.path.as_ref()?.places(view, budget).ok()?;
         let mut is_decisive =
-            |value: &Value| self.test.passes(value, budget).is_ok_and(|passes| passes != self.is_negated);
+            |value: &Value| self.passes_alone(value, budget).is_ok_and(|passes| passes != self.is_negated);
         let decisive = items.into_iter().find(|(_, value)| is_decisive(value))?;
         Some(decisive.0)
     }
@@ -146,18 +191,18 @@ impl Criterion {
 
     fn wanted(&self, finding: &Finding<'_>) -> String {
         let not = if self.is_negated { "not " } else { "" };
-        let is_boolean = matches!(finding.found.as_value(), Some(Value::Bool(_)));
-        match &self.test {
-            _ if is_boolean => format!("is {not}true"),
-            Test::Present => format!("is {not}there"),
-            test => {
-                let which = match self.match_for {
-                    MatchFor::Any => "any",
-                    MatchFor::All => "every one",
-                };
-                format!("{not}{which} {test}")
-            }
+        if is_single_boolean(&finding.found, self.unwraps_booleans) {
+            return format!("is {not}true");
         }
+        if self.tests.is_empty() {
+            return format!("is {not}there");
+        }
+        let which = match self.match_for {
+            MatchFor::Any => "any",
+            MatchFor::All => "every one",
+        };
+        let tests: Vec<String> = self.tests.iter().map(|test| format!("{which} {test}")).collect();
+        format!("{not}{}", tests.join(" or "))
     }
 }
 
@@ -168,9 +213,6 @@ impl Test {
     /// # Errors
     /// When the budget is used up.
     fn passes(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
-        if let Self::Present = self {
-            return Ok(true);
-        }
         if let Value::String(text) = value {
             return self.passes_text(text, budget);
         }
@@ -180,14 +222,9 @@ impl Test {
 
     fn passes_text(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
-            Self::Present => Ok(true),
             Self::Equals(wanted) => {
-                budget.step(1 + text.len() as u64 / 64)?;
-                Ok(text == wanted)
-            }
-            Self::OneOf(wanted) => {
                 budget.step(1 + wanted.len() as u64 / 16 + text.len() as u64 / 64)?;
-                Ok(wanted.iter().any(|wanted| wanted == text))
+                Ok(wanted.iter().flat_map(WantedText::spellings).any(|wanted| wanted == text))
             }
             Self::Matches(regex) => {
                 budget.step(regex.cost(text))?;
@@ -200,26 +237,39 @@ impl Test {
 impl std::fmt::Display for Test {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Present => f.write_str("is there"),
-            Self::Equals(wanted) => write!(f, "equals {wanted:?}"),
-            Self::OneOf(wanted) => write!(f, "is one of {wanted:?}"),
+            Self::Equals(wanted) => match wanted.as_slice() {
+                [one] => write!(f, "equals {:?}", one.written),
+                all => {
+                    let texts: Vec<&Text> = all.iter().map(|one| &one.written).collect();
+                    write!(f, "is one of {texts:?}")
+                }
+            },
             Self::Matches(regex) => write!(f, "matches /{}/", regex.as_str()),
         }
     }
 }
 
-/// One of several selected values.
-enum Member<'v> {
-    Item(&'v Item<'v>),
-    Value(&'v Value),
+/// Returns a member of a list; nothing for an undefined one.
+fn member<'v>(item: &'v Item<'_>) -> Option<Cow<'v, Value>> {
+    match item {
+        Item::Undefined => None,
+        Item::Many(_) => item.clone().into_value().map(Cow::Owned),
+        item => item.as_value().map(Cow::Borrowed),
+    }
 }
 
-impl Member<'_> {
-    fn to_value(&self) -> Option<Value> {
-        match self {
-            Self::Item(item) => (*item).clone().into_value(),
-            Self::Value(value) => Some((*value).clone()),
+/// Returns whether the select yields one boolean and nothing else, by itself or, if `unwraps`, in a list.
+fn is_single_boolean(found: &Item<'_>, unwraps: bool) -> bool {
+    let is_boolean = |value: &Value| matches!(value, Value::Bool(_));
+    match (found, found.as_value()) {
+        (Item::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
+        (Item::Many(items), _) => {
+            let mut defined = items.iter().filter(|item| !item.is_undefined());
+            let first = defined.next();
+            defined.next().is_none() && first.and_then(Item::as_value).is_some_and(is_boolean)
         }
+        (_, Some(Value::Array(items))) => matches!(items.as_slice(), [Value::Bool(_)]),
+        (_, value) => value.is_some_and(is_boolean),
     }
 }
 

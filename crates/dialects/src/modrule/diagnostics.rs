@@ -19,9 +19,9 @@ codes! {
     UNANCHORED_NAMESPACE "KW-M022" Warning "targetNamespaceRegex is not anchored";
     NOT_IDEMPOTENT "KW-M023" Warning "the rule changes its own result again";
     DASH_APPEND "KW-M024" Warning "`/-` does not append to a list that is missing";
-    QUOTED_MATCH "KW-M025" Warning "matchValue has quotes in it";
-    SHADOWED_TEST "KW-M026" Warning "a test that is never looked at";
-    NO_VALUE "KW-M027" Warning "an operation without a value";
+    QUOTED_MATCH "KW-M025" Hint "matchValue has quotes in it";
+    SEVERAL_TESTS "KW-M026" Hint "several tests in one criterion";
+    NO_VALUE "KW-M027" Error "an operation without a value";
     IGNORED_NAMESPACE_REGEX "KW-M028" Warning "targetNamespaceRegex outside the cluster namespace";
     UNQUOTED_TEXT "KW-M029" Warning "a number or boolean where text is wanted";
     ODD_EXPRESSION "KW-M030" Warning "an expression that hardly means what it says";

@@ -1,6 +1,6 @@
 //! What a compiled ModRule does to a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, TraceNode, Verdict};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
 use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
@@ -10,7 +10,8 @@ use kubewright_value::{Budget, Limits, Location, Step, Text, Value};
 use super::annotation;
 use super::criterion::{Criterion, all_met};
 use super::path::PathTemplate;
-use super::references::{Sight, View, has_hidden_fields, is_ignored, references};
+use super::ignored;
+use super::references::{Sight, View, has_hidden_fields, references};
 use super::source::Op;
 use super::value::{PatchValue, Surroundings, message};
 
@@ -18,10 +19,16 @@ use super::value::{PatchValue, Surroundings, message};
 pub(super) struct Rule {
     pub(super) name: Text,
     pub(super) reach: Reach,
+    /// The namespace in which cluster rules live.
+    pub(super) cluster_namespace: Text,
     pub(super) criteria: Vec<Criterion>,
     pub(super) action: Action,
     pub(super) sight: Sight,
     pub(super) inputs: Inputs,
+    /// Whether templates may throw dice or make keys.
+    pub(super) is_random: bool,
+    /// Whether templates see the object as rules before this one left it, as in KubeMod's program.
+    pub(super) sees_changes: bool,
 }
 
 /// Which namespaces the rule is about.
@@ -30,8 +37,18 @@ pub(super) enum Reach {
     Own(Text),
     /// Every one, because the rule names none and none was chosen for it.
     Every,
-    /// Objects without a namespace, those in the cluster namespace, and those in namespaces that the regex finds.
-    Cluster { namespace: Text, regex: Option<Regex> },
+    /// The rule is in the cluster namespace, and is about what its `targetNamespaceRegex` says.
+    Cluster { namespace: Text, targets: ClusterTargets },
+}
+
+/// What a rule in the cluster namespace is about.
+pub(super) enum ClusterTargets {
+    /// No `targetNamespaceRegex`: objects without a namespace.
+    ClusterScoped,
+    /// `.*`: objects without a namespace, and objects in any namespace.
+    Everything,
+    /// Any other `targetNamespaceRegex`: objects in namespaces that it matches.
+    Namespaces(Regex),
 }
 
 /// What the rule does.
@@ -62,8 +79,8 @@ impl Program for Rule {
         if !self.reach.includes(&evaluation.request.namespace) {
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
         }
-        if is_ignored(&self.sight, evaluation)? {
-            return Ok(Applies::No("the namespace is labelled admission.kubemod.io/ignore".into()));
+        if let Some(reason) = ignored::reason(&self.sight, &self.cluster_namespace, evaluation)? {
+            return Ok(Applies::No(reason));
         }
         let made;
         let view = match self.references(object, evaluation)? {
@@ -97,9 +114,11 @@ impl Program for Rule {
         let references = self.references(object, evaluation)?;
         match &self.action {
             Action::Patch(operations) => {
+                let target = if self.sees_changes { &*object } else { &evaluation.request.object };
+                let target = View::new(target.clone(), references.clone());
                 // Taken out and put back, so that nobody else holds what is edited.
                 let mut view = View::new(std::mem::take(object), references);
-                let patched = self.patch(operations, &mut view.value, evaluation);
+                let patched = self.patch(operations, &target.value, &mut view.value, evaluation);
                 *object = view.into_object();
                 Ok(self.patched(object, patched?, evaluation))
             }
@@ -127,20 +146,34 @@ impl Rule {
         sees_references.then(|| references(object, &self.sight, evaluation)).transpose()
     }
 
-    /// Renders all operations against the object as it is before the rule, then applies them as one.
+    /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
+    /// all templates of a rule see the same, so that one can write a key and the next its certificate.
+    fn inputs(&self, request: &Request) -> Inputs {
+        if !self.is_random {
+            return self.inputs;
+        }
+        let Request { uid, kind, namespace, name, .. } = request;
+        self.inputs.of_rendering(&[uid, &kind.group, &kind.kind, namespace, name, &self.reach.name(), &self.name])
+    }
+
+    /// Renders all operations against the object as it is before the rule, then applies them as one. Templates see
+    /// `target`.
     fn patch(
         &self,
         operations: &[PatchOperation],
+        target: &Value,
         view: &mut Value,
         evaluation: &mut Evaluation<'_>,
     ) -> Result<Patched, EvalError> {
         let mut rendered = Vec::with_capacity(operations.len());
         let mut origins: Vec<&PatchOperation> = Vec::with_capacity(operations.len());
-        let around =
-            Surroundings { target: view, namespace: &evaluation.request.namespace, inputs: &self.inputs };
+        let inputs = self.inputs(evaluation.request);
+        let around = Surroundings { target, namespace: &evaluation.request.namespace, inputs: &inputs };
         for operation in operations {
             let place = || operation.location.clone();
-            operation.render(&around, evaluation.budget, &mut rendered).map_err(|error| error.at(place()))?;
+            operation
+                .render(view, &around, evaluation.budget, &mut rendered)
+                .map_err(|error| error.at(place()))?;
             if rendered.len() == origins.len() {
                 evaluation.tracer.say(|| operation.found_nothing());
             }
@@ -178,7 +211,8 @@ impl Rule {
 
     fn reject(&self, template: Option<&Template>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
         let namespace = &evaluation.request.namespace;
-        let around = Surroundings { target: &view.value, namespace, inputs: &self.inputs };
+        let inputs = self.inputs(evaluation.request);
+        let around = Surroundings { target: &view.value, namespace, inputs: &inputs };
         let home = match &self.reach {
             Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
             Reach::Every => namespace,
@@ -224,9 +258,10 @@ impl PatchOperation {
         }
     }
 
-    /// Appends what this operation does: one operation, or one for each selected item.
+    /// Appends what this operation does to `view`: one operation, or one for each selected item.
     fn render(
         &self,
+        view: &Value,
         around: &Surroundings<'_>,
         budget: &mut Budget,
         into: &mut Vec<Operation>,
@@ -236,7 +271,7 @@ impl PatchOperation {
             return Ok(());
         };
         let mut items =
-            select.evaluate(around.target, budget).map_err(|error| EvalError::new(error.message))?;
+            select.evaluate(view, budget).map_err(|error| EvalError::new(error.message))?;
         // From the back, so that removing or inserting one item does not move the next one.
         if self.op == Op::Remove || self.path.ends_in_placeholder() {
             items.reverse();
@@ -273,10 +308,11 @@ impl Reach {
         match self {
             Self::Own(own) => own == namespace,
             Self::Every => !namespace.is_empty(),
-            Self::Cluster { namespace: own, regex: None } => namespace.is_empty() || own == namespace,
-            Self::Cluster { namespace: own, regex: Some(regex) } => {
-                regex.is_match(namespace) || own == namespace
-            }
+            Self::Cluster { targets, .. } => match targets {
+                ClusterTargets::ClusterScoped => namespace.is_empty(),
+                ClusterTargets::Everything => true,
+                ClusterTargets::Namespaces(regex) => !namespace.is_empty() && regex.is_match(namespace),
+            },
         }
     }
 
@@ -289,11 +325,17 @@ impl Reach {
         match self {
             Self::Own(own) => format!("the rule is about namespace `{own}`, the object is {object}"),
             Self::Every => "the rule is about objects that have a namespace".to_owned(),
-            Self::Cluster { regex: None, .. } => {
-                format!("the rule is about objects without a namespace, this one is {object}")
+            Self::Cluster { targets: ClusterTargets::Namespaces(regex), .. } if namespace.is_empty() => {
+                format!(
+                    "targetNamespaceRegex /{}/ is about objects that have a namespace; only `.*` includes others",
+                    regex.as_str()
+                )
             }
-            Self::Cluster { regex: Some(regex), .. } => {
+            Self::Cluster { targets: ClusterTargets::Namespaces(regex), .. } => {
                 format!("targetNamespaceRegex /{}/ does not match: the object is {object}", regex.as_str())
+            }
+            Self::Cluster { .. } => {
+                format!("the rule is about objects without a namespace, this one is {object}")
             }
         }
     }
@@ -328,22 +370,4 @@ fn done(operation: &Operation, origin: &PatchOperation, is_change: bool) -> Trac
         location: Some(origin.location.clone()),
         children: Vec::new(),
     }
-}
-
-/// Returns what two applications of a rule give, for the check that the second changes nothing.
-pub(super) fn twice(
-    rule: &Rule,
-    object: &Value,
-    evaluation: &mut Evaluation<'_>,
-) -> Result<Option<(Value, Value)>, EvalError> {
-    let mut once = object.clone();
-    if rule.applies(&once, evaluation)? != Applies::Yes {
-        return Ok(None);
-    }
-    rule.evaluate(&mut once, evaluation)?;
-    let mut twice = once.clone();
-    if rule.applies(&twice, evaluation)? == Applies::Yes {
-        rule.evaluate(&mut twice, evaluation)?;
-    }
-    Ok(Some((once, twice)))
 }

@@ -5,8 +5,8 @@
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
 use kubewright_engine::{
-    ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Request, Tracer,
-    WorldView,
+    Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Program as _,
+    Request, Tracer, WorldView,
 };
 use kubewright_lang::patch::{self, Options, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
@@ -14,7 +14,7 @@ use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 use super::compile::Header;
 use super::criterion::{Criterion, Test};
 use super::diagnostics::NOT_IDEMPOTENT;
-use super::evaluate::{Action, Rule, twice};
+use super::evaluate::{Action, Rule};
 
 /// Where the built-in kinds that run containers have them.
 const POD_SPECS: &[(&str, &[&str])] = &[
@@ -42,12 +42,10 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     if let NamespaceScope::Named(names) = &header.scope.namespaces {
         request.namespace = names.first().cloned().unwrap_or_default();
     }
-    let (world, mut budget, mut tracer) = (ClosedWorld::default(), Budget::new(LIMITS), Tracer::off());
-    let object = request.object.clone();
-    let memory = Memory::default();
-    let mut evaluation =
-        Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
-    let (once, twice) = twice(rule, &object, &mut evaluation).ok()??;
+    let mut budget = Budget::new(LIMITS);
+    let once = applied(rule, &request, &mut budget)?;
+    let again = Request { object: once.clone(), ..request };
+    let twice = applied(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
     let change = patch::diff(&once, &twice);
     let first = change.first()?;
     let message =
@@ -56,6 +54,18 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
         Diagnostic::new(&NOT_IDEMPOTENT, message, header.location.clone())
             .help("add a negated criterion that holds once the rule has run"),
     )
+}
+
+/// Returns what the rule makes of the object of `request`, if it is about it.
+fn applied(rule: &Rule, request: &Request, budget: &mut Budget) -> Option<Value> {
+    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), Memory::default());
+    let view = WorldView::new(&world, None);
+    let mut evaluation = Evaluation::new(request, view, budget, &mut tracer, &memory);
+    let mut object = request.object.clone();
+    let applies = rule.applies(&object, &mut evaluation).ok()?;
+    (applies == Applies::Yes).then_some(())?;
+    rule.evaluate(&mut object, &mut evaluation).ok()?;
+    Some(object)
 }
 
 /// Returns an object that should meet the criteria, and has something where the operations look for it.
@@ -93,11 +103,10 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
 fn wishes(criterion: &Criterion) -> Vec<(Vec<Step>, Value)> {
     let mut wishes = criterion.select.pinned();
     if let Some(path) = criterion.select.plain_path() {
-        let value = match &criterion.test {
-            Test::Present => Some(Text::new("sample")),
-            Test::Equals(text) => Some(text.clone()),
-            Test::OneOf(texts) => texts.first().cloned(),
-            Test::Matches(regex) => {
+        let value = match criterion.tests.first() {
+            None => Some(Text::new("sample")),
+            Some(Test::Equals(texts)) => texts.first().and_then(|text| text.spellings().next()).cloned(),
+            Some(Test::Matches(regex)) => {
                 let plain: String = regex.as_str().chars().filter(|c| !"^$\\()*+?".contains(*c)).collect();
                 regex.is_match(&plain).then(|| plain.into())
             }

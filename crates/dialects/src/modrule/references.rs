@@ -113,7 +113,7 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Returns `found`, or nothing where it could not be looked up and the rule goes on without it.
-    fn lenient<T>(&self, found: Result<Option<T>, EvalError>) -> Result<Option<T>, EvalError> {
+    pub(super) fn lenient<T>(&self, found: Result<Option<T>, EvalError>) -> Result<Option<T>, EvalError> {
         match found {
             Err(EvalError { kind: EvalErrorKind::Failed, .. }) if !self.is_strict => Ok(None),
             found => found,
@@ -171,21 +171,6 @@ fn remove_annotation(object: &mut Value) {
     if let Some(map) = annotations.and_then(Value::as_object_mut) {
         map.remove(LAST_APPLIED);
     }
-}
-
-/// The label that takes a namespace out of every rule's reach.
-const IGNORE_LABEL: &str = "admission.kubemod.io/ignore";
-
-/// Returns whether the namespace of the object, or the namespace that the object is, is labelled to be left alone.
-pub(super) fn is_ignored(sight: &Sight, evaluation: &Evaluation<'_>) -> Result<bool, EvalError> {
-    let is_labelled = |object: &Value| {
-        object.at(&["metadata", "labels", IGNORE_LABEL]).and_then(Value::as_str) == Some("true")
-    };
-    let request = evaluation.request;
-    if request.kind.kind == "Namespace" && request.kind.group.is_empty() {
-        return Ok(is_labelled(&request.object));
-    }
-    Ok(sight.lenient(evaluation.namespace())?.is_some_and(is_labelled))
 }
 
 /// Returns the key of `Text` under which a hidden field stands, if `path` leads into one.

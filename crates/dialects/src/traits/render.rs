@@ -365,7 +365,7 @@ pub(crate) fn section_at(
             let diagnostic = |wrong: super::schema::Wrong| {
                 let (code, is_key) = match wrong.severity {
                     Severity::Error => (&code::BAD_PARAMETER, false),
-                    Severity::Warning => (&code::UNKNOWN_PARAMETER, true),
+                    Severity::Warning | Severity::Hint => (&code::UNKNOWN_PARAMETER, true),
                 };
                 let message = format!("{what} of {about}: {}", wrong.message);
                 Diagnostic::new(code, message, place(&wrong.path, is_key)).help(wrong.help)

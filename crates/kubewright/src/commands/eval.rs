@@ -115,7 +115,7 @@ fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {
 fn inputs(allowed: &[String]) -> Inputs {
     let options = RuleOptions { allowed_functions: allowed.to_vec(), ..RuleOptions::default() };
     let options = rules::dialect_options(&options, None);
-    Inputs { now: options.now, random_seed: options.random_seed }
+    Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys }
 }
 
 fn failure(expression: &str, message: String, position: Position, length: u32) -> Failure {

@@ -23,14 +23,17 @@ pub(crate) fn run(arguments: &Install) -> Result<Exit, Failure> {
         [] => arguments::languages().into_iter().map(str::to_owned).collect(),
         chosen => chosen.to_vec(),
     };
+    let release = Release { name: &arguments.name, namespace: &arguments.namespace };
+    let values = values(arguments, &names)?;
     let mut documents = Vec::new();
     if !arguments.no_crds {
+        let namespaces = languages::namespaces(false);
+        documents.extend(chart::render_one(&release, &values, ("namespaces", &namespaces))?);
         documents
             .extend(names.iter().map(|name| languages::definitions(name)).filter(|text| !text.is_empty()));
     }
     if !arguments.crds {
-        let release = Release { name: &arguments.name, namespace: &arguments.namespace };
-        let mut rendered = chart::render(&release, &values(arguments, &names)?)?.into_iter();
+        let mut rendered = chart::render(&release, &values)?.into_iter();
         // The namespace first, then what rules are written in, then who reads them.
         documents.splice(0..0, rendered.next());
         documents.extend(rendered);

@@ -31,8 +31,8 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
             let files = plural(loaded.files, "file");
             let rules = counted(&loaded);
             let closing = match tally {
-                Tally { errors: 0, warnings: 0 } if loaded.files == 0 => String::new(),
-                Tally { errors: 0, warnings: 0 } => format!("{rules} in {files}: nothing wrong"),
+                Tally { errors: 0, warnings: 0, hints: 0 } if loaded.files == 0 => String::new(),
+                Tally { errors: 0, warnings: 0, hints: 0 } => format!("{rules} in {files}: nothing wrong"),
                 tally => format!("{tally} in {files}"),
             };
             table(&diagnostics, &closing, arguments.quiet, color)?;
@@ -92,6 +92,7 @@ fn json_document(diagnostics: &[Diagnostic], unreadable: &[Diagnostic], tally: T
     let summary = Map::from([
         ("errors", Value::from(tally.errors)),
         ("warnings", tally.warnings.into()),
+        ("hints", tally.hints.into()),
         ("unreadable", unreadable.len().into()),
     ]);
     let all: Vec<Value> = diagnostics.iter().chain(unreadable).map(output::json_diagnostic).collect();

@@ -1,9 +1,11 @@
 //! `kubewright serve`: the admission webhook.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
 
 use kubewright_cluster::{Config, Login};
-use kubewright_dialects::Options;
+use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
 use kubewright_serve::{ServeError, Settings, Snapshot, offline};
 use kubewright_value::Document;
@@ -98,16 +100,27 @@ fn failure(error: &ServeError) -> Failure {
     }
 }
 
+/// Returns bytes that nobody can guess, for keys that templates make. Without any, templates make none.
+fn random_bytes<const N: usize>() -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
+    Some(bytes)
+}
+
 fn settings(arguments: &Serve) -> Settings {
     let beside = match arguments.address.port() {
         0 => SocketAddr::new(arguments.address.ip(), 0),
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
     };
     let usual = Settings::default();
+    let usual_options = rules::dialect_options(&arguments.options, None);
+    let valid_from = usual_options.now.unwrap_or_default();
     let options = Options {
         fails_closed: arguments.fail_closed,
         targets: arguments.targets.clone(),
-        ..rules::dialect_options(&arguments.options, None)
+        random_seed: random_bytes().map(u64::from_be_bytes),
+        keys: random_bytes().map(|seed| KeySource { seed, valid_from }),
+        ..usual_options
     };
     Settings {
         address: arguments.address,

@@ -65,6 +65,7 @@ pub(crate) fn written(out: &mut Target, diagnostics: &[Diagnostic]) -> io::Resul
         let level = match diagnostic.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Hint => "notice",
         };
         let text = match diagnostic.help.as_str() {
             "" => diagnostic.message.clone(),

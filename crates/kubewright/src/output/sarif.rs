@@ -115,7 +115,7 @@ fn of_diagnostic(diagnostic: &Diagnostic) -> Value {
     let place = Map::from([("physicalLocation", physical(&location.source.name, location.position))]);
     Map::from([
         ("ruleId", Value::from(diagnostic.code.id)),
-        ("level", diagnostic.severity().name().into()),
+        ("level", severity_level(diagnostic.severity()).into()),
         ("message", message(&text)),
         ("locations", vec![place].into()),
     ])
@@ -198,10 +198,7 @@ fn rule_descriptor(rule: &Rule) -> Value {
 }
 
 fn code_descriptor(code: &Code) -> Value {
-    let level = match code.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
+    let level = severity_level(code.severity);
     Map::from([
         ("id", Value::from(code.id)),
         ("shortDescription", message(code.title)),
@@ -209,6 +206,15 @@ fn code_descriptor(code: &Code) -> Value {
         ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
     ])
     .into()
+}
+
+/// Returns SARIF's word for a severity.
+fn severity_level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Hint => "note",
+    }
 }
 
 /// Returns a page as SARIF has it.

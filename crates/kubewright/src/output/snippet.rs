@@ -23,6 +23,7 @@ pub(crate) fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
     let title = match diagnostic.severity() {
         Severity::Error => paint.red(&title),
         Severity::Warning => paint.yellow(&title),
+        Severity::Hint => paint.cyan(&title),
     };
     let mut text = format!("{title}: {}\n", paint.bold(&visible(&diagnostic.message)));
     let location = &diagnostic.location;
@@ -77,25 +78,30 @@ pub(crate) struct Tally {
     pub(crate) errors: usize,
     /// Warnings.
     pub(crate) warnings: usize,
+    /// Hints.
+    pub(crate) hints: usize,
 }
 
 impl Tally {
     /// Counts `diagnostics`.
     pub(crate) fn of(diagnostics: &[Diagnostic]) -> Self {
-        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-        Self { errors, warnings: diagnostics.len() - errors }
+        let count = |severity| diagnostics.iter().filter(|one| one.severity() == severity).count();
+        Self {
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            hints: count(Severity::Hint),
+        }
     }
 }
 
-/// As `1 error, 2 warnings`; what there is none of is left out.
+/// As `1 error, 2 warnings, 1 hint`; what there is none of is left out.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.errors, self.warnings) {
-            (0, 0) => f.write_str("no mistakes"),
-            (errors, 0) => f.write_str(&plural(errors, "error")),
-            (0, warnings) => f.write_str(&plural(warnings, "warning")),
-            (errors, warnings) => write!(f, "{}, {}", plural(errors, "error"), plural(warnings, "warning")),
-        }
+        let counts = [(self.errors, "error"), (self.warnings, "warning"), (self.hints, "hint")];
+        let parts: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| plural(*count, word)).collect();
+        f.write_str(if parts.is_empty() { "no mistakes" } else { "" })?;
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -61,6 +61,8 @@ pub(super) struct Call<'a> {
     pub constants: &'a Regexes,
     pub regexes: Regexes,
     pub random: u64,
+    /// How many streams of bytes keys were made of.
+    pub streams: u64,
     // INVARIANT: every dictionary that was ever changed, so that cycles can be broken at the end.
     changed: Vec<Rc<Dict>>,
     overlays: Vec<(Arc<Map>, Rc<Dict>)>,
@@ -80,6 +82,7 @@ impl<'a> Call<'a> {
             constants,
             regexes: Regexes::new(),
             random: inputs.random_seed.unwrap_or_default(),
+            streams: 0,
             changed: Vec::new(),
             overlays: Vec::new(),
         }

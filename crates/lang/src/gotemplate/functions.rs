@@ -12,6 +12,7 @@ mod dates;
 mod dicts;
 mod encoding;
 mod json;
+mod keys;
 mod lists;
 mod math;
 mod merge;
@@ -213,7 +214,7 @@ impl Function {
 }
 
 static TABLE: LazyLock<HashMap<&'static str, &'static Function>> = LazyLock::new(|| {
-    let tables: [&'static [Function]; 16] = [
+    let tables: [&'static [Function]; 17] = [
         builtin::TABLE,
         case::TABLE,
         crypto::TABLE,
@@ -221,6 +222,7 @@ static TABLE: LazyLock<HashMap<&'static str, &'static Function>> = LazyLock::new
         dicts::TABLE,
         encoding::TABLE,
         json::TABLE,
+        keys::TABLE,
         lists::TABLE,
         math::TABLE,
         paths::TABLE,

@@ -33,7 +33,7 @@ fn collect_pins(expr: &Expr, pins: &mut Vec<(Vec<Step>, Value)>) {
         collect_pins(first, pins);
         links.iter().for_each(|link| collect_pins(&link.right, pins));
     } else if let [link] = links.as_slice()
-        && link.operator == Infix::Equal
+        && matches!(link.operator, Infix::Equal | Infix::StrictEqual)
     {
         pins.extend(pin(first, &link.right).or_else(|| pin(&link.right, first)));
     }

@@ -116,6 +116,8 @@ pub(super) enum Infix {
     And,
     Equal,
     NotEqual,
+    StrictEqual,
+    StrictNotEqual,
     Less,
     LessEqual,
     Greater,
@@ -136,14 +138,22 @@ pub(super) enum Infix {
     Power,
 }
 
+/// The rank of `==` and its like.
+const EQUALITY_RANK: u8 = 3;
+
+/// The rank of `<`, `=~`, `in` and their like.
+const ORDER_RANK: u8 = 4;
+
 impl Infix {
     /// Every operator that is written in symbols, with its text.
-    pub(super) const SYMBOLS: [(&'static str, Self); 22] = [
+    pub(super) const SYMBOLS: [(&'static str, Self); 24] = [
         ("??", Self::Otherwise),
         ("||", Self::Or),
         ("&&", Self::And),
         ("==", Self::Equal),
         ("!=", Self::NotEqual),
+        ("===", Self::StrictEqual),
+        ("!==", Self::StrictNotEqual),
         ("<", Self::Less),
         ("<=", Self::LessEqual),
         (">", Self::Greater),
@@ -163,18 +173,19 @@ impl Infix {
         ("**", Self::Power),
     ];
 
-    /// Returns how tightly it binds; all are left-associative.
+    /// Returns how tightly it binds; all are left-associative. As in JavaScript, order binds tighter than equality.
     pub(super) fn rank(self) -> u8 {
         match self {
             Self::Otherwise => 0,
             Self::Or => 1,
             Self::And => 2,
-            Self::BitXor | Self::BitAnd | Self::BitOr => 4,
-            Self::ShiftLeft | Self::ShiftRight => 5,
-            Self::Add | Self::Subtract => 6,
-            Self::Multiply | Self::Divide | Self::Remainder => 7,
-            Self::Power => 8,
-            _ => 3,
+            Self::Equal | Self::NotEqual | Self::StrictEqual | Self::StrictNotEqual => EQUALITY_RANK,
+            Self::BitXor | Self::BitAnd | Self::BitOr => 5,
+            Self::ShiftLeft | Self::ShiftRight => 6,
+            Self::Add | Self::Subtract => 7,
+            Self::Multiply | Self::Divide | Self::Remainder => 8,
+            Self::Power => 9,
+            _ => ORDER_RANK,
         }
     }
 
@@ -184,7 +195,7 @@ impl Infix {
     }
 
     pub(super) fn is_comparison(self) -> bool {
-        self.rank() == 3
+        matches!(self.rank(), EQUALITY_RANK | ORDER_RANK)
     }
 }
 

@@ -82,7 +82,7 @@ impl fmt::Display for FaultKind {
             Self::NotComparable(operator, left, right) => {
                 write!(f, "operator `{}` cannot be used on {left} and {right}", operator.symbol())
             }
-            Self::NotList(what) => write!(f, "the right side of `in` must be an array, found {what}"),
+            Self::NotList(what) => write!(f, "the right side of `in` must be an array or an object, found {what}"),
             Self::Arguments(function) => {
                 write!(f, "function `{}` takes exactly one argument", function.name())
             }

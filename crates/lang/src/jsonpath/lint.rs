@@ -22,6 +22,8 @@ pub enum Lint {
     ListCompared,
     /// `$.x[*] =~ "a"`
     ListSearched,
+    /// `$.x == undefined`
+    UndefinedCompared,
 }
 
 impl fmt::Display for Lint {
@@ -42,6 +44,9 @@ impl fmt::Display for Lint {
             }
             Self::ListSearched => {
                 "a path with wildcards finds a list, which is searched as one text; use a filter"
+            }
+            Self::UndefinedCompared => {
+                "whatever is compared with undefined, the answer is false; use `isDefined` or `isUndefined`"
             }
         })
     }
@@ -95,7 +100,12 @@ fn look_at_links(first: &Expr, links: &[Link], found: &mut Vec<(Lint, u32)>) {
                 (key && matches!(link.right.node, Node::Variable(_))).then_some(Lint::HyphenatedKey)
             }
             Infix::Match | Infix::NotMatch => before.is_some_and(is_list).then_some(Lint::ListSearched),
-            Infix::Equal | Infix::NotEqual => {
+            Infix::Equal | Infix::NotEqual | Infix::StrictEqual | Infix::StrictNotEqual
+                if [before, Some(&link.right)].into_iter().flatten().any(is_undefined) =>
+            {
+                Some(Lint::UndefinedCompared)
+            }
+            Infix::Equal | Infix::NotEqual | Infix::StrictEqual | Infix::StrictNotEqual => {
                 let compared = |a: &Expr, b: &Expr| is_list(a) && is_scalar(b);
                 let both =
                     before.is_some_and(|left| compared(left, &link.right) || compared(&link.right, left));
@@ -109,6 +119,12 @@ fn look_at_links(first: &Expr, links: &[Link], found: &mut Vec<(Lint, u32)>) {
 
 fn is_list(expr: &Expr) -> bool {
     matches!(&expr.node, Node::Path(path) if path.is_list)
+}
+
+/// Returns whether this is the word `undefined`, which is no value of the language.
+fn is_undefined(expr: &Expr) -> bool {
+    let Node::Variable(keys) = &expr.node else { return false };
+    matches!(keys.as_slice(), [Expr { node: Node::Literal(Value::String(name)), .. }] if name == "undefined")
 }
 
 fn is_scalar(expr: &Expr) -> bool {

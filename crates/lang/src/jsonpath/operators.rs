@@ -39,6 +39,10 @@ pub(super) fn infix(budget: &mut Budget, operator: Infix, left: &Item<'_>, right
             let wanted = operator == Infix::Equal;
             Ok(Value::Bool(is_defined(left, right) && is_equal(budget, left, right)? == wanted))
         }
+        Infix::StrictEqual | Infix::StrictNotEqual => {
+            let wanted = operator == Infix::StrictEqual;
+            Ok(Value::Bool(is_defined(left, right) && is_strictly_equal(budget, left, right)? == wanted))
+        }
         Infix::Less | Infix::LessEqual | Infix::Greater | Infix::GreaterEqual => {
             order(budget, operator, left, right)
         }
@@ -59,6 +63,14 @@ fn is_equal(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Result<bo
         | (Some(Value::String(text)), Some(Value::Number(number))) => {
             Ok(convert::number_from_text(text).is_some_and(|spelled| is_same_number(*number, spelled)))
         }
+        _ => is_deeply_equal(budget, left, right),
+    }
+}
+
+/// Compares as `===` does: text never equals a number.
+fn is_strictly_equal(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Result<bool, FaultKind> {
+    match (left.as_value(), right.as_value()) {
+        (Some(Value::Number(a)), Some(Value::Number(b))) => Ok(is_same_number(*a, *b)),
         _ => is_deeply_equal(budget, left, right),
     }
 }
@@ -127,7 +139,7 @@ fn same_length<T>(
     })
 }
 
-/// Searches the right side for the left, without any conversion.
+/// Searches the right side for the left, without any conversion: a list for a value, an object for a key.
 fn contains(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Answer {
     let mut found = false;
     let mut look = |item: &Item<'_>| {
@@ -138,6 +150,10 @@ fn contains(budget: &mut Budget, left: &Item<'_>, right: &Item<'_>) -> Answer {
     match (right, right.as_value()) {
         (Item::Many(items), _) => items.iter().try_for_each(&mut look)?,
         (_, Some(Value::Array(items))) => items.iter().try_for_each(|item| look(&Item::Ref(item)))?,
+        (_, Some(Value::Object(map))) => {
+            let key = left.as_value().and_then(Value::as_str);
+            found = key.is_some_and(|key| map.get(key).is_some());
+        }
         _ => return Err(FaultKind::NotList(right.what())),
     }
     Ok(Value::Bool(found))

@@ -155,7 +155,41 @@ fn equality_converts_only_one_string() {
         ("$.none == {}", "true"),
         ("12 in [\"12\"]", "false"),
         ("$.list[1] in $.list", "true"),
-        ("1 in 1", "error at 1:3: the right side of `in` must be an array, found number"),
+        ("1 in 1", "error at 1:3: the right side of `in` must be an array or an object, found number"),
+    ]);
+}
+
+#[test]
+fn strict_equality_converts_nothing() {
+    check(&[
+        ("$.count === 3", "true"),
+        ("$.count === 3.0", "true"),
+        (r#"$.count === "3""#, "false"),
+        (r#"$.count !== "3""#, "true"),
+        (r#"$.kind === "Pod""#, "true"),
+        (r#"$.kind!=="Pod""#, "false"),
+        ("$.yes === true", "true"),
+        ("$.list === [10, 20, 30, 40, 50]", "true"),
+        ("$.nothing === null", "true"),
+        ("$.missing === 12", "false"),
+        ("$.missing !== 12", "false"),
+        (r#"$.people[? @.name === "ann"].age"#, "[31]"),
+        (r#"$.people[? @.age !== 31].name"#, r#"["bob"]"#),
+    ]);
+}
+
+#[test]
+fn operators_of_javascript_bind_as_they_do_there() {
+    check(&[
+        ("true == 1 < 2", "true"),
+        ("1 < 2 === true", "true"),
+        ("false != 2 > 1", "true"),
+        ("!($.count > 2 && $.count < 4) || $.no", "false"),
+        (r#"$.count > 2 ? $.kind === "Pod" : false"#, "true"),
+        (r#""x" in $.deep"#, "true"),
+        (r#""nowhere" in $.deep"#, "false"),
+        (r#"!("kind" in $.none)"#, "true"),
+        (r#"$.kind in ["Pod", "Job"]"#, "true"),
     ]);
 }
 

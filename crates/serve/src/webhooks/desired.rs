@@ -185,7 +185,7 @@ fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
         fails: true,
         // Not by labels: a namespace is known by the labels that it is about to have.
         namespaces: spared.named_namespaces(),
-        conditions: vec![("label-added-or-changed".into(), condition.into())],
+        conditions: vec![("label-added-or-changed".into(), condition.into()), spared.not_ourselves()],
         ..plain(format!("guard.{DOMAIN}"), "guard", rules)
     };
     Some(entry.value(wanted))

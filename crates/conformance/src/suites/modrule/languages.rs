@@ -48,7 +48,7 @@ pub(super) fn shorthand(_: &Value, case: &Value) -> Result<(), String> {
 pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let functions = Functions::refusable().into_iter().fold(Functions::rules(), Functions::allow);
-    let inputs = Inputs { now: Some(0), random_seed: Some(0) };
+    let inputs = Inputs { now: Some(0), random_seed: Some(0), keys: None };
     let parsed = Template::parse("t", &expand_shorthand(text(case, "template")), &functions);
     let template = match (parsed, expected.get("parseError")) {
         (Err(_), Some(_)) => return Ok(()),

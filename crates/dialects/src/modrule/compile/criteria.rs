@@ -6,7 +6,7 @@ use kubewright_value::{Position, Text, Value};
 
 use super::Compiler;
 use crate::fields::{Placed, within};
-use crate::modrule::criterion::{Criterion, Test};
+use crate::modrule::criterion::{Criterion, Test, WantedText};
 use crate::modrule::diagnostics as code;
 use crate::modrule::references::REFERENCES;
 use crate::modrule::source::SourceCriterion;
@@ -14,7 +14,7 @@ use crate::modrule::source::SourceCriterion;
 impl Compiler<'_> {
     pub(super) fn criterion(&mut self, source: &SourceCriterion) -> Option<Criterion> {
         let select = self.expression(&source.select);
-        let test = self.test(source);
+        let tests = self.tests(source);
         let select = select?;
         self.lints(&source.select, select.lints());
         self.sees_references |= select.reads_root_key(REFERENCES);
@@ -22,19 +22,42 @@ impl Compiler<'_> {
             text: source.select.value.to_string(),
             path: Select::parse(&source.select.value).ok(),
             select,
-            test: test?,
+            tests: tests?,
             match_for: source.match_for,
+            unwraps_booleans: !self.dialect.follows_program,
             is_negated: source.is_negated,
             location: self.document.locate(&source.select.path),
             unmet: format!("not met: {}", source.select.value).into(),
         })
     }
 
-    fn test(&mut self, source: &SourceCriterion) -> Option<Test> {
+    fn tests(&mut self, source: &SourceCriterion) -> Option<Vec<Test>> {
         let regex = match &source.match_regex {
             Some(regex) => Some(self.regex(regex)?),
             None => None,
         };
+        self.hint_at_several_tests(source);
+        let follows_program = self.dialect.follows_program;
+        let wanted = |text: &Placed<Text>| WantedText::new(text.value.clone(), !follows_program);
+        for text in source.match_value.iter().chain(&source.match_values) {
+            if let Some(unquoted) = wanted(text).unquoted() {
+                self.report(
+                    &code::QUOTED_MATCH,
+                    text,
+                    format!("`{}` also equals `{unquoted}`, the text without the quotes", text.value),
+                    format!("write '{unquoted}' if the quotes are not part of the value"),
+                );
+            }
+        }
+        let single = source.match_value.as_ref().map(|text| Test::Equals(vec![wanted(text)]));
+        let several = (!source.match_values.is_empty())
+            .then(|| Test::Equals(source.match_values.iter().map(wanted).collect()));
+        let tests = [single, several, regex.map(Test::Matches)].into_iter().flatten();
+        // To KubeMod's program the first one decides alone.
+        Some(tests.take(if follows_program { 1 } else { 3 }).collect())
+    }
+
+    fn hint_at_several_tests(&mut self, source: &SourceCriterion) {
         let named = [
             ("matchValue", source.match_value.as_ref()),
             ("matchValues", source.match_values.first()),
@@ -44,31 +67,16 @@ impl Compiler<'_> {
         let first = named.next();
         if let (Some((first, _)), Some((second, place))) = (first, named.next()) {
             self.report(
-                &code::SHADOWED_TEST,
+                &code::SEVERAL_TESTS,
                 place,
-                format!("`{second}` is never looked at, because `{first}` decides alone"),
-                "split it into two criteria".to_owned(),
+                if self.dialect.follows_program {
+                    format!("`{second}` is never looked at, because `{first}` decides alone")
+                } else {
+                    format!("`{first}` and `{second}` in one criterion: either of them is enough")
+                },
+                "split it into two criteria if both are meant".to_owned(),
             );
         }
-        for value in source.match_value.iter().chain(&source.match_values) {
-            let is_quoted =
-                value.value.len() > 1 && value.value.starts_with('"') && value.value.ends_with('"');
-            if is_quoted {
-                self.report(
-                    &code::QUOTED_MATCH,
-                    value,
-                    format!("only text with quotes in it equals `{}`", value.value),
-                    format!("matchValue is compared as it stands; write '{}'", value.value.trim_matches('"')),
-                );
-            }
-        }
-        let texts = || source.match_values.iter().map(|value| value.value.clone()).collect();
-        Some(match (&source.match_value, source.match_values.is_empty(), regex) {
-            (Some(value), _, _) => Test::Equals(value.value.clone()),
-            (None, false, _) => Test::OneOf(texts()),
-            (None, true, Some(regex)) => Test::Matches(regex),
-            (None, true, None) => Test::Present,
-        })
     }
 
     fn expression(&mut self, text: &Placed<Text>) -> Option<Expression> {
@@ -95,9 +103,8 @@ pub(super) fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
             .select
             .plain_path()
             .is_some_and(|steps| matches!(steps, [step] if *step == "kind".into()));
-        match &criterion.test {
-            Test::Equals(kind) if is_kind => Some(vec![kind.clone()]),
-            Test::OneOf(kinds) if is_kind => Some(kinds.clone()),
+        match criterion.tests.as_slice() {
+            tests @ [_, ..] if is_kind => equal_texts(tests),
             _ => criterion.select.pinned().into_iter().find_map(|(steps, value)| {
                 match (steps.as_slice(), value) {
                     ([step], Value::String(kind)) if *step == "kind".into() => Some(vec![kind]),
@@ -107,4 +114,16 @@ pub(super) fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
         }
     });
     pinned.map_or(KindScope::Any, KindScope::Named)
+}
+
+/// Returns the only texts that can pass one of `tests`, if these are all about equality.
+fn equal_texts(tests: &[Test]) -> Option<Vec<Text>> {
+    let mut texts = Vec::new();
+    for test in tests {
+        match test {
+            Test::Equals(wanted) => texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned()),
+            Test::Matches(_) => return None,
+        }
+    }
+    Some(texts)
 }

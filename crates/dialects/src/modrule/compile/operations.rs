@@ -99,11 +99,11 @@ impl Compiler<'_> {
                 self.report(
                     &code::NO_VALUE,
                     &source.path,
-                    "the operation has no value, so it sets null".to_owned(),
+                    format!("`{}` needs a value", source.op.name()),
                     "add a `value`, or write value: 'null' if null is meant".to_owned(),
                 );
             }
-            return Some(PatchValue::Constant(Value::Null));
+            return None;
         };
         let expanded = expand_shorthand(&text.value);
         if let (Some(select), Some(highest)) = (&source.select, highest_shorthand(&text.value))
@@ -118,6 +118,15 @@ impl Compiler<'_> {
             return Some(PatchValue::Template { template: Box::new(template), location });
         };
         match yaml::parse(constant) {
+            Ok(Value::Null) if is_blank(constant) => {
+                self.report(
+                    &code::NO_VALUE,
+                    text,
+                    format!("the value of `{}` is empty", source.op.name()),
+                    "write value: '\"\"' for the empty text, or value: 'null' if null is meant".to_owned(),
+                );
+                None
+            }
             Ok(value) => Some(PatchValue::Constant(value)),
             Err(error) => {
                 let location = within(self.document, &text.path, error.position, 1);
@@ -198,6 +207,11 @@ impl Compiler<'_> {
             );
         }
     }
+}
+
+/// Returns whether `yaml`, which is null, has nothing in it that says so.
+fn is_blank(yaml: &str) -> bool {
+    yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// Returns the highest N of the `.#N` in a template.

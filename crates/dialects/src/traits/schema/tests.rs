@@ -68,7 +68,7 @@ fn check(schema: &Schema, values: &str, want: &[&str]) {
     let told: Vec<String> = wrongs
         .iter()
         .map(|wrong| match (wrong.severity, wrong.help.as_str()) {
-            (Severity::Warning, help) => format!("warning: {} ({help})", wrong.message),
+            (Severity::Warning | Severity::Hint, help) => format!("warning: {} ({help})", wrong.message),
             (Severity::Error, "") => wrong.message.clone(),
             (Severity::Error, help) => format!("{} ({help})", wrong.message),
         })

@@ -67,7 +67,7 @@ pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
         };
         let code = match problem.severity {
             Severity::Error => &code::BAD_SCHEMA,
-            Severity::Warning => &code::DOUBTFUL_SCHEMA,
+            Severity::Warning | Severity::Hint => &code::DOUBTFUL_SCHEMA,
         };
         reader.report(Diagnostic::new(code, problem.message, location).help(problem.help));
     }

@@ -25,10 +25,12 @@ fn labels(view: &View, findings: &mut Findings) {
         Ok(namespaces) => namespaces,
         Err(error) => return findings.unseen("excluded namespaces", error),
     };
-    for (key, value) in view.dialects.iter().filter_map(|one| one.in_cluster()?.ignore_label()) {
+    for language in view.dialects.iter().filter_map(|one| one.in_cluster()) {
+        let Some((key, value)) = language.ignore_label() else { continue };
+        let is_usual = |name: &str| language.ignored_namespaces().iter().any(|usual| usual.name == name);
         let ignored = namespaces.iter().filter(|one| text(one, &["metadata", "labels", key]) == value);
         let mut names: Vec<&str> = ignored.map(|one| text(one, &["metadata", "name"])).collect();
-        names.retain(|name| *name != view.namespace && *name != "kube-system");
+        names.retain(|name| *name != view.namespace && !is_usual(name));
         match names.as_slice() {
             [] => findings.ok(
                 "excluded namespaces",

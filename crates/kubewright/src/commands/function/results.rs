@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_dialects::traits::Manifest;
-use kubewright_engine::{Diagnostic, ObjectName, Subject};
+use kubewright_engine::{Diagnostic, ObjectName, Severity, Subject};
 use kubewright_value::{Map, Value};
 
 use super::list::ResourceList;
@@ -49,8 +49,16 @@ pub(super) fn of(
     results
 }
 
+/// Returns the word that the function specification has for how bad a problem is.
+fn severity(problem: &Diagnostic) -> &'static str {
+    match problem.severity() {
+        Severity::Hint => "info",
+        severity => severity.name(),
+    }
+}
+
 fn result(problem: &Diagnostic, list: &ResourceList, known: &HashMap<ObjectName, &Value>) -> Value {
-    let mut result = head(&problem.message, problem.severity().name());
+    let mut result = head(&problem.message, severity(problem));
     let inside = place::of(&problem.location, list);
     match (&problem.subject, &inside) {
         (Some(subject), _) => match known.get(&subject.name) {

@@ -42,23 +42,32 @@ pub(super) struct Release<'a> {
 /// # Errors
 /// When a template does not fit the values.
 pub(super) fn render(release: &Release<'_>, values: &Value) -> Result<Vec<String>, Failure> {
+    let mut rendered = Vec::with_capacity(TEMPLATES.len());
+    for (name, text) in TEMPLATES {
+        rendered.extend(render_one(release, values, (name, text))?);
+    }
+    Ok(rendered)
+}
+
+/// Returns the manifests of one template; nothing where there are none.
+///
+/// # Errors
+/// When the template does not fit the values.
+pub(super) fn render_one(
+    release: &Release<'_>,
+    values: &Value,
+    (name, text): (&str, &str),
+) -> Result<Option<String>, Failure> {
     let context = Context::new()
         .native("Values", values.clone())
         .native("Release", release.value())
         .native("Chart", object([("Name", "kubewright"), ("AppVersion", env!("CARGO_PKG_VERSION"))]));
     let defined = format!("{NAMES}{}", languages::rights());
-    let mut rendered = Vec::with_capacity(TEMPLATES.len());
-    for (name, text) in TEMPLATES {
-        let template = Template::parse(name, &format!("{defined}{text}"), &Functions::rules());
-        let text = template
-            .and_then(|template| template.render(&context, &Inputs::default(), &mut Budget::default()))
-            .map_err(|error| broken(&error))?;
-        let text = text.trim();
-        if !text.is_empty() {
-            rendered.push(format!("{text}\n"));
-        }
-    }
-    Ok(rendered)
+    let text = Template::parse(name, &format!("{defined}{text}"), &Functions::rules())
+        .and_then(|template| template.render(&context, &Inputs::default(), &mut Budget::default()))
+        .map_err(|error| broken(&error))?;
+    let text = text.trim().trim_start_matches("---").trim();
+    Ok((!text.is_empty()).then(|| format!("{text}\n")))
 }
 
 impl Release<'_> {

@@ -33,6 +33,48 @@ pub(super) fn rights() -> String {
     text
 }
 
+/// Returns the template of the namespaces that rules of each language live in and that an installation makes. In a release
+/// of Helm, a namespace that is there already, and not of this release, stays as it is.
+pub(super) fn namespaces(asks_cluster: bool) -> String {
+    let mut text = String::from(
+        "{{- /* Made from what the rule languages say of themselves: `make chart`. They come and go with the definitions. */ -}}\n\
+         {{- if .Values.crds.install }}\n",
+    );
+    for dialect in dialects() {
+        let Some(cluster) = dialect.in_cluster() else { continue };
+        let Some(label) = cluster.ignore_label() else { continue };
+        for namespace in cluster.ignored_namespaces().iter().filter(|namespace| namespace.is_created) {
+            text.push_str(&namespace_template(dialect.name(), namespace.name, label, asks_cluster));
+        }
+    }
+    text.push_str("{{- end }}\n");
+    text
+}
+
+fn namespace_template(dialect: &str, name: &str, (key, value): (&str, &str), asks_cluster: bool) -> String {
+    let (found, is_ours) = if asks_cluster {
+        (
+            format!(
+                "{{{{- $found := lookup \"v1\" \"Namespace\" \"\" \"{name}\" | default dict }}}}\n\
+                 {{{{- $owner := dig \"metadata\" \"annotations\" \"meta.helm.sh/release-name\" \"\" $found }}}}\n"
+            ),
+            " (or (not $found) (eq $owner .Release.Name))",
+        )
+    } else {
+        (String::new(), "")
+    };
+    let keep = if asks_cluster {
+        "  {{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
+    } else {
+        ""
+    };
+    format!(
+        "{found}{{{{- if and (has \"{dialect}\" .Values.dialects) (ne .Release.Namespace \"{name}\"){is_ours} }}}}\n\
+         ---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n{keep}  labels:\n    \
+         {{{{ template \"kubewright.labels\" . }}}}\n    {key}: \"{value}\"\n{{{{- end }}}}\n"
+    )
+}
+
 fn rights_of(name: &str, cluster: &dyn InCluster) -> String {
     let mut text = String::new();
     let watched = |role| cluster.watched().iter().filter(move |watched| watched.role == role);
@@ -57,6 +99,12 @@ fn rights_of(name: &str, cluster: &dyn InCluster) -> String {
         let first = why.next().map(|first| first.to_ascii_uppercase());
         let _ = writeln!(text, "  # {}{}.", first.unwrap_or_default(), why.as_str());
         text.push_str(&right(wanted.group, wanted.resources, wanted.verbs));
+    }
+    if let Some((key, _)) = cluster.ignore_label().filter(|_| !cluster.ignored_namespaces().is_empty()) {
+        let _ = writeln!(text, "  # The label {key} of system namespaces, where it is missing.");
+        text.push_str(&right("", &["namespaces"], &["patch"]));
+        let names: Vec<&str> = cluster.ignored_namespaces().iter().map(|namespace| namespace.name).collect();
+        let _ = writeln!(text, "    resourceNames: [{}]", names.join(", "));
     }
     if !cluster.originals().is_empty() {
         text.push_str("  # Whether the program that the language comes from is here too.\n");

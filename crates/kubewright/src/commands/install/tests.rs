@@ -156,7 +156,10 @@ fn chart_folder() -> PathBuf {
 /// `UPDATE_CHART=1` writes them, which `make chart` does.
 #[test]
 fn the_chart_has_the_definitions_and_rights_of_all_languages() {
-    let mut made = vec![("templates/_languages.tpl".to_owned(), languages::rights())];
+    let mut made = vec![
+        ("templates/_languages.tpl".to_owned(), languages::rights()),
+        ("templates/rule-namespaces.yaml".to_owned(), languages::namespaces(true)),
+    ];
     for name in arguments::languages() {
         made.push((format!("files/crds/{name}.yaml"), languages::definitions(name)));
     }
@@ -189,8 +192,8 @@ fn every_template_of_the_chart_is_rendered_here_too() {
     let entries = fs::read_dir(chart_folder().join("templates")).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-    // Definitions come from the languages, notes are Helm's, and the others are read by all.
-    names.retain(|name| name.ends_with(".yaml") && name != "crds.yaml");
+    // Definitions and namespaces come from the languages, notes are Helm's, and the others are read by all.
+    names.retain(|name| name.ends_with(".yaml") && name != "crds.yaml" && name != "rule-namespaces.yaml");
     names.sort();
     let mut known: Vec<&str> = chart::TEMPLATES.iter().map(|(name, _)| *name).collect();
     known.sort_unstable();

@@ -13,7 +13,6 @@ use super::encoding::base64_decode;
 use super::random::random_bytes;
 use super::{Access, Function, Type, function};
 
-const NO_CERTIFICATES: Access = Access::Unavailable("certificates and keys cannot be made in a template");
 const NO_NETWORK: Access = Access::Unavailable("a template cannot ask the network");
 const TWO: &[Type] = &[Type::Text, Type::Text];
 
@@ -32,14 +31,6 @@ pub(super) const TABLE: &[Function] = &[
     .guarded(Access::Unrepeatable),
     function("derivePassword", &[Type::Uint32, Type::Text, Type::Text, Type::Text, Type::Text], derive)
         .guarded(Access::Expensive),
-    unavailable("genPrivateKey", NO_CERTIFICATES),
-    unavailable("genCA", NO_CERTIFICATES),
-    unavailable("genCAWithKey", NO_CERTIFICATES),
-    unavailable("genSelfSignedCert", NO_CERTIFICATES),
-    unavailable("genSelfSignedCertWithKey", NO_CERTIFICATES),
-    unavailable("genSignedCert", NO_CERTIFICATES),
-    unavailable("genSignedCertWithKey", NO_CERTIFICATES),
-    unavailable("buildCustomCert", NO_CERTIFICATES),
     unavailable("getHostByName", NO_NETWORK),
 ];
 

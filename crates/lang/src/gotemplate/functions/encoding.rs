@@ -17,6 +17,7 @@ pub(super) const TABLE: &[Function] = &[
     function("b32dec", &[Type::Text], |_, a| Ok(decoded(base32_decode(text(a, 0))))),
     function("sha1sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(bytes(a, 0)))))),
     function("sha256sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha2::Sha256::digest(bytes(a, 0)))))),
+    function("sha512sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha2::Sha512::digest(bytes(a, 0)))))),
     function("adler32sum", &[Type::Bytes], |_, a| Ok(Item::text(adler32(bytes(a, 0)).to_string()))),
 ];
 

@@ -167,7 +167,7 @@ fn the_present_moment_and_chance_are_given_by_the_caller() {
     fails("time.now()", "the caller has to give the present moment");
     fails("random()", "the caller has to give a seed");
     let given = |text: &str, seed| {
-        let inputs = Inputs { now: Some(1_000_000_000), random_seed: Some(seed) };
+        let inputs = Inputs { now: Some(1_000_000_000), random_seed: Some(seed), keys: None };
         evaluated(&Environment::policy(), text, inputs).unwrap()
     };
     assert_eq!(given("string(time.now())", 1), r#""1970-01-01T00:00:01Z""#);
