@@ -5,6 +5,7 @@
 
 mod conditions;
 mod context;
+mod kinds;
 mod matching;
 mod pattern;
 mod pod_security;

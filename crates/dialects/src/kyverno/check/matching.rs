@@ -63,6 +63,7 @@ fn entries(matching: &Match) -> impl Iterator<Item = &Filter> {
 }
 
 fn entry(findings: &mut Findings<'_>, filter: &Filter, namespace: Option<&Text>) {
+    filter.kinds.iter().for_each(|kind| super::kinds::check(findings, kind));
     let resources = child(&filter.path, "resources");
     if filter.name.is_some() && !filter.names.is_empty() {
         let help = "put the name into `names`";
