@@ -71,4 +71,5 @@ codes! {
     KIND_NOTATION "KW-K085" Warning "a kind in a notation that Kyverno does not read";
     BAD_KIND "KW-K086" Error "an entry of `kinds` that cannot be read";
     UNLIKELY_KIND "KW-K087" Warning "an entry of `kinds` that no object fits";
+    CHECK_BESIDE_FOREACH "KW-K088" Warning "`foreach` beside another check";
 }

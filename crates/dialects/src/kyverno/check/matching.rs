@@ -171,7 +171,7 @@ fn wildcards(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule, matching
             Some(("`*` beside other kinds", "`*` alone is about every kind"))
         } else {
             match &rule.validate.method {
-                Method::Foreach(_) => {
+                Method::Foreach(_) | Method::Both(_) => {
                     Some(("a rule about every kind cannot have `foreach`", "name the kinds"))
                 }
                 Method::Unsupported { field: "generate" | "verifyImages", .. } => {
