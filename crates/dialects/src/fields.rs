@@ -76,11 +76,18 @@ impl<'d> Reader<'d> {
 
     /// Reports every field that is not in `known`.
     pub(crate) fn only(&mut self, fields: &Fields<'d>, known: &[&str]) {
+        self.only_or(fields, known, &[]);
+    }
+
+    /// Reports every field that is not in `known`; `elsewhere` says of some where they belong.
+    pub(crate) fn only_or(&mut self, fields: &Fields<'d>, known: &[&str], elsewhere: &[(&str, &str)]) {
         for key in fields.map.keys().filter(|key| !known.contains(&key.as_str())) {
             let location = self.document.locate_key(&child(&fields.path, key.as_str()));
-            let help = match nearest(key, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known here: {}", known.join(", ")),
+            let place = elsewhere.iter().find(|(name, _)| *name == key.as_str());
+            let help = match (place, nearest(key, known.iter().copied())) {
+                (Some((_, place)), _) => (*place).to_owned(),
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => format!("known here: {}", known.join(", ")),
             };
             self.report(
                 Diagnostic::new(self.codes.unknown, format!("unknown field `{key}`"), location).help(help),

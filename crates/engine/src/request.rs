@@ -136,6 +136,12 @@ impl Request {
         }
     }
 
+    /// Returns the type of the object that is addressed: the whole, where a part of it has a type of its own.
+    #[must_use]
+    pub fn addressed(&self) -> &GroupVersionKind {
+        if self.whole.kind.is_empty() { &self.kind } else { &self.whole }
+    }
+
     /// Returns whether it is known who asks.
     #[must_use]
     pub fn has_user(&self) -> bool {

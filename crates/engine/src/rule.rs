@@ -209,7 +209,7 @@ impl<'a> Evaluation<'a> {
     /// Returns what the API server calls objects of the kind of the request, as far as that can be guessed.
     #[must_use]
     pub fn resource(&self) -> &'a Text {
-        self.memory.resource.get_or_init(|| resource_name(&self.request.kind.kind).into())
+        self.memory.resource.get_or_init(|| resource_name(&self.request.addressed().kind).into())
     }
 
     /// Returns the namespace that the object is in, or nothing when it has none or the namespace does not exist.

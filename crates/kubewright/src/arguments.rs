@@ -7,6 +7,7 @@ mod function;
 mod graph;
 mod install;
 mod render;
+mod selector;
 mod serve;
 
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use install::Install;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use selector::CaseSelector;
 pub(crate) use serve::Serve;
 
 const EXAMPLES: &str = "\
@@ -121,6 +123,10 @@ pub(crate) struct RuleArguments {
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 
+    /// Where else exceptions may stand; said by the manifests.
+    #[arg(skip)]
+    pub(crate) further_exceptions: Vec<String>,
+
     #[command(flatten)]
     pub(crate) options: RuleOptions,
 }
@@ -149,12 +155,17 @@ pub(crate) struct RuleOptions {
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
     /// Manifests: files, folders or patterns; `-` is standard input
-    #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
+    #[arg(short, long, alias = "resource", required_unless_present = "payloads", num_args = 1..,
+          value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
+
+    /// Documents that are no Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
+    #[arg(id = "payloads", long = "json", visible_aliases = ["http-payload", "envoy-payload"], value_name = "PATH")]
+    pub(crate) payloads: Vec<String>,
 
     /// What is about to happen to the objects
     #[arg(long, default_value = "CREATE", value_name = "OPERATION", ignore_case = true,
-          value_parser = PossibleValuesParser::new(["CREATE", "UPDATE", "DELETE"]))]
+          value_parser = PossibleValuesParser::new(["CREATE", "UPDATE", "DELETE", "CONNECT"]))]
     pub(crate) operation: String,
 
     /// How objects are before an UPDATE, found by kind, namespace and name: files, folders or patterns; may be repeated
@@ -182,8 +193,17 @@ pub(crate) struct ObjectArguments {
     pub(crate) set: Vec<Setting>,
 
     /// Objects and answers that rules may look up: files, folders or patterns; may be repeated
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH",
+          aliases = ["parameter-resource", "target-resource", "target-resources", "context-file"])]
     pub(crate) world: Vec<String>,
+
+    /// Also take the exceptions among the manifests
+    #[arg(long, alias = "exceptions-with-resources")]
+    pub(crate) exceptions_within_resources: bool,
+
+    /// Also take the exceptions among the rules
+    #[arg(long)]
+    pub(crate) exceptions_within_policies: bool,
 
     /// The namespace of objects and rules that name none [default: `default` for objects]
     #[arg(long, value_name = "NAMESPACE")]
@@ -235,6 +255,10 @@ pub(crate) struct Apply {
     #[arg(long, value_name = "CODE", default_value_t = 0)]
     pub(crate) warn_exit_code: u8,
 
+    /// Exit with that code as well when no object passes any rule
+    #[arg(long)]
+    pub(crate) warn_no_pass: bool,
+
     /// Write every resulting object into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output_objects: Option<PathBuf>,
@@ -263,8 +287,12 @@ pub(crate) struct Test {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) file_name: Option<String>,
 
+    /// Only cases that fit: policy=NAME, rule=NAME, resource=NAME, with `*` and `?`
+    #[arg(short = 't', long = "test-case-selector", value_name = "KEY=NAME[,…]")]
+    pub(crate) selector: Option<CaseSelector>,
+
     /// How to show the results
-    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
+    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT", alias = "output-format")]
     pub(crate) output: TestFormat,
 
     /// List the rules, and the branches of rules, that no case exercised
@@ -276,7 +304,7 @@ pub(crate) struct Test {
     pub(crate) schema: bool,
 
     /// Print only what is wrong
-    #[arg(short, long)]
+    #[arg(short, long, alias = "fail-only")]
     pub(crate) quiet: bool,
 
     #[command(flatten)]
@@ -292,6 +320,10 @@ pub(crate) enum TestFormat {
     Json,
     /// For test dashboards.
     Junit,
+    /// The same document as YAML.
+    Yaml,
+    /// A table for a comment on a pull request.
+    Markdown,
 }
 
 /// Checks rules and patterns without running them.

@@ -191,13 +191,13 @@ impl<'a> Reader<'a> {
     /// Returns what `operation` says.
     pub(crate) fn operation(&mut self) -> Option<Operation> {
         let word = self.text("operation")?;
-        let operation = Operation::named(&word).filter(|operation| *operation != Operation::Connect);
+        let operation = Operation::named(&word);
         if operation.is_none() {
             self.problem(
                 self.codes.value,
                 "operation",
                 format!("unknown operation `{word}`"),
-                "use one of CREATE, UPDATE, DELETE".to_owned(),
+                "use one of CREATE, UPDATE, DELETE, CONNECT".to_owned(),
             );
         }
         operation

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use kubewright_engine::{Operation, Request};
-use kubewright_value::{Document, Map, Value};
+use kubewright_engine::{GroupVersionKind, Operation, Request, is_cluster_scoped};
+use kubewright_value::{Document, Map, Text, Value};
 
 use crate::given::UserInfo;
 
@@ -104,10 +104,38 @@ fn fill_maps(value: &mut Value) {
     }
 }
 
+/// What is sent to connect to something: its kind, the kind of what is connected to, and the subresource.
+const CONNECT_OPTIONS: [(&str, &str, &str); 6] = [
+    ("PodExecOptions", "Pod", "exec"),
+    ("PodAttachOptions", "Pod", "attach"),
+    ("PodPortForwardOptions", "Pod", "portforward"),
+    ("PodProxyOptions", "Pod", "proxy"),
+    ("ServiceProxyOptions", "Service", "proxy"),
+    ("NodeProxyOptions", "Node", "proxy"),
+];
+
 /// Lets a request to create an object be one to do `operation` to it. How the object was before an update nobody said:
 /// it stands for that too, and is known to be no more than a stand-in.
 pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
     request.operation = operation;
-    request.old_object = if operation == Operation::Create { Value::Null } else { request.object.clone() };
+    request.old_object = match operation {
+        Operation::Create | Operation::Connect => Value::Null,
+        Operation::Update | Operation::Delete => request.object.clone(),
+    };
     request.is_old_object_assumed = operation == Operation::Update;
+    if operation == Operation::Connect {
+        connect(request);
+    }
+}
+
+/// Lets a request whose object are the options of a connection be about what is connected to, as in a cluster.
+fn connect(request: &mut Request) {
+    let is_core = request.kind.group.is_empty();
+    let known = CONNECT_OPTIONS.iter().find(|(kind, ..)| is_core && request.kind.kind == *kind);
+    let Some((_, whole, subresource)) = known else { return };
+    request.whole = GroupVersionKind { kind: (*whole).into(), ..request.kind.clone() };
+    request.subresource = (*subresource).into();
+    if is_cluster_scoped(&request.whole) {
+        request.namespace = Text::default();
+    }
 }

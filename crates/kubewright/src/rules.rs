@@ -46,6 +46,9 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let mut options = dialect_options(&arguments.options, namespace);
     let documents_of_exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
     options.exceptions = self::exceptions(documents_of_exceptions);
+    // What is wrong with these files is said where they are read for what they are.
+    let further = load::find(&arguments.further_exceptions).inputs;
+    options.exceptions.extend(self::exceptions(load::documents(&further, &mut Vec::new())));
     if options.exceptions.is_empty() && !arguments.exceptions.is_empty() && !are_exceptions_missing {
         let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);

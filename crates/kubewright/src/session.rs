@@ -38,12 +38,13 @@ impl Session {
     /// When what was asked for makes no sense.
     pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, Failure> {
         let files = objects.values.iter().chain(&objects.userinfo);
-        let paths = rules.rules.iter().chain(&rules.exceptions).chain(&objects.resources);
+        let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
+        let paths = rules.rules.iter().chain(&rules.exceptions).chain(&judged);
         let paths = paths.chain(&objects.world).chain(&objects.old).chain(files);
         if paths.filter(|path| *path == "-").count() > 1 {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
         }
-        let loaded = rules::load(rules, objects.namespace.as_deref());
+        let loaded = rules::load(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
         let chosen = rules::only(loaded.rules, &objects.only).inspect_err(|_| {
             // The rule that is missed may be among those that did not compile.
@@ -54,7 +55,7 @@ impl Session {
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
         let world = world(&objects.world, values, &mut diagnostics);
         let user = given::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
-        let found = load::find_manifests(&objects.resources);
+        let found = load::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let world = world.with(&found.inputs, &namespace);
@@ -91,6 +92,16 @@ impl Session {
             needs,
         }
     }
+}
+
+/// Returns `rules` with the places besides where exceptions may stand. Standard input can be read only once.
+fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArguments {
+    let mut rules = rules.clone();
+    let within_rules = rules.rules.iter().filter(|_| objects.exceptions_within_policies);
+    let within_resources = objects.resources.iter().filter(|_| objects.exceptions_within_resources);
+    let further = within_rules.chain(within_resources).filter(|path| *path != "-").cloned().collect();
+    rules.further_exceptions = further;
+    rules
 }
 
 /// Reads what rules may look up.

@@ -11,6 +11,7 @@ codes! {
     PARAMS_WITHOUT_KIND "KW-A008" Warning "a binding has parameters and the policy has no kind for them";
     BAD_SELECTOR "KW-A009" Error "a label selector that no label can fit";
     BAD_ACTIONS "KW-A010" Error "actions that do not go together";
+    NO_ACTIONS "KW-A011" Warning "a binding without actions";
     UNQUOTED_TEXT "KW-A020" Warning "a number or boolean where text is wanted";
     NO_OPERATIONS "KW-A021" Warning "a resource rule without operations";
     KIND_NOT_RESOURCE "KW-A022" Warning "a kind where the plural name of a resource is wanted";

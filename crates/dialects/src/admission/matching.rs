@@ -81,7 +81,11 @@ fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
             return None;
         }
         for resource in &rule.resources {
-            kinds.push(kind_of_resource(resource.value.split('/').next()?)?.into());
+            // A subresource may be sent as a kind of its own: `pods/exec` as PodExecOptions.
+            if resource.value.contains('/') {
+                return None;
+            }
+            kinds.push(kind_of_resource(&resource.value)?.into());
         }
     }
     (!kinds.is_empty()).then_some(kinds)
@@ -90,8 +94,8 @@ fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
 fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
     let has = |list: &[Text], value: &str| list.iter().any(|one| one == "*" || one == value);
     rule.operations.contains(request.operation)
-        && has(&rule.groups, &request.kind.group)
-        && has(&rule.versions, &request.kind.version)
+        && has(&rule.groups, &request.addressed().group)
+        && has(&rule.versions, &request.addressed().version)
         && rule.resources.iter().any(|one| is_resource(&one.value, resource, &request.subresource))
         && rule.is_namespaced.is_none_or(|is_namespaced| is_namespaced != request.namespace.is_empty())
         && (rule.names.is_empty() || rule.names.iter().any(|name| is_called(request, name)))

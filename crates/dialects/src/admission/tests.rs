@@ -603,7 +603,8 @@ fn mistakes_in_native_policies_and_bindings_have_codes() {
     warns(&policy(holds), &["KW-A023"]);
     warns(&bound(holds, "validationActions: [Deny, Warn]"), &["KW-A010"]);
     warns(&bound(holds, "validationActions: [Deny, Deny]"), &["KW-A010"]);
-    warns(&bound(holds, ""), &["KW-A003"]);
+    warns(&bound(holds, ""), &["KW-A011"]);
+    warns(&bound(holds, "validationActions: []"), &["KW-A011"]);
     warns(
         &bound(holds, "validationActions: [Deny]\nmatchResources: {objectSelector: {matchLabels: {a: '*'}}}"),
         &["KW-A009"],

@@ -7,9 +7,9 @@ use kubewright_value::{Map, Text, Value};
 pub(crate) fn value(request: &Request) -> Value {
     let mut map = Map::with_capacity(12);
     map.insert("kind".into(), kind_of(&request.kind));
-    map.insert("resource".into(), resource_of(&request.kind));
+    map.insert("resource".into(), resource_of(request.addressed()));
     map.insert("requestKind".into(), kind_of(&request.kind));
-    map.insert("requestResource".into(), resource_of(&request.kind));
+    map.insert("requestResource".into(), resource_of(request.addressed()));
     put(&mut map, "subResource", &request.subresource);
     put(&mut map, "requestSubResource", &request.subresource);
     put(&mut map, "name", &request.name);

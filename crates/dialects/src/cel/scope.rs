@@ -229,7 +229,8 @@ impl<'a> Scope<'a> {
     }
 
     fn request_resource(&self) -> Val<'a> {
-        let Request { kind, subresource, namespace, name, .. } = self.request;
+        let Request { subresource, namespace, name, .. } = self.request;
+        let kind = self.request.addressed();
         let resource = resource_of(kind);
         let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
         resource_check(&kind.group, resource, subresource, namespace, name)

@@ -118,6 +118,10 @@ fn decided(rule: &Rule, scope: &Scope, functions: &Functions) -> Result<Decided,
             Checked { pass: denied.error.or(denied.hold).not(), skip: Formula::False }
         }
         Method::Foreach(loops) => loops::translate(loops, scope, functions)?,
+        Method::Both(_) => {
+            let why = "`foreach` stands beside another check: make two rules of it".to_owned();
+            return Err(Inexpressible { why, path: child(&rule.validate.path, "foreach") });
+        }
         Method::Cel(_) | Method::PodSecurity(_) | Method::Manifests(_) | Method::Unsupported { .. } => {
             let why = "the rule neither has a pattern nor conditions".to_owned();
             return Err(Inexpressible { why, path: rule.validate.path.clone() });

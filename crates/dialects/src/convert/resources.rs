@@ -188,7 +188,7 @@ pub(crate) fn find(selector: &str) -> Found {
 /// Returns whether `selector` says in so many words that every version is meant, and not merely none in particular.
 pub(crate) fn is_any_version(selector: &str) -> bool {
     let [_, version, kind, _] = parts(selector);
-    version == "*" && kind != "*" && selector.contains("*/")
+    version == "*" && kind != "*" && (selector.contains("*/") || selector.contains(".*."))
 }
 
 fn resources(group: &str, version: &str, kind: &str, part: &str) -> Vec<Resource> {

@@ -8,6 +8,7 @@ use kubewright_lang::glob;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
+use super::matching::kind::parts;
 use super::source::{Filter, Match, Method, Policy, Rule, Workload};
 use crate::fields::{Placed, child};
 
@@ -210,17 +211,19 @@ fn sees_only_pods(rule: &Rule) -> bool {
     ) {
         return false;
     }
-    let kinds: Vec<&str> =
-        entries(&rule.matching).flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
-    let is_plain = |kind: &&str| matches!(kind.rsplit('/').next(), Some("Pod"));
-    kinds.iter().any(is_plain) && !kinds.iter().any(|kind| kind.rsplit('/').next().is_some_and(is_controller))
+    let kinds = || {
+        let kinds = entries(&rule.matching).flat_map(|filter| &filter.kinds);
+        kinds.map(|kind| parts(&kind.value)).filter(|[_, _, _, subresource]| subresource.is_empty())
+    };
+    kinds().any(|[_, _, kind, _]| kind == "Pod") && !kinds().any(|[_, _, kind, _]| is_controller(kind))
 }
 
 /// Puts the controllers in the place of Pods. Other entries stay, as far as they are about these controllers.
 fn about(matching: &Match, kinds: &[Text]) -> Match {
     let mut about = matching.clone();
     about.any.retain_mut(|filter| {
-        if has_pod(filter) || filter.kinds.iter().any(|kind| glob::has_wildcard(&kind.value)) {
+        let is_wild = |kind: &Placed<Text>| glob::has_wildcard(parts(&kind.value)[2]);
+        if has_pod(filter) || filter.kinds.iter().any(is_wild) {
             replace(filter, kinds);
             return true;
         }
@@ -260,12 +263,12 @@ fn has_pod(filter: &Filter) -> bool {
 
 /// Returns whether a kind is Pod, with or without group, version and subresource.
 fn is_pod(kind: &str) -> bool {
-    kind.split(['/', '.']).any(|part| part == "Pod")
+    matches!(parts(kind), [_, _, "Pod", _])
 }
 
 fn is_one_of(kind: &str, controllers: &[Text]) -> bool {
-    let name = kind.rsplit('/').next().unwrap_or(kind);
-    controllers.iter().any(|full| full.rsplit('/').next() == Some(name))
+    let [_, _, name, _] = parts(kind);
+    controllers.iter().any(|full| matches!(parts(full), [_, _, controller, _] if controller == name))
 }
 
 fn is_controller(kind: &str) -> bool {

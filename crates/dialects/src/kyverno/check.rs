@@ -5,6 +5,7 @@
 
 mod conditions;
 mod context;
+mod kinds;
 mod matching;
 mod pattern;
 mod pod_security;
@@ -275,6 +276,7 @@ fn method(findings: &mut Findings<'_>, method: &Method, place: conditions::Place
         }
         Method::Deny(Some(found)) => conditions::check(findings, found, place),
         Method::Foreach(loops) => loops.iter().for_each(|each| foreach(findings, each)),
+        Method::Both(both) => both.iter().for_each(|one| self::method(findings, one, place)),
         Method::PodSecurity(found) => pod_security::check(findings, found),
         Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
     }

@@ -68,4 +68,8 @@ codes! {
     SIGNATURE_COUNT "KW-K082" Error "`count` asks for more signatures than there are signers";
     OUT_OF_REACH "KW-K083" Warning "a signature that cannot be checked offline";
     IGNORED_FIELDS "KW-K084" Error "an ignored field that fits nothing, or everything";
+    KIND_NOTATION "KW-K085" Warning "a kind in a notation that Kyverno does not read";
+    BAD_KIND "KW-K086" Error "an entry of `kinds` that cannot be read";
+    UNLIKELY_KIND "KW-K087" Warning "an entry of `kinds` that no object fits";
+    CHECK_BESIDE_FOREACH "KW-K088" Warning "`foreach` beside another check";
 }

@@ -57,6 +57,8 @@ pub(super) enum Check {
     AnyPattern(AnyPattern),
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<Loop>),
+    /// Of the whole object, and then of elements.
+    Both(Box<[Self; 2]>),
     Cel(CelCheck),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<Manifests>),
@@ -305,6 +307,7 @@ impl Judge {
             Check::AnyPattern(patterns) => patterns.check(subject.object, &self.message, context, notes),
             Check::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
             Check::Foreach(loops) => self.loops(loops, subject, context, notes),
+            Check::Both(both) => self.both(both, subject, context, notes),
             Check::Cel(_) => Verdict::Error(EvalError::new("CEL in a loop")),
             // Stands only where exceptions are asked first.
             Check::PodSecurity(_) => Verdict::Nothing("Pod Security is checked on whole objects".into()),
@@ -313,6 +316,25 @@ impl Judge {
             Check::Foreign(reason) => {
                 Verdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
             }
+        }
+    }
+
+    /// Checks two things, of which the second is not looked at where the first does not hold. A skip says nothing about
+    /// the other.
+    fn both<'a>(
+        &'a self,
+        [whole, loops]: &'a [Check; 2],
+        subject: Subject<'_>,
+        context: &mut Context<'a>,
+        notes: &mut Notes,
+    ) -> Verdict {
+        let first = self.check(whole, subject, context, notes);
+        if matches!(first, Verdict::Fail(_) | Verdict::Error(_)) {
+            return first;
+        }
+        match (first, self.check(loops, subject, context, notes)) {
+            (first @ (Verdict::Pass(_) | Verdict::Skip(_)), Verdict::Skip(_) | Verdict::Nothing(_)) => first,
+            (_, second) => second,
         }
     }
 
@@ -413,7 +435,14 @@ impl Body {
         if let Some(conditions) = &self.preconditions {
             into.extend(conditions.branches());
         }
-        match &self.check {
+        self.check.branches(into);
+    }
+}
+
+impl Check {
+    fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
+        match self {
+            Check::Both(both) => both.iter().for_each(|one| one.branches(into)),
             Check::Pattern(pattern) => into.extend(pattern.branches()),
             Check::AnyPattern(patterns) => into.extend(patterns.branches()),
             Check::Deny(Some(conditions)) => into.extend(conditions.branches()),

@@ -172,6 +172,8 @@ pub(crate) enum Method {
     /// The conditions; without any, everything is denied.
     Deny(Option<Placed<Value>>),
     Foreach(Vec<Foreach>),
+    /// A check of the whole object and `foreach` beside it: both must hold.
+    Both(Box<[Self; 2]>),
     Cel(Box<Cel>),
     PodSecurity(PodSecurity),
     Manifests(Box<manifests::Manifests>),

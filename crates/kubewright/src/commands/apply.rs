@@ -56,11 +56,15 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     Ok(match (is_incomplete, counts.has_violations()) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
-        (false, false) if counts.warn > 0 && arguments.warn_exit_code > 0 => {
-            Exit::Warned(arguments.warn_exit_code)
-        }
+        (false, false) if is_warned(arguments, counts) => Exit::Warned(arguments.warn_exit_code),
         (false, false) => Exit::Clean,
     })
+}
+
+/// Returns whether the exit code for warnings is due.
+fn is_warned(arguments: &Apply, counts: Counts) -> bool {
+    let has_warnings = counts.warn > 0 || (arguments.warn_no_pass && counts.pass == 0);
+    has_warnings && arguments.warn_exit_code > 0
 }
 
 /// Returns the outputs that were asked for, of which one at most goes to standard output.

@@ -20,7 +20,8 @@ use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_value::Document;
 
-use crate::arguments::{Test, TestFormat};
+use crate::arguments::{CaseSelector, Test, TestFormat};
+use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output};
@@ -32,7 +33,7 @@ use file::{AnyCase, TestFile};
 pub(super) use kyverno::{Cases, Manner, is_meant, with_cases};
 pub(super) use library::Library;
 use patterns::PatternBench;
-use run::Bench;
+use run::{Bench, CaseResult};
 use show::FileResult;
 use traits::TraitBench;
 
@@ -64,6 +65,9 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         coverage.merge(part.coverage);
         problems.extend(part.problems);
     }
+    if let Some(selector) = &arguments.selector {
+        select(&mut files, selector, &mut problems);
+    }
     let mut told = HashSet::new();
     problems.retain(|problem| problem.is_error() && told.insert(problem.to_string()));
     let coverage = arguments.coverage.then_some(&coverage);
@@ -72,6 +76,8 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         TestFormat::Table => show::table(&files, coverage, arguments.quiet, elapsed, color.paint_output())?,
         TestFormat::Json => show::document(&files, coverage)?,
         TestFormat::Junit => show::junit(&files)?,
+        TestFormat::Yaml => show::yaml(&files, coverage)?,
+        TestFormat::Markdown => show::markdown(&files)?,
     }
     let (_, failed) = show::count(&files);
     Ok(match (complain(&problems, color.paint_errors()), failed) {
@@ -79,6 +85,23 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         (false, 0) => Exit::Clean,
         (false, _) => Exit::Violations,
     })
+}
+
+/// Keeps the results of the cases that `selector` means.
+fn select(files: &mut Vec<FileResult>, selector: &CaseSelector, problems: &mut Vec<Diagnostic>) {
+    let is_meant = |result: &CaseResult| {
+        let rule = result.rule.as_ref();
+        let policy = rule.map_or("", |rule| rule.policy.as_str());
+        let name = rule.and_then(|rule| rule.rule.as_ref()).map_or("", |name| name.as_str());
+        selector.fits(policy, name, (&result.namespace, &result.resource))
+    };
+    let had_cases = files.iter().any(|file| !file.results.is_empty());
+    files.iter_mut().for_each(|file| file.results.retain(is_meant));
+    files.retain(|file| !file.results.is_empty());
+    if had_cases && files.is_empty() {
+        let problem = codes::about_path(&NOTHING_FOUND, "", "no case fits the selector".to_owned());
+        problems.push(problem.help("policies and rules are compared as the cases name them; `*` fits any text"));
+    }
 }
 
 /// What all test files share.

@@ -86,7 +86,12 @@ impl Answers {
     /// Reads `apiCallResponses`.
     pub(crate) fn read_calls(&mut self, reader: &mut Reader<'_>) {
         for (url, answer) in reader.each("apiCallResponses", call) {
-            self.calls.entry(url.into()).or_default().push(answer);
+            let known = self.calls.entry(url.as_str().into()).or_default();
+            if known.iter().any(|other| other.method == answer.method) {
+                let method = answer.method.as_deref().unwrap_or("any method");
+                reader.wrong("apiCallResponses", format!("there are two answers to {method} `{url}`"));
+            }
+            known.push(answer);
         }
     }
 

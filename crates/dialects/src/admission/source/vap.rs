@@ -85,11 +85,22 @@ fn binding(reader: &mut Reader<'_>) -> Option<Binding> {
             reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help(help));
         }
         Some(_) => {}
-        None => reader.missing(&spec, "validationActions"),
+        None => no_actions(reader, &spec),
     }
     let name = reader.filled(&metadata, "name")?.value;
     let policy = reader.filled(&spec, "policyName")?;
     Some(Binding { name, policy, constraints, params, actions: actions.unwrap_or_default() })
+}
+
+/// Kyverno's command line takes such bindings, and so do the tests that people have for it.
+fn no_actions<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) {
+    let location = match reader.any(spec, "validationActions") {
+        Some(empty) => reader.document.locate_key(&empty.path),
+        None => reader.document.locate_key(&spec.path),
+    };
+    let message = "the binding has no `validationActions`, and the API server does not take it";
+    let help = "add `validationActions: [Deny]`; without it a violation is reported and refuses nothing";
+    reader.report(Diagnostic::new(&code::NO_ACTIONS, message, location).help(help));
 }
 
 /// Reads `validationActions`; nothing where there are none.

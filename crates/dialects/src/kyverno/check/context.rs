@@ -83,11 +83,15 @@ fn unused(findings: &mut Findings<'_>, rule: &Rule) {
 /// Returns the entries of a rule and of all its loops.
 pub(super) fn declared(rule: &Rule) -> Vec<&ContextEntry> {
     fn of_loops<'r>(method: &'r Method, entries: &mut Vec<&'r ContextEntry>) {
-        if let Method::Foreach(loops) = method {
-            for Foreach { context, method, .. } in loops {
-                entries.extend(context);
-                of_loops(method, entries);
+        match method {
+            Method::Foreach(loops) => {
+                for Foreach { context, method, .. } in loops {
+                    entries.extend(context);
+                    of_loops(method, entries);
+                }
             }
+            Method::Both(both) => both.iter().for_each(|one| of_loops(one, entries)),
+            _ => {}
         }
     }
     let mut entries: Vec<&ContextEntry> = rule.context.iter().collect();

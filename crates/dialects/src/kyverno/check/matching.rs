@@ -63,6 +63,7 @@ fn entries(matching: &Match) -> impl Iterator<Item = &Filter> {
 }
 
 fn entry(findings: &mut Findings<'_>, filter: &Filter, namespace: Option<&Text>) {
+    filter.kinds.iter().for_each(|kind| super::kinds::check(findings, kind));
     let resources = child(&filter.path, "resources");
     if filter.name.is_some() && !filter.names.is_empty() {
         let help = "put the name into `names`";
@@ -170,7 +171,7 @@ fn wildcards(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule, matching
             Some(("`*` beside other kinds", "`*` alone is about every kind"))
         } else {
             match &rule.validate.method {
-                Method::Foreach(_) => {
+                Method::Foreach(_) | Method::Both(_) => {
                     Some(("a rule about every kind cannot have `foreach`", "name the kinds"))
                 }
                 Method::Unsupported { field: "generate" | "verifyImages", .. } => {

@@ -46,10 +46,15 @@ fn mentions_roles(value: &Value) -> bool {
 
 /// Adds what loops look up; how deep they are is bounded by the depth of the document.
 fn in_loops(method: &Method, policy: &Policy, needs: &mut Needs) {
-    let Method::Foreach(loops) = method else { return };
-    for Foreach { context, method, .. } in loops {
-        config_maps(context, policy, needs);
-        in_loops(method, policy, needs);
+    match method {
+        Method::Foreach(loops) => {
+            for Foreach { context, method, .. } in loops {
+                config_maps(context, policy, needs);
+                in_loops(method, policy, needs);
+            }
+        }
+        Method::Both(both) => both.iter().for_each(|one| in_loops(one, policy, needs)),
+        _ => {}
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) enum CheckParts {
     AnyPattern(Vec<PatternParts>),
     Deny(Option<Rooted<Conditions>>),
     Foreach(Vec<LoopParts>),
+    Both(Box<[Self; 2]>),
     Cel(cel::Parts),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<Manifests>),
@@ -127,6 +128,10 @@ impl Compiler<'_> {
             Method::Foreach(loops) => {
                 CheckParts::Foreach(loops.iter().map(|one| self.foreach(one)).collect())
             }
+            Method::Both(both) => {
+                let [whole, loops] = both.as_ref();
+                CheckParts::Both(Box::new([self.check(whole), self.check(loops)]))
+            }
             // Of a whole rule only, which has the preconditions that belong to it.
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
@@ -206,28 +211,37 @@ impl BodyParts {
         Body {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
-            check: match &self.check {
-                CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place, None)),
-                CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
-                    patterns: patterns
-                        .iter()
-                        .enumerate()
-                        .map(|(item, pattern)| pattern.build(workload, place, Some(item)))
-                        .collect(),
-                }),
-                CheckParts::Deny(conditions) => {
-                    Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
-                }
-                CheckParts::Foreach(loops) => {
-                    Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
-                }
-                CheckParts::Cel(parts) => Check::Cel(parts.build(workload)),
-                // It finds out itself where the object describes a Pod.
-                CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
-                CheckParts::Manifests(manifests) => Check::Manifests(Arc::clone(manifests)),
-                CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
-                CheckParts::Foreign(reason) => Check::Foreign(reason.clone()),
-            },
+            check: self.check.build(workload, place),
+        }
+    }
+}
+
+impl CheckParts {
+    fn build(&self, workload: Workload, place: PatternPlace) -> Check {
+        match self {
+            CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place, None)),
+            CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
+                patterns: patterns
+                    .iter()
+                    .enumerate()
+                    .map(|(item, pattern)| pattern.build(workload, place, Some(item)))
+                    .collect(),
+            }),
+            CheckParts::Deny(conditions) => {
+                Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
+            }
+            CheckParts::Foreach(loops) => {
+                Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
+            }
+            CheckParts::Both(both) => {
+                Check::Both(Box::new(both.each_ref().map(|one| one.build(workload, place))))
+            }
+            CheckParts::Cel(parts) => Check::Cel(parts.build(workload)),
+            // It finds out itself where the object describes a Pod.
+            CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
+            CheckParts::Manifests(manifests) => Check::Manifests(Arc::clone(manifests)),
+            CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
+            CheckParts::Foreign(reason) => Check::Foreign(reason.clone()),
         }
     }
 }

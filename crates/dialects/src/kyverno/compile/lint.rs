@@ -91,7 +91,12 @@ impl<'p> Found<'p> {
         if let Some(conditions) = &body.preconditions {
             self.conditions(conditions, is_in_foreach);
         }
-        match &body.check {
+        self.check(&body.check, is_in_foreach);
+    }
+
+    fn check(&mut self, check: &'p CheckParts, is_in_foreach: bool) {
+        match check {
+            CheckParts::Both(both) => both.iter().for_each(|one| self.check(one, is_in_foreach)),
             CheckParts::Pattern(pattern) => {
                 self.variables(pattern.template.variables(), &pattern.path, is_in_foreach);
             }

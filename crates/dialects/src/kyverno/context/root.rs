@@ -1,6 +1,6 @@
 //! The request as expressions see it.
 
-use kubewright_engine::Request;
+use kubewright_engine::{Operation, Request};
 use kubewright_value::{Map, Text, Value};
 
 use crate::cel::request::{kind_of, objects, resource_of};
@@ -21,7 +21,8 @@ pub(super) fn of(request: &Request, object: &Value) -> Value {
 /// Outside a cluster only what is known there exists; an admission request has all its fields.
 fn asked(request: &Request, object: &Value, is_admission: bool) -> Map {
     let mut map = Map::with_capacity(if is_admission { 18 } else { 8 });
-    if is_admission {
+    // What somebody connects to is in no object.
+    if is_admission || request.operation == Operation::Connect {
         identify(&mut map, request);
     }
     put_objects(&mut map, request, object, is_admission);
@@ -56,8 +57,10 @@ fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: b
 
 fn identify(map: &mut Map, request: &Request) {
     let kind = kind_of(&request.kind);
-    let resource = resource_of(&request.kind);
-    map.insert("uid".into(), request.uid.clone().into());
+    let resource = resource_of(request.addressed());
+    if !request.uid.is_empty() {
+        map.insert("uid".into(), request.uid.clone().into());
+    }
     map.insert("kind".into(), kind.clone());
     map.insert("resource".into(), resource.clone());
     map.insert("requestKind".into(), kind);

@@ -1,13 +1,17 @@
-//! Kinds as a policy names them: `Pod`, `apps/v1/Deployment`, `*/Pod.status`, `Pod/exec`, `*/*`.
+//! Kinds as a policy names them: `Pod`, `apps/v1/Deployment`, `Deployment.v1.apps`, `Pod/exec`, `*/*`.
 //!
 //! Every part may have wildcards. A part that is not there stands for anything, except the subresource:
 //! without one, only the object itself is meant.
+
+mod notation;
 
 use std::fmt;
 
 use kubewright_engine::{GroupVersionKind, Request};
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Text};
+
+pub(crate) use notation::{Notation, parts, read};
 
 /// A kind as a policy names it.
 #[derive(Debug, Clone)]
@@ -134,32 +138,4 @@ impl fmt::Display for Subject<'_> {
             subresource => write!(f, "/{subresource}"),
         }
     }
-}
-
-/// Returns group, version, kind and subresource of a selector: parts between `/`, and a subresource behind `/` or `.`.
-pub(crate) fn parts(text: &str) -> [&str; 4] {
-    let (front, last) = text.rsplit_once('/').map_or((None, text), |(front, last)| (Some(front), last));
-    let parts: Vec<&str> =
-        front.into_iter().flat_map(|front| front.split('/')).chain(last.split('.')).collect();
-    match parts.as_slice() {
-        [kind] => ["*", "*", kind, ""],
-        ["*", "*"] => ["*", "*", "*", "*"],
-        ["*", subresource] if !subresource.contains(char::is_uppercase) => ["*", "*", "*", subresource],
-        [version, kind] if is_version(version) => ["*", version, kind, ""],
-        [kind, subresource] => ["*", "*", kind, subresource],
-        [version, kind, subresource] if is_version(version) => ["*", version, kind, subresource],
-        [group, version, kind] => [group, version, kind, ""],
-        [group, version, kind, subresource] => [*group, *version, *kind, *subresource],
-        _ => ["", "", "", ""],
-    }
-}
-
-/// Returns whether `text` is `*` or a version such as `v1`, `v2beta1`, `v10`.
-fn is_version(text: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_numbered = |rest: &str| {
-        let stage = rest.split_once("alpha").or_else(|| rest.split_once("beta"));
-        stage.map_or(number(rest), |(major, minor)| number(major) && number(minor))
-    };
-    text == "*" || text.strip_prefix('v').is_some_and(is_numbered)
 }

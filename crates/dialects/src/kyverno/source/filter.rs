@@ -22,12 +22,27 @@ pub(super) fn matching<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Matc
     }
 }
 
+const IN_RESOURCES: &str = "it goes into `resources`";
+
+/// Where fields belong that people write into an entry of `any` or `all`.
+const NOT_IN_ENTRY: &[(&str, &str)] = &[
+    ("kinds", IN_RESOURCES),
+    ("name", IN_RESOURCES),
+    ("names", IN_RESOURCES),
+    ("namespaces", IN_RESOURCES),
+    ("operations", IN_RESOURCES),
+    ("annotations", IN_RESOURCES),
+    ("selector", IN_RESOURCES),
+    ("namespaceSelector", IN_RESOURCES),
+    ("kind", "subjects are a list: `subjects: [{kind: …, name: …}]`"),
+];
+
 fn filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Filter> {
     let items = reader.objects(fields, key).unwrap_or_default();
     let mut filters = Vec::with_capacity(items.len());
     for item in &items {
         let mark = reader.diagnostics.len();
-        reader.only(item, &["resources", "subjects", "roles", "clusterRoles"]);
+        reader.only_or(item, &["resources", "subjects", "roles", "clusterRoles"], NOT_IN_ENTRY);
         filters.push(filter(reader, item, mark));
     }
     filters

@@ -128,6 +128,9 @@ fn attestor_set<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> AttestorSet
 fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
     let known =
         ["keys", "certificates", "keyless", "attestor", "annotations", "repository", "signatureAlgorithm"];
+    // `publicKeys` indented as far as a `keys` without anything in it means those of `keys`.
+    let is_flat = reader.any(fields, "keys").is_none() && reader.any(fields, "publicKeys").is_some();
+    let known: Vec<&str> = known.into_iter().chain(is_flat.then_some("publicKeys")).collect();
     reader.only(fields, &known);
     let annotations = reader.pairs(fields, "annotations");
     algorithm(reader, fields);
@@ -136,6 +139,9 @@ fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
         SIGNERS.into_iter().filter(|key| reader.any(fields, key).is_some()).collect();
     let signers = match given.as_slice() {
         ["keys"] => keys(reader, fields),
+        [] if is_flat => {
+            reader.string(fields, "publicKeys").map(|text| public_keys(reader, &text)).unwrap_or_default()
+        }
         ["attestor"] => {
             let set = reader.object(fields, "attestor").map(|set| attestor_set(reader, &set));
             set.map(Signer::Set).into_iter().collect()

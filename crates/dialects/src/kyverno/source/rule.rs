@@ -44,6 +44,48 @@ const VALIDATE_FIELDS: &[&str] = &[
     "assert",
 ];
 
+const IN_VALIDATE: &str = "it goes into `validate`";
+const IN_RULE: &str = "it goes into the rule, beside `validate`";
+const IN_SPEC: &str = "it goes into `spec`, beside `rules`";
+const GENERATE: &str = "set `validate.cel.generate: true`; `kubewright generate vap` writes the policy offline";
+
+/// Where fields belong that people write into a rule.
+const NOT_IN_RULE: &[(&str, &str)] = &[
+    ("message", IN_VALIDATE),
+    ("pattern", IN_VALIDATE),
+    ("anyPattern", IN_VALIDATE),
+    ("deny", IN_VALIDATE),
+    ("foreach", IN_VALIDATE),
+    ("failureAction", IN_VALIDATE),
+    ("failureActionOverrides", IN_VALIDATE),
+    ("allowExistingViolations", IN_VALIDATE),
+    ("validationFailureAction", "it goes into `spec`; for one rule, set `validate.failureAction`"),
+    ("background", IN_SPEC),
+    ("admission", IN_SPEC),
+    ("failurePolicy", IN_SPEC),
+    ("conditions", "they go into `validate.deny` or `preconditions`"),
+    ("validatingadmissionpolicy", GENERATE),
+    ("validatingAdmissionPolicy", GENERATE),
+];
+
+/// Where fields belong that people write into `validate`.
+const NOT_IN_VALIDATE: &[(&str, &str)] = &[
+    ("context", IN_RULE),
+    ("preconditions", IN_RULE),
+    ("celPreconditions", IN_RULE),
+    ("match", IN_RULE),
+    ("exclude", IN_RULE),
+    ("conditions", "they go into `deny`"),
+    ("expressions", "they go into `cel`"),
+    ("list", "it goes into an entry of `foreach`"),
+    ("elementScope", "it goes into an entry of `foreach`"),
+    ("level", "it goes into `podSecurity`"),
+    ("attestors", "they go into `manifests`"),
+    ("validationFailureAction", "here it is called `failureAction`"),
+    ("validatingadmissionpolicy", GENERATE),
+    ("validatingAdmissionPolicy", GENERATE),
+];
+
 /// What could be read of a rule.
 pub(super) struct Draft {
     pub(super) name: Option<Placed<Text>>,
@@ -55,7 +97,7 @@ pub(super) struct Draft {
 
 /// Reads a rule; what cannot be read is reported and left out.
 pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Draft {
-    reader.only(fields, RULE_FIELDS);
+    reader.only_or(fields, RULE_FIELDS, NOT_IN_RULE);
     let name = reader.required_string(fields, "name");
     let matching = reader.required_object(fields, "match").map(|fields| filter::matching(reader, &fields));
     let exclude = reader.object(fields, "exclude").map(|fields| filter::matching(reader, &fields));
@@ -154,11 +196,14 @@ fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[Way]) -> Opt
         let method = method(reader, rule, way)?;
         return Some(Validate::bare(rule.path.clone(), method));
     };
-    reader.only(&fields, VALIDATE_FIELDS);
+    reader.only_or(&fields, VALIDATE_FIELDS, NOT_IN_VALIDATE);
     let inside = given_methods(reader, &fields, &WAYS);
     let all: Vec<Way> = inside.iter().chain(beside).copied().collect();
-    let method = only_one(reader, &fields, &all)
-        .and_then(|way| method(reader, if inside.is_empty() { rule } else { &fields }, way));
+    let method = match all.as_slice() {
+        [whole @ ("pattern" | "anyPattern" | "deny"), "foreach"] => both(reader, &fields, whole),
+        all => only_one(reader, &fields, all)
+            .and_then(|way| method(reader, if inside.is_empty() { rule } else { &fields }, way)),
+    };
     let validate = Validate {
         message: reader.string(&fields, "message"),
         failure_action: policy::action(reader, &fields, "failureAction"),
@@ -172,6 +217,16 @@ fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[Way]) -> Opt
         reader.report(Diagnostic::new(&code::IGNORED_FIELD, "`assert` has no effect", location));
     }
     Some(validate)
+}
+
+/// Reads `foreach` and what stands beside it, which Kyverno takes for a mistake.
+fn both<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, whole: Way) -> Option<Method> {
+    let location = reader.document.locate_key(&child(&fields.path, "foreach"));
+    let message = format!("`foreach` beside `{whole}`: here both must hold, and Kyverno refuses the policy");
+    let help = "for Kyverno too, make two rules of it";
+    reader.report(Diagnostic::new(&code::CHECK_BESIDE_FOREACH, message, location).help(help));
+    let (whole, loops) = (method(reader, fields, whole), method(reader, fields, "foreach"));
+    Some(Method::Both(Box::new([whole?, loops?])))
 }
 
 fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[Way]) -> Option<Way> {

@@ -8,7 +8,7 @@ use kubewright_value::{Map, Value, json};
 
 use super::coverage::{Coverage, Missing};
 use super::run::CaseResult;
-use crate::output::{Paint, short, standard_output, visible, xml};
+use crate::output::{Paint, cell, short, standard_output, visible, xml};
 use crate::words::{grouped, plural, time};
 
 /// Above this many files, those without failures are only counted.
@@ -205,6 +205,42 @@ pub(super) fn document(files: &[FileResult], coverage: Option<&Coverage>) -> io:
         write!(out, ",\n  \"coverage\": {}", indented(&coverage.to_value(), "  "))?;
     }
     writeln!(out, "\n}}")?;
+    out.flush()
+}
+
+/// Writes the same document as YAML.
+pub(super) fn yaml(files: &[FileResult], coverage: Option<&Coverage>) -> io::Result<()> {
+    let mut out = standard_output();
+    let of_file = |file: &FileResult| {
+        file.results.iter().map(|result| item(result, &file.file)).collect::<Vec<Value>>()
+    };
+    let (passed, failed) = count(files);
+    let summary = Map::from([("passed", Value::from(passed)), ("failed", failed.into())]);
+    let results = Value::array(files.iter().flat_map(of_file).collect());
+    let mut document = Map::from([("results", results), ("summary", summary.into())]);
+    if let Some(coverage) = coverage {
+        document.insert("coverage".into(), coverage.to_value());
+    }
+    out.write_all(kubewright_value::yaml::write(&document.into()).as_bytes())?;
+    out.flush()
+}
+
+/// Writes the results as a table in Markdown.
+pub(super) fn markdown(files: &[FileResult]) -> io::Result<()> {
+    let mut out = standard_output();
+    writeln!(out, "| | policy | rule | resource | expected | actual | message |\n|---|---|---|---|---|---|---|")?;
+    for result in files.iter().flat_map(|file| &file.results) {
+        let mark = if result.is_ok { "✓" } else { "✗" };
+        let policy = result.rule.as_ref().map_or(result.case.as_str(), |rule| rule.policy.as_str());
+        let rule = result.rule.as_ref().and_then(|rule| rule.rule.as_deref()).unwrap_or_default();
+        let names = [result.kind.as_str(), &result.namespace, &result.resource];
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let resource = names.join("/");
+        let texts = [policy, rule, &resource, &result.expected, &result.actual, &result.message];
+        writeln!(out, "| {mark} | {} |", texts.map(cell).join(" | "))?;
+    }
+    let (passed, failed) = count(files);
+    writeln!(out, "\n{} passed, {} failed", grouped(passed), grouped(failed))?;
     out.flush()
 }
 

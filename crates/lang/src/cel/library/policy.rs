@@ -24,6 +24,7 @@ mod documents;
 mod hashes;
 mod http;
 mod images;
+mod jwt;
 mod numbers;
 mod random;
 mod resources;
@@ -42,6 +43,7 @@ pub use documents::DOCUMENTS;
 pub use hashes::HASHES;
 pub use http::{HTTP, HTTP_GET, HTTP_POST};
 pub use images::IMAGES;
+pub use jwt::TOKENS;
 pub use numbers::NUMBERS;
 pub use random::RANDOM;
 pub use resources::{

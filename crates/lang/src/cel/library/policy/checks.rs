@@ -12,7 +12,8 @@ use kubewright_value::Value;
 use super::super::kubernetes::{FORMATS, LISTS, QUANTITIES, REGEX, URLS, VERSIONS};
 use super::super::{OPTIONALS, SETS, STRICT_NETWORK, STRINGS};
 use super::{
-    BINDINGS, CHECK_DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, documents, http, resources,
+    BINDINGS, CHECK_DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, TOKENS, documents, http, jwt,
+    resources,
 };
 use crate::cel::environment::{Environment, Fields, Type};
 use crate::cel::val::{Kind, Val};
@@ -23,7 +24,7 @@ pub const HTTP_RESPONSE_TYPE: Kind = Kind::Opaque("http.CheckResponse");
 /// What an expression about a request of Envoy results in, unless it is null.
 pub const ENVOY_RESPONSE_TYPE: Kind = Kind::Opaque("envoy.service.auth.v3.CheckResponse");
 
-const LIBRARIES: [&Library; 18] = [
+const LIBRARIES: [&Library; 19] = [
     &OPTIONALS,
     &BINDINGS,
     &ENCODERS,
@@ -42,6 +43,7 @@ const LIBRARIES: [&Library; 18] = [
     &CHECK_DOCUMENTS,
     &RESOURCES,
     &IMAGES,
+    &TOKENS,
 ];
 
 const HTTP_REQUEST: Kind = Kind::Opaque("http.CheckRequest");
@@ -142,7 +144,8 @@ fn check() -> Environment {
         .with_forgiving_optionals()
         .constant("http", http::client())
         .constant("json", documents::json())
-        .constant("resource", resources::everywhere());
+        .constant("resource", resources::everywhere())
+        .object(jwt::TOKEN, jwt::TOKEN_FIELDS);
     MESSAGES.iter().fold(made, |made, (kind, fields)| made.object(kind.name(), fields))
 }
 

@@ -1,6 +1,7 @@
 //! Each library by examples, and what the world is asked.
 
 mod checks;
+mod tokens;
 
 use std::cell::RefCell;
 

@@ -1,0 +1,87 @@
+//! Which cases of tests are meant: `policy=…,rule=…,resource=…`, as Kyverno's command line takes them.
+
+use std::str::FromStr;
+
+use kubewright_lang::glob;
+use kubewright_value::Budget;
+
+/// What a case must be about to be run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CaseSelector {
+    /// A key and the names that fit it.
+    wanted: Vec<(Key, String)>,
+}
+
+/// What a case can be chosen by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Policy,
+    Rule,
+    Resource,
+}
+
+impl CaseSelector {
+    /// Returns whether a case about these is meant. What a case does not name is not compared; a resource is called by
+    /// its name or by `namespace/name`.
+    pub(crate) fn fits(&self, policy: &str, rule: &str, resource: (&str, &str)) -> bool {
+        self.wanted.iter().all(|(key, wanted)| match key {
+            Key::Policy => policy.is_empty() || is_called(wanted, policy),
+            Key::Rule => rule.is_empty() || is_called(wanted, rule),
+            Key::Resource => {
+                let (namespace, name) = resource;
+                name.is_empty() || is_called(wanted, name) || is_called(wanted, &format!("{namespace}/{name}"))
+            }
+        })
+    }
+}
+
+impl FromStr for CaseSelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |part: &str| {
+            let (key, name) = part
+                .split_once('=')
+                .ok_or_else(|| format!("`{part}` is not `key=name`"))?;
+            let key = match key.trim() {
+                "policy" => Key::Policy,
+                "rule" => Key::Rule,
+                "resource" => Key::Resource,
+                other => return Err(format!("unknown key `{other}`, expected policy, rule or resource")),
+            };
+            Ok((key, name.trim().to_owned()))
+        };
+        text.split(',').filter(|part| !part.is_empty()).map(one).collect::<Result<_, _>>().map(|wanted| Self { wanted })
+    }
+}
+
+fn is_called(wanted: &str, name: &str) -> bool {
+    glob::matches(wanted, name, &mut Budget::default()).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CaseSelector;
+
+    #[track_caller]
+    fn check(selector: &str, want: bool) {
+        let selector: CaseSelector = selector.parse().expect("a selector");
+        assert_eq!(selector.fits("disallow-latest", "require-tag", ("shop", "web")), want);
+    }
+
+    #[test]
+    fn everything_that_is_named_must_fit() {
+        check("policy=*,rule=*,resource=*", true);
+        check("policy=disallow-*", true);
+        check("policy=disallow-*,rule=other", false);
+        check("resource=shop/web", true);
+        check("resource=web, policy=disallow-latest", true);
+        check("resource=api", false);
+    }
+
+    #[test]
+    fn a_key_that_means_nothing_is_refused() {
+        assert!("kind=Pod".parse::<CaseSelector>().is_err());
+        assert!("policy".parse::<CaseSelector>().is_err());
+    }
+}
