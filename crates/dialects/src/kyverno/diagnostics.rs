@@ -68,4 +68,5 @@ codes! {
     SIGNATURE_COUNT "KW-K082" Error "`count` asks for more signatures than there are signers";
     OUT_OF_REACH "KW-K083" Warning "a signature that cannot be checked offline";
     IGNORED_FIELDS "KW-K084" Error "an ignored field that fits nothing, or everything";
+    NOT_GENERATED "KW-K090" Warning "`generate: true`, and no ValidatingAdmissionPolicy can be made";
 }
