@@ -10,7 +10,7 @@ use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
 mod admission_policy;
 mod report;
 
-pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState};
+pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
 pub use report::{RuleFailure, RuleReport};
 
 /// A rule language in a cluster.

@@ -28,7 +28,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use fault::{Fault, invalid};
 pub use in_cluster::{
-    AdmissionPolicy, AdmissionPolicyState, Door, InCluster, Needs, Reply, Right, RuleFailure, RuleReport,
+    AdmissionPolicy, AdmissionPolicyState, Door, GENERATED_LABEL, InCluster, Needs, Reply, Right, RuleFailure, RuleReport,
     Shared, Target, TargetName, WatchRole, Watched, Webhook,
 };
 pub use index::RuleIndex;

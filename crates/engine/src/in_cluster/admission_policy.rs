@@ -2,6 +2,9 @@
 
 use kubewright_value::{Text, Value};
 
+/// The label of both objects, with the value `true`: nothing without it is ever deleted.
+pub const GENERATED_LABEL: &str = "kubewright.dev/generated";
+
 /// A ValidatingAdmissionPolicy and its binding, which stand for one rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdmissionPolicy {

@@ -1,15 +1,12 @@
 //! Which ClusterPolicies the API server enforces itself, as a ValidatingAdmissionPolicy, and Kyverno's words for the others.
 
-use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState};
+use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
 use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::convert;
 use crate::kyverno::source::{self, Exception, Method, Policy, Rule};
 use crate::kyverno::{check, field};
-
-/// Marks what was made by us, so that nothing else is ever deleted.
-const GENERATED: &str = "kubewright.dev/generated";
 
 /// Returns what stands for the rule of `document`, or why nothing does; nothing for what is no ClusterPolicy.
 pub(super) fn of(
@@ -97,7 +94,7 @@ fn owned(mut object: Value, owner: &Value) -> Value {
     let metadata = object.as_object_mut().and_then(|map| map.get_mut("metadata"));
     if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
         let mut labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
-        labels.insert(GENERATED.into(), "true".into());
+        labels.insert(GENERATED_LABEL.into(), "true".into());
         metadata.insert("labels".into(), labels.into());
         metadata.insert("ownerReferences".into(), Value::array(vec![owner.clone()]));
     }
