@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -49,6 +49,13 @@ bench-webhook:
 # Every fault for as long as it would last outside; `make test` has short versions. `make test-faults FAULT=certificates` for those whose names contain the word.
 test-faults:
 	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults -- $(FAULT)
+
+# The smoke test on every version of Kubernetes for which `tests/cluster` can build a control plane, the oldest first. Builds
+# for minutes where the programs are not in the cache.
+test-versions:
+	for version in $$(ls tests/cluster/versions/*.mod | sed 's/.*v//; s/.mod//' | sort -V) ''; do \
+		KUBEWRIGHT_CLUSTER=required KUBEWRIGHT_CLUSTER_VERSION=$$version cargo test --locked -p kubewright --test versions -- --nocapture || exit 1; \
+	done
 
 # Every target for a while: `make fuzz SECONDS=600` for longer.
 fuzz:

@@ -238,3 +238,33 @@ fn no_file_is_named_or_marked_against_the_style() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn no_definition_fills_in_defaults() {
+    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let languages = dialects.iter().filter_map(|dialect| dialect.in_cluster());
+    let definitions: Vec<&str> = languages.flat_map(|language| language.definitions()).collect();
+    assert!(definitions.len() >= 5, "only {} definitions", definitions.len());
+    for definition in definitions {
+        let definition = kubewright_value::yaml::parse(definition).expect("YAML");
+        let versions = definition.at(&["spec", "versions"]).and_then(Value::as_array).expect("versions");
+        for version in versions {
+            let schema = version.at(&["schema", "openAPIV3Schema"]).expect("a schema");
+            let name = definition.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+            assert_eq!(default_in(schema, ""), None, "{name}");
+        }
+    }
+}
+
+/// Returns the place of a `default` in `schema`. A property may be called so; it then holds a schema.
+fn default_in(schema: &Value, place: &str) -> Option<String> {
+    if schema.get("default").is_some() {
+        return Some(place.to_owned());
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let named = properties.into_iter().flat_map(|properties| properties.iter());
+    let below = ["items", "additionalProperties"].into_iter();
+    let below = below.filter_map(|key| Some((key.to_owned(), schema.get(key)?)));
+    let mut all = named.map(|(name, schema)| (name.to_string(), schema)).chain(below);
+    all.find_map(|(name, schema)| default_in(schema, &format!("{place}/{name}")))
+}

@@ -17,6 +17,10 @@ use crate::skip::say;
 const ASSETS: &str = "KUBEBUILDER_ASSETS";
 const CACHE: &str = "KUBEWRIGHT_CLUSTER_CACHE";
 
+/// The minor version of Kubernetes, such as `1.28`, for which `tests/cluster/versions` has a `.mod` file; without it the
+/// version of `tests/cluster/go.mod` is built.
+const VERSION: &str = "KUBEWRIGHT_CLUSTER_VERSION";
+
 /// Returns the folder that has all of `names`, and builds what is missing there.
 ///
 /// # Errors
@@ -52,6 +56,8 @@ pub(crate) fn cache() -> Result<PathBuf, ClusterError> {
 /// A Go module and what is built from it.
 struct Module {
     folder: PathBuf,
+    /// What it requires, beside which its `.sum` is.
+    requirements: PathBuf,
     /// The dependency whose version is that of the programs.
     dependency: &'static str,
 }
@@ -61,14 +67,20 @@ impl Module {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster");
         let root = root.canonicalize().map_err(ClusterError::at("find", &root))?;
         Ok(match names {
-            ["helm"] => Module { folder: root.join("helm"), dependency: "helm.sh/helm/v3" },
-            _ => Module { folder: root, dependency: "k8s.io/kubernetes" },
+            ["helm"] => Module {
+                requirements: root.join("helm/go.mod"),
+                folder: root.join("helm"),
+                dependency: "helm.sh/helm/v3",
+            },
+            _ => {
+                Module { requirements: requirements(&root)?, folder: root, dependency: "k8s.io/kubernetes" }
+            }
         })
     }
 
     /// `kubernetes-v1.36.3-0123456789ab`: the same sources have the same key on every machine of this kind.
     fn key(&self) -> Result<String, ClusterError> {
-        let mut files = vec![self.folder.join("go.mod"), self.folder.join("go.sum")];
+        let mut files = vec![self.requirements.clone(), self.requirements.with_extension("sum")];
         let commands = self.folder.join("cmd");
         for entry in fs::read_dir(&commands).into_iter().flatten().flatten() {
             files.push(entry.path().join("main.go"));
@@ -87,8 +99,8 @@ impl Module {
     }
 
     fn version(&self) -> Result<String, ClusterError> {
-        let path = self.folder.join("go.mod");
-        let content = fs::read_to_string(&path).map_err(ClusterError::at("read", &path))?;
+        let path = &self.requirements;
+        let content = fs::read_to_string(path).map_err(ClusterError::at("read", path))?;
         content
             .lines()
             .find_map(|line| {
@@ -111,7 +123,9 @@ impl Module {
         let started = Instant::now();
         say(&format!("building {name} ({}); the first time this takes minutes\n", self.key()?));
         let output = Command::new("go")
-            .args(["build", "-trimpath", "-ldflags", &link_flags(name, &version), "-o"])
+            .args(["build", "-trimpath", "-ldflags", &link_flags(name, &version), "-modfile"])
+            .arg(&self.requirements)
+            .arg("-o")
             .arg(&unfinished)
             .arg(package)
             .current_dir(&self.folder)
@@ -128,6 +142,18 @@ impl Module {
         say(&format!("built {name} in {:.0} s\n", started.elapsed().as_secs_f64()));
         Ok(())
     }
+}
+
+/// Returns the requirements of the version that the environment names.
+fn requirements(root: &Path) -> Result<PathBuf, ClusterError> {
+    let Some(version) = env::var(VERSION).ok().filter(|version| !version.is_empty()) else {
+        return Ok(root.join("go.mod"));
+    };
+    let path = root.join(format!("versions/v{}.mod", version.trim_start_matches('v')));
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(ClusterError::failed(format!("`{VERSION}` is `{version}`, and there is no `{}`", path.display())))
 }
 
 /// The version is known only when a program is linked; without it the API server says `v0.0.0-master`.

@@ -17,9 +17,11 @@ mod texts;
 mod vap;
 mod vpol;
 
+use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::Options;
+use crate::kyverno::source::{Exception, Policy};
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +96,22 @@ pub fn is_written(document: &Document) -> bool {
 #[must_use]
 pub fn convert(document: &Document, target: Target, options: &Options) -> Option<Conversion> {
     policy::convert(document, target, options)
+}
+
+/// Returns the ValidatingAdmissionPolicies that Kyverno would write for `policy`, which was read from `document`.
+pub(crate) fn admission_policies(
+    document: &Document,
+    policy: Policy,
+    exceptions: &[Exception],
+    functions: Functions,
+) -> Conversion {
+    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
+    policy::converted(document, policy, exceptions, target, functions)
+}
+
+/// Returns whether the name of the resource of `kind`, as a policy writes it, is only a guess.
+pub(crate) fn is_guess(kind: &str) -> bool {
+    matches!(resources::find(kind), resources::Found::Guessed(_))
 }
 
 /// What a rule checks, in CEL alone.

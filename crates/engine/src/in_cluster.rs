@@ -7,8 +7,10 @@ use kubewright_value::{Document, Text, Value};
 
 use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
 
+mod admission_policy;
 mod report;
 
+pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
 pub use report::{RuleFailure, RuleReport};
 
 /// A rule language in a cluster.
@@ -21,6 +23,17 @@ pub trait InCluster: Send + Sync {
 
     /// Returns when `document`, one of its rules, is asked: one webhook for a document.
     fn webhook(&self, document: &Document) -> Webhook;
+
+    /// Returns when `document` is asked while the API server itself enforces its rule `rule`.
+    fn webhook_without(&self, document: &Document, _rule: &str) -> Webhook {
+        self.webhook(document)
+    }
+
+    /// Returns what the API server can enforce in place of a rule of `document`, which asks for that, or why it cannot;
+    /// nothing where documents of this kind never ask.
+    fn admission_policy(&self, _document: &Document) -> Option<Result<AdmissionPolicy, String>> {
+        None
+    }
 
     /// Returns what the rules of `document` look at besides the request.
     fn needs(&self, document: &Document) -> Needs;

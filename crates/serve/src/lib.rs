@@ -6,6 +6,7 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+pub mod admission_policies;
 pub mod binding;
 pub mod certificates;
 mod clock;

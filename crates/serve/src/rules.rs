@@ -13,6 +13,7 @@ use kubewright_value::{Document, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::admission_policies::Progress;
 use crate::log::Level;
 use crate::{Settings, Snapshot, State, Stores, admitted};
 
@@ -103,7 +104,7 @@ impl Compiler {
     /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
     async fn compile(&mut self, is_change: bool) {
         let begun = Instant::now();
-        let objects = Objects::of(&self.stores);
+        let objects = Objects::of(&self.stores, &self.state);
         let is_same = self.known.as_ref() == Some(&objects);
         if is_change && is_same {
             return;
@@ -163,6 +164,8 @@ impl Compiler {
 struct Objects {
     rules: Vec<Value>,
     exceptions: Vec<Value>,
+    /// The rules that the API server enforces itself.
+    progress: Arc<Progress>,
 }
 
 /// Waits until nothing happens for a moment.
@@ -175,11 +178,12 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
 }
 
 impl Objects {
-    fn of(stores: &Stores) -> Self {
+    fn of(stores: &Stores, state: &State) -> Self {
         let of_role = |role| stores.of_role(role).flat_map(|(_, store)| store.all()).map(without_status);
         Self {
             rules: of_role(WatchRole::Rule).collect(),
             exceptions: of_role(WatchRole::Exception).collect(),
+            progress: state.admission_policies.load_full(),
         }
     }
 
@@ -198,7 +202,8 @@ impl Objects {
         let documents: Vec<Document> = self.rules.iter().map(document).collect();
         let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
         let until = until.map_or(Duration::MAX, Duration::from_nanos);
-        (Snapshot::of(&options, dialects, &documents, generation), until)
+        let snapshot = Snapshot::beside(&options, dialects, &documents, generation, &self.progress);
+        (snapshot, until)
     }
 }
 

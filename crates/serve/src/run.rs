@@ -6,6 +6,7 @@ use kubewright_cluster::{Client, Config, Discovery, Pace, Resource};
 use kubewright_value::Map;
 use tokio::sync::mpsc;
 
+use crate::admission_policies::{self, ADMISSION_POLICIES};
 use crate::certificates::{self, CERTIFICATE};
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
 use crate::{
@@ -56,16 +57,27 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     let state = Arc::new(state);
     log_panics(&state);
     state.readiness.wait_for(CERTIFICATE);
+    if state.settings.generates_admission_policies {
+        state.readiness.wait_for(ADMISSION_POLICIES);
+    }
     let snapshots = keep_compiled(&state, &stores)?;
     let server = Server::bind(Arc::clone(&state))?;
 
     tokio::spawn(watch_over(Arc::clone(&state), Arc::clone(&stores)));
-    tokio::spawn(tell(Arc::clone(&state), client.clone(), stores, told, instance(&state.settings)));
+    tokio::spawn(tell(Arc::clone(&state), client.clone(), Arc::clone(&stores), told, instance(&state.settings)));
     match state.settings.tls_folder.clone() {
         Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
         None => drop(tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()))),
     }
     tokio::spawn(ignored_namespaces::label_missing(Arc::clone(&state), client.clone()));
+    if state.settings.generates_admission_policies {
+        tokio::spawn(admission_policies::keep(
+            Arc::clone(&state),
+            client.clone(),
+            Arc::clone(&stores),
+            snapshots.clone(),
+        ));
+    }
     let bound = snapshots.clone();
     tokio::spawn(async move { bindings.keep(bound).await });
     tokio::spawn(webhooks::keep(state, client, discovery, snapshots));

@@ -39,6 +39,8 @@ pub struct Settings {
     pub certificate_life: Duration,
     /// How long the API server must have known a new authority before a certificate of its is served.
     pub certificate_grace: Duration,
+    /// Whether ValidatingAdmissionPolicies are written for rule objects that ask for one.
+    pub generates_admission_policies: bool,
     /// Who besides administrators may take a namespace out of all rules: `user:name`, `group:name` or either.
     pub guard_exempt: Vec<String>,
     /// Whether clients that know TLS 1.2 alone are served too.
@@ -72,6 +74,7 @@ impl Default for Settings {
             injected_from: None,
             certificate_life: Duration::from_secs(30 * 86_400),
             certificate_grace: Duration::from_secs(10),
+            generates_admission_policies: false,
             guard_exempt: Vec::new(),
             allows_tls12: false,
             max_in_flight: 64 * workers(),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName, Rule, RuleId, Webhook,
+    AdmissionPolicy, AdmissionPolicyState, Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName, Rule, RuleId, Webhook,
 };
 use kubewright_value::{Document, Text, Value};
+
+use crate::admission_policies::Progress;
 
 /// The rules of one moment.
 pub struct Snapshot {
@@ -41,6 +43,10 @@ pub struct RuleState {
     pub rules: usize,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the API server should enforce in place of a rule of it, or why nothing; nothing where it never asks.
+    pub admission_policy: Option<Result<Arc<AdmissionPolicy>, String>>,
+    /// What its status says of that.
+    pub admission_policy_state: Option<AdmissionPolicyState>,
 }
 
 /// A webhook, and the rules behind it.
@@ -65,6 +71,18 @@ impl Snapshot {
     /// language reads is left out; one that cannot be compiled leaves its neighbours standing.
     #[must_use]
     pub fn of(options: &Options, names: &[String], documents: &[Document], generation: u64) -> Self {
+        Self::beside(options, names, documents, generation, &Progress::default())
+    }
+
+    /// Compiles `documents` as [`of`](Self::of) does, without the rules that the API server enforces itself.
+    #[must_use]
+    pub fn beside(
+        options: &Options,
+        names: &[String],
+        documents: &[Document],
+        generation: u64,
+        progress: &Progress,
+    ) -> Self {
         let mut dialects = kubewright_dialects::all(options);
         dialects.retain(|dialect| {
             dialect.in_cluster().is_some()
@@ -74,7 +92,7 @@ impl Snapshot {
         for document in documents {
             let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else { continue };
             if let Some(cluster) = dialect.in_cluster() {
-                building.add(dialect.as_ref(), cluster, document);
+                building.add(dialect.as_ref(), cluster, document, progress);
             }
         }
         let Building { states, rules, hooks, needs, goes_stale, documents } = building;
@@ -167,13 +185,28 @@ struct HookKey {
 }
 
 impl Building {
-    fn add(&mut self, dialect: &dyn Dialect, cluster: &dyn InCluster, document: &Document) {
+    fn add(
+        &mut self,
+        dialect: &dyn Dialect,
+        cluster: &dyn InCluster,
+        document: &Document,
+        progress: &Progress,
+    ) {
         // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
         let compiled = catch_unwind(AssertUnwindSafe(|| dialect.compile(document, &[])));
         let compiled = compiled.unwrap_or_default();
         let place = self.states.len();
+        let name = ObjectName::of(&document.value);
+        let asked = catch_unwind(AssertUnwindSafe(|| cluster.admission_policy(document))).unwrap_or_default();
+        let asked = asked.map(|asked| asked.map(Arc::new));
+        let native = match &asked {
+            Some(Ok(policy)) if progress.enforces(&name, policy) => Some(policy.rule.clone()),
+            _ => None,
+        };
         self.states.push(RuleState {
-            name: ObjectName::of(&document.value),
+            admission_policy_state: asked.as_ref().map(|asked| progress.state(&name, asked)),
+            admission_policy: asked,
+            name,
             generation: document
                 .value
                 .at(&["metadata", "generation"])
@@ -188,9 +221,17 @@ impl Building {
         }
         self.needs.add(cluster.needs(document));
         self.goes_stale |= cluster.goes_stale(document);
-        let rules: Vec<Arc<Rule>> = compiled.rules.into_iter().map(Arc::new).collect();
+        let left = compiled.rules.into_iter().filter(|rule| Some(&rule.id.rule) != native.as_ref());
+        let rules: Vec<Arc<Rule>> = left.map(Arc::new).collect();
+        if rules.is_empty() {
+            return;
+        }
         self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), place)));
-        self.hang(cluster.webhook(document), rules);
+        let webhook = match &native {
+            Some(rule) => cluster.webhook_without(document, rule),
+            None => cluster.webhook(document),
+        };
+        self.hang(webhook, rules);
     }
 
     /// Puts `rules` behind `webhook`, or behind the one that is like it.

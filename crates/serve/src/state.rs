@@ -10,6 +10,7 @@ use kubewright_engine::{ClosedWorld, Query, World};
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc;
 
+use crate::admission_policies::Progress;
 use crate::health::Readiness;
 use crate::http::Bounds;
 use crate::log::Log;
@@ -36,6 +37,8 @@ pub struct State {
     pub client: Option<kubewright_cluster::Client>,
     /// Who knows the roles of the one who asks.
     pub roles: Box<dyn Roles>,
+    /// How far the API server is with enforcing rules itself.
+    pub admission_policies: ArcSwap<Progress>,
     /// What is counted.
     pub metrics: Metrics,
     /// What is told.
@@ -103,6 +106,7 @@ impl State {
             lookup: Box::new(Nobody),
             client: None,
             roles: Box::new(Nobody),
+            admission_policies: ArcSwap::default(),
             metrics: Metrics::default(),
             certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),

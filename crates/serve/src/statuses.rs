@@ -108,6 +108,7 @@ pub(crate) fn report(state: &RuleState) -> RuleReport {
         message,
         since: Text::default(),
         failure: None,
+        admission_policy: state.admission_policy_state.clone(),
     }
 }
 

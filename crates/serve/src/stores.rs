@@ -98,6 +98,11 @@ impl Stores {
         self.changes.subscribe()
     }
 
+    /// Lets rules be compiled anew, because something else has changed that they hang on.
+    pub fn touch(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
     /// Returns the stores of the languages' objects of a role.
     pub fn of_role(&self, role: WatchRole) -> impl Iterator<Item = (&Watched, &Arc<Store>)> {
         self.languages.iter().filter(move |(of, _)| of.role == role).map(|(of, kept)| (of, &kept.store))

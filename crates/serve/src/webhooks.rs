@@ -17,6 +17,7 @@ pub use desired::{Address, Owner, SELECTOR, Wanted, desired};
 pub use installation::WEBHOOKS;
 pub use keep::keep;
 pub use originals::originals;
+pub(crate) use rewrites::Rewrites;
 
 use kubewright_cluster::Resource;
 use kubewright_value::{Map, Value};

@@ -65,7 +65,18 @@ pub(super) type Made<T> = Result<T, Inexpressible>;
 
 /// Converts the policy in `document`.
 pub(super) fn convert(document: &Document, target: Target, options: &Options) -> Option<Conversion> {
-    let (mut policy, exceptions) = crate::kyverno::read_policy(document, options)?;
+    let (policy, exceptions) = crate::kyverno::read_policy(document, options)?;
+    Some(converted(document, policy, &exceptions, target, functions(options)))
+}
+
+/// Converts `policy`, which was read from `document`.
+pub(super) fn converted(
+    document: &Document,
+    mut policy: Policy,
+    exceptions: &[Exception],
+    target: Target,
+    functions: Functions,
+) -> Conversion {
     let rules = policy.rules.len() + policy.broken.len();
     let mut conversion = Conversion {
         policy: policy.key(),
@@ -84,15 +95,15 @@ pub(super) fn convert(document: &Document, target: Target, options: &Options) ->
         let why = format!("the rule is not valid: {}", rule.message);
         refuse(&rule.name, Inexpressible { why, path: rule.path })
     }));
-    let converter = Converter { document, policy: &policy, target, functions: functions(options), rules };
+    let converter = Converter { document, policy: &policy, target, functions, rules };
     let generated = autogen::generate(&policy);
     let mut drafted: Vec<(Text, Vec<Draft>)> = Vec::new();
     for (place, rule) in policy.rules.iter().enumerate() {
         let subject = Subject {
             rule,
             generated: generated.iter().filter(|generated| generated.rule == place).collect(),
-            all_exceptions: &exceptions,
-            exceptions: made_for(&exceptions, &policy, &rule.name.value),
+            all_exceptions: exceptions,
+            exceptions: made_for(exceptions, &policy, &rule.name.value),
             is_for_controllers: generated.iter().any(|generated| generated.rule == place),
         };
         match converter.rule(&subject, &mut conversion.notes) {
@@ -114,7 +125,7 @@ pub(super) fn convert(document: &Document, target: Target, options: &Options) ->
         Target::ValidatingPolicy => vpol::written(&origin, drafted),
     };
     conversion.refused.sort_by_key(|refused| refused.location.position);
-    Some(conversion)
+    conversion
 }
 
 fn is_called(policy: &Policy, rule: usize, name: &Text) -> bool {

@@ -1,5 +1,6 @@
 //! Kyverno's policies in a cluster.
 
+pub(super) mod admission_policy;
 mod blocked;
 mod needs;
 mod shared;
@@ -8,7 +9,7 @@ mod targets;
 use std::sync::LazyLock;
 
 use kubewright_engine::{
-    Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status, WatchRole, Watched,
+    AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status, WatchRole, Watched,
     Webhook,
 };
 use kubewright_lang::cel::Timestamp;
@@ -67,41 +68,15 @@ impl InCluster for Kyverno {
     }
 
     fn webhook(&self, document: &Document) -> Webhook {
-        let spec = |path: &[&str]| document.value.at(&[&["spec"], path].concat());
-        let timeout = spec(&["webhookConfiguration", "timeoutSeconds"]).or(spec(&["webhookTimeoutSeconds"]));
-        let timeout = timeout.and_then(Value::as_i64).unwrap_or(TIMEOUT).clamp(1, LONGEST_TIMEOUT);
-        let mut webhook = Webhook {
-            door: Door::Validate,
-            fails: true,
-            own: None,
-            timeout: u8::try_from(timeout).unwrap_or_default(),
-            conditions: Vec::new(),
-            namespaces: Value::Null,
-            objects: Value::Null,
-            targets: Vec::new(),
-        };
-        let Some(mut policy) = source::read(document).0 else { return webhook };
-        check::check(document, &mut policy);
-        webhook.fails = policy.settings.is_fail_closed;
-        if policy.settings.is_admission {
-            webhook.targets = targets::of(&policy);
-        }
-        let conditions = policy.settings.match_conditions.iter();
-        webhook.conditions =
-            conditions.map(|one| (one.name.value.clone(), one.expression.value.clone())).collect();
-        if !webhook.conditions.is_empty() {
-            // Namespaces have no dots in their names.
-            let name = &policy.name.value;
-            webhook.own = Some(match &policy.namespace {
-                None => format!("cpol.{name}").into(),
-                Some(namespace) => format!("pol.{namespace}.{name}").into(),
-            });
-            if let Some(namespace) = &policy.namespace {
-                let labels = Map::from([("kubernetes.io/metadata.name", Value::from(namespace.as_str()))]);
-                webhook.namespaces = Map::from([("matchLabels", Value::from(labels))]).into();
-            }
-        }
-        webhook
+        webhook(document, None)
+    }
+
+    fn webhook_without(&self, document: &Document, rule: &str) -> Webhook {
+        webhook(document, Some(rule))
+    }
+
+    fn admission_policy(&self, document: &Document) -> Option<Result<AdmissionPolicy, String>> {
+        admission_policy::of(document, &self.exceptions, &self.functions)
     }
 
     fn needs(&self, document: &Document) -> Needs {
@@ -171,6 +146,9 @@ impl InCluster for Kyverno {
         if let Some(map) = status.as_object_mut() {
             map.insert("ready".into(), report.is_ready.into());
             map.insert("rulecount".into(), counts.into());
+            if let Some(state) = &report.admission_policy {
+                map.insert("validatingadmissionpolicy".into(), admission_policy::status(state));
+            }
         }
         status
     }
@@ -185,6 +163,45 @@ impl InCluster for Kyverno {
             "kyverno-verify-mutating-webhook-cfg",
         ]
     }
+}
+
+/// Returns when `document` is asked, apart from the rule called `without`.
+fn webhook(document: &Document, without: Option<&str>) -> Webhook {
+    let spec = |path: &[&str]| document.value.at(&[&["spec"], path].concat());
+    let timeout = spec(&["webhookConfiguration", "timeoutSeconds"]).or(spec(&["webhookTimeoutSeconds"]));
+    let timeout = timeout.and_then(Value::as_i64).unwrap_or(TIMEOUT).clamp(1, LONGEST_TIMEOUT);
+    let mut webhook = Webhook {
+        door: Door::Validate,
+        fails: true,
+        own: None,
+        timeout: u8::try_from(timeout).unwrap_or_default(),
+        conditions: Vec::new(),
+        namespaces: Value::Null,
+        objects: Value::Null,
+        targets: Vec::new(),
+    };
+    let Some(mut policy) = source::read(document).0 else { return webhook };
+    check::check(document, &mut policy);
+    webhook.fails = policy.settings.is_fail_closed;
+    if policy.settings.is_admission {
+        webhook.targets = targets::of(&policy, without);
+    }
+    let conditions = policy.settings.match_conditions.iter();
+    webhook.conditions =
+        conditions.map(|one| (one.name.value.clone(), one.expression.value.clone())).collect();
+    if !webhook.conditions.is_empty() {
+        // Namespaces have no dots in their names.
+        let name = &policy.name.value;
+        webhook.own = Some(match &policy.namespace {
+            None => format!("cpol.{name}").into(),
+            Some(namespace) => format!("pol.{namespace}.{name}").into(),
+        });
+        if let Some(namespace) = &policy.namespace {
+            let labels = Map::from([("kubernetes.io/metadata.name", Value::from(namespace.as_str()))]);
+            webhook.namespaces = Map::from([("matchLabels", Value::from(labels))]).into();
+        }
+    }
+    webhook
 }
 
 /// Returns whether `is_it` is so of a text in `value`. Policies are as deep as readers let them be.

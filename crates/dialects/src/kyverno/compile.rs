@@ -99,6 +99,7 @@ impl Compiler<'_> {
             let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
             rules.extend(self.broken(broken, position));
         }
+        self.generation();
         rules
     }
 

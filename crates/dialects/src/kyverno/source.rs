@@ -191,6 +191,8 @@ pub(crate) struct Cel {
     pub(crate) variables: Vec<NamedExpression>,
     pub(crate) audit_annotations: Vec<NamedExpression>,
     pub(crate) params: Option<(GroupVersionKind, ParamRef)>,
+    /// Whether the API server should enforce it itself, as a ValidatingAdmissionPolicy.
+    pub(crate) generates: bool,
 }
 
 /// The Pod Security Standards that an object must meet.

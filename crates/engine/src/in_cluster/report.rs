@@ -2,6 +2,8 @@
 
 use kubewright_value::{Map, Text, Value};
 
+use super::AdmissionPolicyState;
+
 /// What became of a rule object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleReport {
@@ -19,6 +21,8 @@ pub struct RuleReport {
     pub since: Text,
     /// The last time that a rule could not answer, where it is news.
     pub failure: Option<RuleFailure>,
+    /// Whether the API server enforces the rule itself; nothing where rule objects of this kind never ask for that.
+    pub admission_policy: Option<AdmissionPolicyState>,
 }
 
 /// A rule could not answer.

@@ -61,6 +61,10 @@ pub(crate) struct Install {
     #[arg(long = "allow-host", value_name = "HOST", value_parser = host)]
     pub(crate) allowed_hosts: Vec<String>,
 
+    /// Let the server write a ValidatingAdmissionPolicy for every rule that asks for one (`generate: true`)
+    #[arg(long)]
+    pub(crate) generate_vap: bool,
+
     /// Take certificates from cert-manager, which must be installed, in place of the server's own
     #[arg(long)]
     pub(crate) cert_manager: bool,

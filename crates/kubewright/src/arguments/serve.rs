@@ -91,6 +91,11 @@ pub(crate) struct Serve {
     #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',', value_parser = host)]
     pub(crate) allowed_hosts: Vec<String>,
 
+    /// Write a ValidatingAdmissionPolicy for every rule that asks for one (`generate: true`), which the API server then
+    /// enforces itself; needs the rights that `install --generate-vap` gives
+    #[arg(long, conflicts_with = "offline")]
+    pub(crate) generate_vap: bool,
+
     /// Who besides administrators may take a namespace out of all rules: `user:NAME`, `group:NAME` or a name that may be
     /// either; may be repeated
     #[arg(long = "guard-exempt", value_name = "WHO", value_delimiter = ',')]

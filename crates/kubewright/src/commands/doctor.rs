@@ -3,6 +3,7 @@
 //! Everything is read first ([`View`]), as far as the one who asks may read; each check is then a function of what was
 //! seen, and what was not seen is a finding too.
 
+mod admission_policies;
 mod certificates;
 mod exclusions;
 mod finding;
@@ -47,6 +48,7 @@ fn judge(view: &View) -> Findings {
     webhooks::check(view, &mut findings);
     certificates::check(view, &mut findings);
     rules::check(view, &mut findings);
+    admission_policies::check(view, &mut findings);
     exclusions::check(view, &mut findings);
     others::check(view, &mut findings);
     findings

@@ -54,6 +54,7 @@ fn values(arguments: &Install, dialects: &[String]) -> Result<Value, Failure> {
         (&["targets"], texts(&arguments.targets)),
         (&["canRead"], texts(&arguments.can_read)),
         (&["allowHosts"], texts(&arguments.allowed_hosts)),
+        (&["generateVap"], arguments.generate_vap.into()),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
     ];

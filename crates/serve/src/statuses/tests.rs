@@ -13,6 +13,8 @@ fn state(generation: i64, rules: usize) -> RuleState {
         dialect: "test",
         rules,
         diagnostics: Vec::new(),
+        admission_policy: None,
+        admission_policy_state: None,
     }
 }
 

@@ -15,14 +15,14 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 /// When a configuration was put right.
 #[derive(Debug, Default)]
-pub(super) struct Rewrites {
+pub(crate) struct Rewrites {
     times: VecDeque<Instant>,
     is_fought: bool,
 }
 
 impl Rewrites {
     /// Returns how long is to be waited before it is put right; nothing for not at all.
-    pub(super) fn wait(&mut self, now: Instant) -> Option<Duration> {
+    pub(crate) fn wait(&mut self, now: Instant) -> Option<Duration> {
         let since = now.duration_since(*self.times.back()?);
         // Who has been quiet for two minutes has given up.
         if since >= WINDOW * 2 {
@@ -35,12 +35,12 @@ impl Rewrites {
     }
 
     /// Returns whether somebody keeps changing it, as of the last [`wait`](Self::wait).
-    pub(super) fn is_fought(&self) -> bool {
+    pub(crate) fn is_fought(&self) -> bool {
         self.is_fought
     }
 
     /// It was put right.
-    pub(super) fn add(&mut self, now: Instant) {
+    pub(crate) fn add(&mut self, now: Instant) {
         self.times.retain(|time| now.duration_since(*time) < WINDOW);
         self.times.push_back(now);
     }

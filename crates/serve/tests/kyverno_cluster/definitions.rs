@@ -1,4 +1,4 @@
-//! The definitions of policies, as the API server takes them: what is stored is what was sent, and the defaults.
+//! The definitions of policies, as the API server takes them: what is stored is what was sent, no more and no less.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,30 +55,44 @@ fn the_definitions_are_structural_and_their_names_accepted() {
     assert!(!again.contains("configured"), "{again}");
 }
 
+/// Objects in which everything is left out that may be.
+const SPARSE: [&str; 4] = [
+    "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: sparse}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {cel: {expressions: [{expression: 'true'}]}}}, {name: c, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, apiCall: {urlPath: /api/v1/pods}}], validate: {message: m, deny: {}}}, {name: f, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {foreach: [{list: 'a', context: [{name: c, apiCall: {urlPath: /api/v1/pods}}], deny: {}}]}}, {name: m, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {manifests: {attestors: [{entries: [{keys: {publicKeys: k}}]}]}}}, {name: s, match: {any: [{resources: {kinds: [Pod]}}]}, verifyImages: [{imageReferences: ['*'], attestors: [{entries: [{keys: {publicKeys: k}}]}]}]}]}}",
+    "{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: sparse, namespace: default}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {pattern: {spec: {a: b}}}}]}}",
+    "{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: sparse, namespace: default}, spec: {match: {any: [{resources: {kinds: [Pod]}}]}, exceptions: [{policyName: p, ruleNames: [r]}]}}",
+    "{apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: sparse}, spec: {apiCall: {urlPath: /api/v1/pods}}}",
+];
+
 #[test]
-fn what_is_left_out_has_the_defaults_of_the_original() {
+fn what_is_stored_is_what_was_applied() {
     let Some(cluster) = cluster() else { return };
-    let policy = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {cel: {expressions: [{expression: 'true'}]}}}, {name: c, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, apiCall: {urlPath: /api/v1/pods}}], validate: {message: m, deny: {}}}, {name: s, match: {any: [{resources: {kinds: [Pod]}}]}, verifyImages: [{imageReferences: ['*']}]}]}}";
-    let stored = cluster.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", "-"], policy).success();
-    let stored = json::parse(&stored).expect("JSON");
-    let is = |path: &[&str], want: &str| {
-        assert_eq!(stored.at(path).map(Value::to_string).as_deref(), Some(want), "{path:?}");
-    };
-    is(&["spec", "admission"], "true");
-    is(&["spec", "background"], "true");
-    is(&["spec", "emitWarning"], "false");
-    is(&["spec", "validationFailureAction"], "\"Audit\"");
-    let rules = stored.at(&["spec", "rules"]).and_then(Value::as_array).expect("rules");
-    let [first, context, second] = rules else { panic!("three rules") };
-    let of = |rule: &Value, path: &[&str]| rule.at(path).map(Value::to_string).unwrap_or_default();
-    assert_eq!(of(first, &["skipBackgroundRequests"]), "true");
-    assert_eq!(of(first, &["validate", "allowExistingViolations"]), "true");
-    assert_eq!(of(first, &["validate", "cel", "generate"]), "false");
-    assert!(of(context, &["context"]).contains(r#""method":"GET""#));
-    let images = of(second, &["verifyImages"]);
-    for key in ["mutateDigest", "required", "useCache", "verifyDigest"] {
-        assert!(images.contains(&format!("\"{key}\":true")), "{images}");
+    for text in SPARSE {
+        cluster.kubectl(&["apply", "-f", "-"], text).expect_success();
+        let stored = cluster.kubectl(&["get", "-o", "json", "-f", "-"], text).success();
+        // What comes from a pipe is shown as a list.
+        let stored = json::parse(&stored).expect("JSON");
+        let stored = as_applied(stored.get("items").and_then(|items| items.item(0)).expect("one object"));
+        assert_eq!(stored, yaml::parse(text).expect("YAML"));
+        cluster.kubectl(&["delete", "-f", "-"], text).expect_success();
     }
+}
+
+/// Returns `stored` without what the API server and kubectl put there for themselves.
+pub(crate) fn as_applied(stored: &Value) -> Value {
+    let mut object = stored.clone();
+    let map = object.as_object_mut().expect("an object");
+    map.remove("status");
+    let metadata = map.get_mut("metadata").and_then(Value::as_object_mut).expect("metadata");
+    for key in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"] {
+        metadata.remove(key);
+    }
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+    if metadata.get("annotations").and_then(Value::as_object).is_some_and(|map| map.is_empty()) {
+        metadata.remove("annotations");
+    }
+    object
 }
 
 #[test]
@@ -106,6 +120,8 @@ fn nothing_of_a_policy_is_lost_on_its_way() {
             let Some(found) = next.take_if(|found| name(found) == name(sent)) else { continue };
             let lost = lost(sent, &found, "");
             assert!(lost.is_none(), "{}: {}", file.display(), lost.unwrap_or_default());
+            let added = added(sent, &as_applied(&found), "");
+            assert!(added.is_none(), "{}: {}", file.display(), added.unwrap_or_default());
             says_the_same(file, sent, &found);
             next = stored.next();
             compared += 1;
@@ -146,6 +162,24 @@ fn lost(sent: &Value, stored: &Value, place: &str) -> Option<String> {
         }
         (sent, stored) if sent == stored => None,
         (sent, stored) => Some(format!("{place}: {sent} became {stored}")),
+    }
+}
+
+/// Returns what is in `stored` and was not in `sent`: a tool that compares the two would see drift for ever.
+fn added(sent: &Value, stored: &Value, place: &str) -> Option<String> {
+    match (sent, stored) {
+        (Value::Object(sent), Value::Object(stored)) => stored.iter().find_map(|(key, value)| {
+            let place = format!("{place}/{key}");
+            match sent.get(key) {
+                Some(found) => added(found, value, &place),
+                None => Some(format!("{place} was not there: {value}")),
+            }
+        }),
+        (Value::Array(sent), Value::Array(stored)) => {
+            let pairs = sent.iter().zip(stored.iter()).enumerate();
+            pairs.into_iter().find_map(|(i, (sent, stored))| added(sent, stored, &format!("{place}/{i}")))
+        }
+        _ => None,
     }
 }
 

@@ -11,10 +11,10 @@ use crate::kyverno::autogen;
 use crate::kyverno::matching::kind;
 use crate::kyverno::source::{Filter, Match, Policy};
 
-/// Returns what `policy` is about.
-pub(super) fn of(policy: &Policy) -> Vec<Target> {
+/// Returns what `policy` is about, apart from the rule called `without`; what was made of that for controllers counts.
+pub(super) fn of(policy: &Policy, without: Option<&str>) -> Vec<Target> {
     let mut kinds = BTreeMap::new();
-    for rule in &policy.rules {
+    for rule in policy.rules.iter().filter(|rule| Some(rule.name.value.as_str()) != without) {
         collect(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
     for rule in autogen::generate(policy) {

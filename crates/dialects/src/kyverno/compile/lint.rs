@@ -5,10 +5,13 @@ use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
 use super::{Compiler, Parts, Rule};
+use crate::fields::child;
 use crate::kyverno::check::{self, Use};
+use crate::kyverno::cluster::admission_policy;
 use crate::kyverno::conditions::{Conditions, Lint, LintKind};
 use crate::kyverno::diagnostics as code;
 use crate::kyverno::evaluate::Rooted;
+use crate::kyverno::source::Method;
 use crate::kyverno::template::{Query, Variable};
 
 impl Compiler<'_> {
@@ -24,6 +27,23 @@ impl Compiler<'_> {
             for lint in conditions.value.lint() {
                 self.condition(conditions, &lint);
             }
+        }
+    }
+
+    /// Says why no ValidatingAdmissionPolicy is made of a policy that asks for one.
+    pub(super) fn generation(&mut self) {
+        let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
+            Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
+            _ => None,
+        });
+        let Some(path) = asking else { return };
+        let (policy, dialect) = (self.policy.clone(), self.dialect);
+        let written = admission_policy::written(&self.document, policy, &dialect.exceptions, &dialect.functions);
+        if let Err(reason) = written {
+            let message = reason.trim_end_matches('.').to_owned();
+            let help = "the webhook enforces the rule; leave `generate` out if that is meant";
+            let location = self.document.locate(&path);
+            self.diagnostics.push(Diagnostic::new(&code::NOT_GENERATED, message, location).help(help));
         }
     }
 

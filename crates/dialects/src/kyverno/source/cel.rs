@@ -10,9 +10,8 @@ use crate::fields::{Fields, Reader};
 pub(super) fn cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
     let known = ["expressions", "variables", "auditAnnotations", "paramKind", "paramRef", "generate"];
     reader.only(fields, &known);
-    // Whether a ValidatingAdmissionPolicy is wanted is for whoever makes one to ask.
-    reader.boolean(fields, "generate");
     Cel {
+        generates: reader.boolean(fields, "generate").unwrap_or(false),
         path: fields.path.clone(),
         expressions: validations(reader, fields, "expressions"),
         variables: named(reader, fields, "variables"),

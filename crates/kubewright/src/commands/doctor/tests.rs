@@ -217,6 +217,24 @@ fn what_is_excluded_is_listed() {
 }
 
 #[test]
+fn a_rule_that_the_api_server_should_enforce_itself_and_does_not_is_told() {
+    let policy = |status: &str| {
+        let policy = value(&format!(
+            "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: asks, uid: '1'}}, spec: {{rules: [{{name: r, \
+             match: {{any: [{{resources: {{kinds: [Service]}}}}]}}, validate: {{cel: {{generate: true, expressions: [{{expression: 'true'}}]}}}}}}]}}, \
+             status: {{validatingadmissionpolicy: {status}}}}}"
+        ));
+        move |view: &mut View| {
+            let kind = view.kinds.iter_mut().find(|kind| kind.watched.kind == "ClusterPolicy").unwrap();
+            kind.objects = Ok(Some(vec![policy]));
+        }
+    };
+    let off = policy("{generated: false, message: it is off}");
+    check(off, "admission policies", Warn, "asks for one and has none: it is off");
+    check(policy("{generated: true, message: ''}"), "admission policies", Well, "enforces 1 rules itself");
+}
+
+#[test]
 fn webhooks_of_others_that_may_lock_the_cluster_are_told() {
     let other = |more: &str| {
         let text = format!(

@@ -1,15 +1,14 @@
 //! Whether the API server asks us, about what it should, and gets an answer.
 
 use kubewright_cluster::{Error, Resources};
-use kubewright_dialects::Options;
 use kubewright_engine::{InCluster, WatchRole};
-use kubewright_serve::Snapshot;
 use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
-use kubewright_value::{Document, Value};
+use kubewright_value::Value;
 
+use super::admission_policies;
 use super::finding::Findings;
 use super::selector::selects_namespace;
-use super::view::{View, called, text, webhooks_of};
+use super::view::{View, text, webhooks_of};
 
 /// Which namespaces no webhook may hold up that refuses when nobody answers, besides our own.
 const SPARED: [&str; 2] = ["kube-system", "kube-node-lease"];
@@ -66,11 +65,7 @@ fn compare(view: &View, findings: &mut Findings) {
 
 /// Returns the configurations that the rules of the moment want.
 pub(super) fn wanted(view: &View, resources: &Resources) -> [Value; 2] {
-    let documents: Vec<Document> =
-        view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
-    let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
-    let options = Options { targets: view.flag("targets"), ..Options::default() };
-    let snapshot = Snapshot::of(&options, &names, &documents, 0);
+    let snapshot = admission_policies::snapshot(view);
     let languages = || view.dialects.iter().filter_map(|dialect| dialect.in_cluster());
     // Where the program that a language comes from is installed, its rules are not checked by us.
     let checked = languages().filter(|language| !view.has_configuration(language.originals()));

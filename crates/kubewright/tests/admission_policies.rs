@@ -1,0 +1,219 @@
+//! Rules that the API server enforces itself, on a real control plane: two replicas with the rights of `install
+//! --generate-vap` write a ValidatingAdmissionPolicy and its binding, keep them, leave the rule to them, and take it back.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use kubewright_controlplane::{Cluster, Output};
+
+const NAMESPACE: &str = "kubewright-system";
+const BINARY: &str = env!("CARGO_BIN_EXE_kubewright");
+const POLICY: &str = "validatingadmissionpolicy/cpol-replicas";
+const BINDING: &str = "validatingadmissionpolicybinding/cpol-replicas-binding";
+
+/// Replicas, with their logs. They are killed when this is dropped.
+struct Replicas(Vec<(Child, PathBuf)>);
+
+impl Replicas {
+    /// Starts two. The API server calls the first; both write.
+    fn start(cluster: &Cluster) -> Self {
+        let free = || {
+            let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
+            format!("127.0.0.1:{port}")
+        };
+        let url = free();
+        let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
+        let replica = |address: String| {
+            let log = cluster.folder().join(format!("serve-{address}.log"));
+            let child = Command::new(BINARY)
+                .args(["serve", "--generate-vap", "--namespace", NAMESPACE, "--drain=0s"])
+                .args(["--exceptions-from=exempt", "--health-address=127.0.0.1:0"])
+                .args(["--address", &address, "--url", &format!("https://{url}")])
+                .arg("--kubeconfig")
+                .arg(&kubeconfig)
+                .stdin(Stdio::null())
+                .stderr(File::create(&log).expect("a log"))
+                .spawn();
+            (child.expect("it starts"), log)
+        };
+        Self(vec![replica(url.clone()), replica(free())])
+    }
+
+    fn logs(&self) -> String {
+        self.0.iter().map(|(_, log)| fs::read_to_string(log).unwrap_or_default()).collect()
+    }
+}
+
+impl Drop for Replicas {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.logs());
+        }
+        for (child, _) in &mut self.0 {
+            let _ = (child.kill(), child.wait());
+        }
+    }
+}
+
+/// A policy about Deployments that asks for a ValidatingAdmissionPolicy.
+fn policy(resources: &str, action: &str, expression: &str) -> String {
+    format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: replicas}}, spec: {{rules: [{{name: r, \
+         match: {{any: [{{resources: {{kinds: [Deployment], operations: [CREATE]{resources}}}}}]}}, \
+         validate: {{failureAction: {action}, cel: {{generate: true, expressions: [{{expression: '{expression}', message: 'too many'}}]}}}}}}]}}}}"
+    )
+}
+
+fn installed() -> Option<(Cluster, Replicas)> {
+    let cluster = Cluster::start()?;
+    let flags = ["install", "--generate-vap", "--exceptions-from=exempt"];
+    let output = Command::new(BINARY).args(flags).output().expect("the binary starts");
+    let manifests = String::from_utf8(output.stdout).expect("text");
+    cluster.wait_until("the manifests are taken", || {
+        cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
+    });
+    cluster.create_namespace("exempt");
+    let replicas = Replicas::start(&cluster);
+    Some((cluster, replicas))
+}
+
+fn state(cluster: &Cluster, key: &str) -> String {
+    let path = format!("jsonpath={{.status.validatingadmissionpolicy.{key}}}");
+    cluster.kubectl(&["get", "clusterpolicy", "replicas", "-o", &path], "").stdout
+}
+
+fn field(cluster: &Cluster, object: &str, path: &str) -> String {
+    cluster.kubectl(&["get", object, "-o", &format!("jsonpath={{{path}}}")], "").stdout
+}
+
+fn is_there(cluster: &Cluster, object: &str) -> bool {
+    cluster.kubectl(&["get", object], "").is_success()
+}
+
+/// Asks whether there may be a Deployment with four replicas.
+fn ask(cluster: &Cluster) -> Output {
+    cluster.kubectl(&["create", "deployment", "many", "--image=web", "--replicas=4", "--dry-run=server"], "")
+}
+
+fn apply(cluster: &Cluster, object: &str) {
+    cluster.wait_until("it is stored", || cluster.kubectl(&["apply", "-f", "-"], object).is_success());
+}
+
+fn await_generated(cluster: &Cluster) {
+    cluster.wait_until("the API server enforces the rule", || state(cluster, "generated") == "true");
+}
+
+/// The resources that our webhook is asked about.
+fn asked_about(cluster: &Cluster) -> String {
+    field(cluster, "validatingwebhookconfiguration/kubewright", ".webhooks[*].rules[*].resources")
+}
+
+#[test]
+fn a_rule_that_asks_is_enforced_by_the_api_server_alone_for_as_long_as_it_can() {
+    let Some((cluster, replicas)) = installed() else { return };
+    let cluster = &cluster;
+    let good = policy("", "Enforce", "object.spec.replicas <= 3");
+    apply(cluster, &good);
+    cluster.wait_until("it is refused by whomever", || ask(cluster).stderr.contains("too many"));
+    await_generated(cluster);
+    is_written_as_the_original_writes_it(cluster);
+    cluster.wait_until("the webhook has left it", || !asked_about(cluster).contains("deployments"));
+    assert!(ask(cluster).stderr.contains("ValidatingAdmissionPolicy 'cpol-replicas'"), "{}", ask(cluster));
+
+    what_somebody_changes_is_put_right(cluster);
+    replicas_do_not_fight(cluster, &replicas);
+    an_exception_is_written_into_it_or_takes_it_back(cluster);
+
+    // No longer expressible: the webhook takes over before the objects go.
+    apply(cluster, &policy(", names: [\"m*\"]", "Enforce", "object.spec.replicas <= 3"));
+    cluster.wait_until("both are gone", || !is_there(cluster, POLICY) && !is_there(cluster, BINDING));
+    cluster.wait_until("it is told why", || state(cluster, "message").contains("wildcards in resource name"));
+    assert_eq!(state(cluster, "generated"), "false");
+    let told = ask(cluster).stderr;
+    assert!(told.contains("too many") && told.contains("admission webhook"), "{told}");
+
+    // What does not pass the type check is not bound.
+    apply(cluster, &policy("", "Enforce", "object.spec.replicas <= 3 && object.spec.nonsense == 1"));
+    cluster.wait_until("the type check is told", || state(cluster, "message").contains("nonsense"));
+    assert!(is_there(cluster, POLICY) && !is_there(cluster, BINDING));
+    assert!(ask(cluster).stderr.contains("admission webhook"), "{}", ask(cluster));
+
+    // Audit is Audit and Warn, and told once.
+    apply(cluster, &policy("", "Audit", "object.spec.replicas <= 3"));
+    await_generated(cluster);
+    assert_eq!(field(cluster, BINDING, ".spec.validationActions"), r#"["Audit","Warn"]"#);
+    cluster.wait_until("the webhook has left it", || !asked_about(cluster).contains("deployments"));
+    let told = ask(cluster);
+    assert!(told.is_success());
+    assert_eq!(told.stderr.matches("too many").count(), 1, "{told}");
+
+    // What stands for a policy goes with it.
+    cluster.kubectl(&["delete", "clusterpolicy", "replicas"], "").expect_success();
+    cluster.wait_until("both are gone", || !is_there(cluster, POLICY) && !is_there(cluster, BINDING));
+    let logs = replicas.logs();
+    assert!(!logs.contains("forbidden") && !logs.contains("the program failed"), "{logs}");
+}
+
+fn is_written_as_the_original_writes_it(cluster: &Cluster) {
+    for object in [POLICY, BINDING] {
+        assert_eq!(field(cluster, object, r".metadata.labels.app\.kubernetes\.io/managed-by"), "kyverno");
+        assert_eq!(field(cluster, object, ".metadata.ownerReferences[0].kind"), "ClusterPolicy");
+        let uid = field(cluster, "clusterpolicy/replicas", ".metadata.uid");
+        assert_eq!(field(cluster, object, ".metadata.ownerReferences[0].uid"), uid);
+    }
+    assert_eq!(state(cluster, "message"), "");
+    assert_eq!(field(cluster, BINDING, ".spec.policyName"), "cpol-replicas");
+    assert_eq!(field(cluster, BINDING, ".spec.validationActions"), r#"["Deny"]"#);
+}
+
+fn what_somebody_changes_is_put_right(cluster: &Cluster) {
+    cluster.kubectl(&["delete", BINDING], "").expect_success();
+    cluster.wait_until("the binding is back", || is_there(cluster, BINDING));
+    await_generated(cluster);
+    let open = r#"{"spec":{"validations":[{"expression":"true"}]}}"#;
+    cluster.kubectl(&["patch", POLICY, "--type=merge", "-p", open], "").expect_success();
+    cluster.wait_until("the policy is as it was", || {
+        field(cluster, POLICY, ".spec.validations[0].expression") == "object.spec.replicas <= 3"
+    });
+    await_generated(cluster);
+    cluster.kubectl(&["delete", POLICY], "").expect_success();
+    cluster.wait_until("the policy is back", || is_there(cluster, POLICY));
+    await_generated(cluster);
+    cluster.wait_until("it is refused", || ask(cluster).stderr.contains("ValidatingAdmissionPolicy"));
+}
+
+/// Both write the same, and what is right is written by nobody.
+fn replicas_do_not_fight(cluster: &Cluster, replicas: &Replicas) {
+    cluster.wait_until("the webhook has left it", || !asked_about(cluster).contains("deployments"));
+    let versions = || [POLICY, BINDING].map(|object| field(cluster, object, ".metadata.resourceVersion"));
+    let (before, written) = (versions(), replicas.logs().matches("admission policy changed").count());
+    sleep(Duration::from_secs(5));
+    assert_eq!(versions(), before);
+    assert_eq!(replicas.logs().matches("admission policy changed").count(), written);
+}
+
+fn an_exception_is_written_into_it_or_takes_it_back(cluster: &Cluster) {
+    let exception = |more: &str| {
+        format!(
+            "{{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {{name: one, namespace: exempt}}, spec: \
+             {{exceptions: [{{policyName: replicas, ruleNames: [r]}}], match: {{any: [{{resources: {{kinds: [Deployment]{more}}}}}]}}}}}}"
+        )
+    };
+    apply(cluster, &exception(", names: [many]"));
+    cluster.wait_until("it is excluded", || {
+        field(cluster, POLICY, ".spec.matchConstraints.excludeResourceRules[0].resourceNames") == r#"["many"]"#
+    });
+    cluster.wait_until("it is let pass", || ask(cluster).is_success());
+    apply(cluster, &exception(", selector: {matchLabels: {a: b}}"));
+    cluster.wait_until("both are gone", || !is_there(cluster, POLICY) && !is_there(cluster, BINDING));
+    cluster.wait_until("it is told why", || state(cluster, "message").contains("ObjectSelector"));
+    cluster.wait_until("the webhook refuses", || ask(cluster).stderr.contains("admission webhook"));
+    cluster.kubectl(&["delete", "policyexception", "one", "-n", "exempt"], "").expect_success();
+    await_generated(cluster);
+}

@@ -1,0 +1,89 @@
+//! What is to be done next about one rule that the API server should enforce.
+
+use kubewright_engine::AdmissionPolicy;
+use kubewright_value::{Text, Value};
+
+use super::compare::{is_owned, repaired};
+
+/// How much of a warning of the API server is told, in characters.
+const MAX_WARNING_CHARACTERS: usize = 300;
+
+/// Which of the two objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Part {
+    Policy,
+    Binding,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// This is to be written: it is new, or not as it should be.
+    Write(Part, Value),
+    /// The binding is to go, because of this.
+    Unbind(String),
+    /// Nothing can be done, because of this.
+    Wait(String),
+    /// All is as it should be.
+    Settled,
+}
+
+/// What there is of a rule's two objects, and what the API server made of them when they were last written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Found<'f> {
+    pub(super) policy: Option<&'f Value>,
+    pub(super) binding: Option<&'f Value>,
+    pub(super) answered_policy: Option<&'f Value>,
+    pub(super) answered_binding: Option<&'f Value>,
+}
+
+/// Returns what is to be done so that the API server enforces `wanted`, whose objects are complete.
+pub(super) fn step(wanted: &AdmissionPolicy, found: Found<'_>) -> Step {
+    for (actual, wanted) in [(found.policy, &wanted.policy), (found.binding, &wanted.binding)] {
+        if let Some(actual) = actual.filter(|actual| !is_owned(actual, wanted)) {
+            let text = |path: &[&str]| actual.at(path).and_then(Value::as_str).unwrap_or_default();
+            let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
+            return Step::Wait(format!("{kind} `{name}` is there already and does not belong to this policy"));
+        }
+    }
+    let policy = match found.policy {
+        None => return Step::Write(Part::Policy, wanted.policy.clone()),
+        Some(actual) => match repaired(actual, &wanted.policy, found.answered_policy) {
+            Some(new) => return Step::Write(Part::Policy, new),
+            None => actual,
+        },
+    };
+    if !is_observed(policy) {
+        return Step::Wait("the API server has not checked the ValidatingAdmissionPolicy yet".to_owned());
+    }
+    if let Some(warning) = warning(policy) {
+        let why = format!("the type check of the API server warns: {warning}");
+        return if found.binding.is_some() { Step::Unbind(why) } else { Step::Wait(why) };
+    }
+    match found.binding {
+        None => Step::Write(Part::Binding, wanted.binding.clone()),
+        Some(actual) => match repaired(actual, &wanted.binding, found.answered_binding) {
+            Some(new) => Step::Write(Part::Binding, new),
+            None => Step::Settled,
+        },
+    }
+}
+
+/// Returns whether the types of the policy as it is now were checked.
+fn is_observed(policy: &Value) -> bool {
+    let number = |path: &[&str]| policy.at(path).and_then(Value::as_i64);
+    number(&["status", "observedGeneration"])
+        .is_some_and(|seen| Some(seen) == number(&["metadata", "generation"]))
+}
+
+/// Returns the first thing that is wrong with the types of the policy, in one line.
+fn warning(policy: &Value) -> Option<String> {
+    let warnings = policy.at(&["status", "typeChecking", "expressionWarnings"])?.as_array()?;
+    let first = warnings.first()?;
+    let text = |key: &str| first.get(key).and_then(Value::as_str).map(Text::new).unwrap_or_default();
+    let line = text("warning").split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!("{}: {line}", text("fieldRef")).chars().take(MAX_WARNING_CHARACTERS).collect())
+}
+
+#[cfg(test)]
+mod tests;
