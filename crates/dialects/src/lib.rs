@@ -6,6 +6,7 @@
 #[macro_use]
 mod codes;
 pub mod admission;
+mod bounded;
 mod cel;
 pub mod convert;
 mod fields;
@@ -20,7 +21,8 @@ pub mod traits;
 mod workload;
 
 pub use kyverno::signing;
-pub use load::{Loaded, codes, load};
+pub use bounded::compile;
+pub use load::{Loaded, codes, load, load_within};
 
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_value::{Document, Text};

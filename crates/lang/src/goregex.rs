@@ -23,6 +23,7 @@ pub use matches::{Groups, Matches};
 pub use replace::{quote_meta, replace_all, replace_all_literal};
 use thiserror::Error;
 
+use crate::compile_budget::{self, CompileExceeded};
 use engine::{BuildFailure, Engine};
 
 /// How large the automata of an expression may be, in bytes.
@@ -33,6 +34,9 @@ const MAX_PATTERN_BYTES: usize = 64 << 10;
 
 /// How many classes such as `\pL` a pattern may have: reading one takes some kilobytes.
 const MAX_UNICODE_CLASSES: u32 = 256;
+
+/// What compiling an expression that turns out to be too large costs, in steps.
+const FAILED_COMPILE_STEPS: u64 = MAX_REGEX_BYTES as u64 / 16;
 
 /// A compiled expression. Cheap to clone, can be shared between threads.
 #[derive(Clone)]
@@ -55,12 +59,23 @@ pub struct RegexError {
     pub offset: usize,
 }
 
-/// Compiles `pattern`.
+/// Compiles `pattern`, which is part of a rule, and charges the [`CompileBudget`](crate::CompileBudget) that is open.
 ///
 /// # Errors
-/// When Go would refuse it, or when it is too large.
+/// When Go would refuse it, when it is too large, or when the budget is used up.
 pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
-    compile_within(pattern, MAX_REGEX_BYTES)
+    if let Some(known) = compile_budget::shared(pattern) {
+        return Ok(known);
+    }
+    let exceeded = |error: CompileExceeded| RegexError { message: error.to_string(), offset: 0 };
+    compile_budget::step(1 + pattern.len() as u64).map_err(exceeded)?;
+    let compiled = compile_within(pattern, MAX_REGEX_BYTES);
+    match &compiled {
+        Ok(regex) => compile_budget::keep(regex).map_err(exceeded)?,
+        // One that is too large was compiled up to its limit.
+        Err(_) => compile_budget::step(FAILED_COMPILE_STEPS).map_err(exceeded)?,
+    }
+    compiled
 }
 
 /// Compiles `pattern` into at most about `max_bytes`, for patterns that are made while a rule runs.

@@ -8,6 +8,7 @@ use kubewright_dialects::Options;
 use kubewright_engine::{
     Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName, Rule, RuleId, Webhook,
 };
+use kubewright_lang::CompileBudget;
 use kubewright_value::{Document, Text, Value};
 
 /// The rules of one moment.
@@ -77,7 +78,7 @@ impl Snapshot {
                 building.add(dialect.as_ref(), cluster, document);
             }
         }
-        let Building { states, rules, hooks, needs, goes_stale, documents } = building;
+        let Building { states, rules, hooks, needs, goes_stale, documents, .. } = building;
         let behind = |door: Door| {
             let hooks = rules.iter().filter(|(hook, _)| hook.door == door);
             Engine::sharing(hooks.flat_map(|(_, rules)| rules.iter().cloned()).collect())
@@ -156,6 +157,8 @@ struct Building {
     needs: Needs,
     goes_stale: bool,
     documents: HashMap<Arc<RuleId>, usize>,
+    /// What all rules together may take.
+    budget: CompileBudget,
 }
 
 /// What rules must have in common to share a webhook.
@@ -169,7 +172,9 @@ struct HookKey {
 impl Building {
     fn add(&mut self, dialect: &dyn Dialect, cluster: &dyn InCluster, document: &Document) {
         // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
-        let compiled = catch_unwind(AssertUnwindSafe(|| dialect.compile(document, &[])));
+        let budget = &mut self.budget;
+        let compiled =
+            catch_unwind(AssertUnwindSafe(|| kubewright_dialects::compile(dialect, document, &[], budget)));
         let compiled = compiled.unwrap_or_default();
         let place = self.states.len();
         self.states.push(RuleState {

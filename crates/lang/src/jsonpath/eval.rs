@@ -10,7 +10,7 @@ use super::{date, operators};
 use crate::goregex;
 
 /// What a pattern that is made during evaluation may cost.
-const DYNAMIC_REGEX_SIZE: usize = 1 << 20;
+const DYNAMIC_REGEX_SIZE: usize = 256 << 10;
 const DYNAMIC_REGEX_STEPS: u64 = 10_000;
 
 /// What `$`, `@` and `#` mean.

@@ -10,7 +10,7 @@ use crate::glob::Glob;
 use crate::goregex::{self, Regex};
 
 /// What a pattern may take when it is compiled, and what that costs at least.
-const REGEX_SIZE: usize = 1 << 20;
+const REGEX_SIZE: usize = 256 << 10;
 const REGEX_STEPS: u64 = 2_000;
 
 const PLAIN: Accepts = Accepts::STRING.or(Accepts::NUMBER);
@@ -82,7 +82,7 @@ type WithRegex = fn(&Regex, &[Argument<'_>], &mut Budget) -> Result<Value, Failu
 /// A bad expression is left for the call to complain about.
 fn prepare_regex(literals: &[Option<&Value>], call: WithRegex) -> Option<Box<Body>> {
     let pattern = literals.first().copied().flatten()?.as_str()?;
-    let regex = goregex::compile_within(pattern, REGEX_SIZE).ok()?;
+    let regex = goregex::compile(pattern).ok()?;
     Some(Box::new(move |arguments, budget| call(&regex, arguments, budget)))
 }
 
