@@ -6,6 +6,7 @@
 #[macro_use]
 mod codes;
 pub mod admission;
+mod bounded;
 mod cel;
 pub mod convert;
 mod fields;
@@ -22,7 +23,8 @@ mod workload;
 
 pub use kubewright_lang::gotemplate::KeySource;
 pub use kyverno::signing;
-pub use load::{Loaded, codes, load};
+pub use bounded::compile;
+pub use load::{Loaded, codes, load, load_within};
 
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_value::{Document, Text};

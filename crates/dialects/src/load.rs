@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use kubewright_engine::{Code, Diagnostic, Dialect, Rule, Severity, reading_codes};
+use kubewright_lang::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
-use crate::{Options, all};
+use crate::{Options, all, bounded};
 
 static UNCLAIMED: Code = Code {
     id: "KW-L001",
@@ -39,7 +40,18 @@ pub struct Loaded {
 /// Compiles `documents`; a Kubernetes `List` stands for its items.
 #[must_use]
 pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
+    load_within(dialects, documents, CompileLimits::default())
+}
+
+/// Compiles `documents` within `limits`. What needs more is reported and left out, its neighbours are not.
+#[must_use]
+pub fn load_within(
+    dialects: &[Box<dyn Dialect>],
+    documents: &[Document],
+    limits: CompileLimits,
+) -> Loaded {
     let mut loaded = Loaded::default();
+    let mut budget = CompileBudget::new(limits);
     let (mut rules, mut companions) = (Vec::new(), Companions::new());
     for document in documents {
         match items(document) {
@@ -50,7 +62,7 @@ pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
         }
     }
     for document in rules {
-        one(dialects, &document, &companions, &mut loaded);
+        one(dialects, &document, &companions, &mut budget, &mut loaded);
     }
     for (position, dialect) in dialects.iter().enumerate() {
         let Some(companions) = companions.get(&position) else { continue };
@@ -80,12 +92,19 @@ fn sort<'d>(
 pub fn codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend([&UNCLAIMED, &DUPLICATE_RULE]);
+    codes.extend(bounded::CODES);
     codes.extend(crate::cel::diagnostics::CODES);
     codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }
 
-fn one(dialects: &[Box<dyn Dialect>], document: &Document, companions: &Companions, loaded: &mut Loaded) {
+fn one(
+    dialects: &[Box<dyn Dialect>],
+    document: &Document,
+    companions: &Companions,
+    budget: &mut CompileBudget,
+    loaded: &mut Loaded,
+) {
     let Some((position, dialect)) = dialects.iter().enumerate().find(|(_, dialect)| dialect.claims(document))
     else {
         let is_meant = dialects.iter().any(|dialect| dialect.is_meant(document));
@@ -94,7 +113,7 @@ fn one(dialects: &[Box<dyn Dialect>], document: &Document, companions: &Companio
         return;
     };
     let beside = companions.get(&position).map(Vec::as_slice).unwrap_or_default();
-    let compiled = dialect.compile(document, beside);
+    let compiled = bounded::compile(dialect.as_ref(), document, beside, budget);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
     loaded.others.extend(std::iter::repeat_n(dialect.name(), compiled.others));
@@ -120,9 +139,13 @@ fn unclaimed(document: &Document) -> Diagnostic {
 }
 
 fn report_duplicates(loaded: &mut Loaded) {
-    let mut known = HashMap::new();
+    let (mut known, mut count) = (HashMap::new(), 0);
     for rule in &loaded.rules {
         if let Some(earlier) = known.insert(rule.id.to_string(), &rule.location) {
+            count += 1;
+            if count > bounded::MAX_DIAGNOSTICS {
+                continue;
+            }
             let message = format!("`{}` was already defined at {earlier}, and this one replaces it", rule.id);
             loaded.diagnostics.push(
                 Diagnostic::new(&DUPLICATE_RULE, message, rule.location.clone())

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 pub use super::gotemplate::Inputs;
 pub use bindings::{Bindings, Variables};
-pub use cost::{Cost, Exceeded, traversal};
+pub use cost::{Cost, Exceeded, WORK_PER_STEP, traversal};
 pub use environment::{Environment, Fields, Macros, Shorthand, Takes, Type};
 pub use error::{CompileError, CompileErrorKind, EvalError, EvalErrorKind, Failure};
 pub use function::{Body, Call, CallCost, Functions, Host, Overload};

@@ -1,29 +1,50 @@
-//! Regular expressions as Go reads them (RE2 syntax), run by the `regex` crate.
+//! Regular expressions as Go reads them (RE2 syntax), run by automata of the `regex-automata` crate.
 //!
 //! The two dialects look alike and differ in dozens of places: Go's `\d`, `\w`, `\s`
 //! and `\b` are ASCII, `\s` leaves out the vertical tab, `a{,3}` is text, `a**` is an
 //! error. So the pattern is read here by Go's rules and written out again in a form
-//! that means the same to `regex`; flags are resolved on the way. Both engines match
+//! that means the same to `regex-automata`; flags are resolved on the way. Both match
 //! in linear time and prefer the leftmost-first match, so nothing else differs.
+//!
+//! Every search is charged for what it does, to a budget of whatever kind the language has.
 
 mod class;
+mod engine;
+mod matches;
 mod replace;
+mod simulate;
 mod translate;
 
 use std::fmt;
+use std::sync::Arc;
 
+use kubewright_value::StepMeter;
+pub use matches::{Groups, Matches};
 pub use replace::{quote_meta, replace_all, replace_all_literal};
 use thiserror::Error;
 
-/// How large a compiled expression may be, in bytes.
-pub(crate) const SIZE_LIMIT: usize = 10 << 20;
+use crate::compile_budget::{self, CompileExceeded};
+use engine::{BuildFailure, Engine};
+
+/// How large the automata of an expression may be, in bytes.
+pub(crate) const MAX_REGEX_BYTES: usize = 512 << 10;
+
+/// How long a pattern may be.
+const MAX_PATTERN_BYTES: usize = 64 << 10;
+
+/// How many classes such as `\pL` a pattern may have: reading one takes some kilobytes.
+const MAX_UNICODE_CLASSES: u32 = 256;
+
+/// What compiling an expression that turns out to be too large costs, in steps.
+const FAILED_COMPILE_STEPS: u64 = MAX_REGEX_BYTES as u64 / 16;
 
 /// A compiled expression. Cheap to clone, can be shared between threads.
 #[derive(Clone)]
-pub struct Regex {
+pub struct Regex(Arc<Inner>);
+
+struct Inner {
     pattern: Box<str>,
-    compiled: regex::Regex,
-    weight: u64,
+    engine: Engine,
     // INVARIANT: one entry for each group, group 0 first; `None` for a group without a name.
     names: Box<[Option<Box<str>>]>,
 }
@@ -38,108 +59,131 @@ pub struct RegexError {
     pub offset: usize,
 }
 
-/// Compiles `pattern`.
+/// Compiles `pattern`, which is part of a rule, and charges the [`CompileBudget`](crate::CompileBudget) that is open.
 ///
 /// # Errors
-/// When Go would refuse it, or when it is too large.
+/// When Go would refuse it, when it is too large, or when the budget is used up.
 pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
-    compile_within(pattern, SIZE_LIMIT)
+    if let Some(known) = compile_budget::shared(pattern) {
+        return Ok(known);
+    }
+    let exceeded = |error: CompileExceeded| RegexError { message: error.to_string(), offset: 0 };
+    compile_budget::step(1 + pattern.len() as u64).map_err(exceeded)?;
+    let compiled = compile_within(pattern, MAX_REGEX_BYTES);
+    match &compiled {
+        Ok(regex) => compile_budget::keep(regex).map_err(exceeded)?,
+        // One that is too large was compiled up to its limit.
+        Err(_) => compile_budget::step(FAILED_COMPILE_STEPS).map_err(exceeded)?,
+    }
+    compiled
 }
 
-/// Compiles `pattern` into at most about `size` bytes, for patterns that are made while a rule runs.
+/// Compiles `pattern` into at most about `max_bytes`, for patterns that are made while a rule runs.
 ///
 /// # Errors
 /// When Go would refuse it, or when it is too large.
-pub fn compile_within(pattern: &str, size: usize) -> Result<Regex, RegexError> {
+pub fn compile_within(pattern: &str, max_bytes: usize) -> Result<Regex, RegexError> {
+    let too_large = || RegexError { message: "expression too large".to_owned(), offset: 0 };
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(too_large());
+    }
     let translated = translate::translate(pattern)?;
-    let compiled = regex::RegexBuilder::new(&translated.text)
-        .size_limit(size)
-        .nest_limit(translate::NEST_LIMIT)
-        .build()
-        .map_err(|error| RegexError {
-            message: match error {
-                regex::Error::CompiledTooBig(_) => "expression too large".to_owned(),
-                // A character class name that Go knows by another spelling, at most.
-                _ => format!("unsupported expression: `{pattern}`"),
-            },
-            offset: 0,
-        })?;
-    let weight = translated.weight;
-    Ok(Regex { pattern: pattern.into(), compiled, weight, names: translated.names.into() })
+    if translated.unicode_classes > MAX_UNICODE_CLASSES {
+        return Err(too_large());
+    }
+    let engine = Engine::build(&translated.text, max_bytes).map_err(|failure| match failure {
+        BuildFailure::TooLarge => too_large(),
+        // A character class name that Go knows by another spelling, at most.
+        BuildFailure::Unsupported => {
+            RegexError { message: format!("unsupported expression: `{pattern}`"), offset: 0 }
+        }
+    })?;
+    Ok(Regex(Arc::new(Inner { pattern: pattern.into(), engine, names: translated.names.into() })))
 }
 
 impl Regex {
     /// Returns the pattern as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.pattern
+        &self.0.pattern
     }
 
     /// Returns whether the expression matches somewhere in `text`.
-    #[must_use]
-    pub fn is_match(&self, text: &str) -> bool {
-        self.compiled.is_match(text)
+    ///
+    /// # Errors
+    /// When `meter` has too few steps left for the search.
+    pub fn is_match<M: StepMeter>(&self, text: &str, meter: &mut M) -> Result<bool, M::Stopped> {
+        self.0.engine.is_match(text, meter)
     }
 
     /// Returns the first match in `text`.
-    #[must_use]
-    pub fn find<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.compiled.find(text).map(|found| found.as_str())
+    ///
+    /// # Errors
+    /// When `meter` has too few steps left for the search.
+    pub fn find<'t, M: StepMeter>(&self, text: &'t str, meter: &mut M) -> Result<Option<&'t str>, M::Stopped> {
+        Ok(self.matches(text).without_groups().next(meter)?.map(|found| found.whole()))
+    }
+
+    /// Returns the groups of the first match, the whole match first.
+    ///
+    /// # Errors
+    /// When `meter` has too few steps left for the search.
+    pub fn groups<'t, M: StepMeter>(
+        &self,
+        text: &'t str,
+        meter: &mut M,
+    ) -> Result<Option<Groups<'t>>, M::Stopped> {
+        self.matches(text).next(meter)
     }
 
     /// Returns the matches in `text`, left to right, without overlap.
-    pub fn find_all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
-        self.matches(text).map(|groups| groups.get(0).map_or("", |found| found.as_str()))
+    #[must_use]
+    pub fn matches<'r, 't>(&'r self, text: &'t str) -> Matches<'r, 't> {
+        Matches::new(&self.0.engine, text)
     }
 
     /// Returns the parts of `text` between at most `limit` - 1 matches, as Go's `Split` does;
     /// `None` for no limit.
-    #[must_use]
-    pub fn split<'t>(&self, text: &'t str, limit: Option<usize>) -> Vec<&'t str> {
-        replace::split(self, text, limit)
+    ///
+    /// # Errors
+    /// When `meter` has too few steps left for the search.
+    pub fn split<'t, M: StepMeter>(
+        &self,
+        text: &'t str,
+        limit: Option<usize>,
+        meter: &mut M,
+    ) -> Result<Vec<&'t str>, M::Stopped> {
+        replace::split(self, text, limit, meter)
     }
 
-    /// Returns the groups of the first match: `None` for a group that took no part.
+    /// Returns how many groups there are, the whole match included.
     #[must_use]
-    pub fn groups<'t>(&self, text: &'t str) -> Option<Vec<Option<&'t str>>> {
-        let found = self.compiled.captures(text)?;
-        // `regex` forgets a group that is repeated no times, so count by the names.
-        Some((0..self.names.len()).map(|number| found.get(number).map(|group| group.as_str())).collect())
-    }
-
-    /// Returns how many steps of a budget searching `text` once should cost: in proportion
-    /// to the text, and for an expression with large repeat counts to those too.
-    #[must_use]
-    pub fn cost(&self, text: &str) -> u64 {
-        (text.len() as u64 / 8 + 1).saturating_mul(1 + self.weight / 128)
+    pub fn group_count(&self) -> usize {
+        self.0.names.len()
     }
 
     /// Returns how many steps of a budget compiling this should cost, besides what any expression costs.
     #[must_use]
     pub fn compiling_cost(&self) -> u64 {
-        self.weight.saturating_mul(2)
+        self.0.engine.build_steps()
     }
 
-    /// Returns the expression as the `regex` crate knows it. Its groups have no names.
+    /// Returns how many bytes of heap the compiled expression takes.
     #[must_use]
-    pub fn as_regex(&self) -> &regex::Regex {
-        &self.compiled
-    }
-
-    fn matches<'r, 't>(&'r self, text: &'t str) -> impl Iterator<Item = regex::Captures<'t>> + use<'r, 't> {
-        self.compiled.captures_iter(text)
+    pub fn heap_bytes(&self) -> usize {
+        size_of::<Inner>() + self.0.pattern.len() + self.0.engine.heap_bytes()
     }
 
     /// Returns the first group called `name` that took part; Go allows several of that name.
-    fn group_named<'t>(&self, groups: &regex::Captures<'t>, name: &str) -> Option<regex::Match<'t>> {
-        let mut named = self.names.iter().enumerate().filter(|(_, known)| known.as_deref() == Some(name));
+    fn group_named<'t>(&self, groups: &Groups<'t>, name: &str) -> Option<&'t str> {
+        let mut named = self.0.names.iter().enumerate().filter(|(_, known)| known.as_deref() == Some(name));
         named.find_map(|(number, _)| groups.get(number))
     }
 }
 
 impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
-        self.pattern == other.pattern
+        self.0.pattern == other.0.pattern
     }
 }
 
@@ -147,13 +191,13 @@ impl Eq for Regex {}
 
 impl fmt::Debug for Regex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Regex({:?})", self.pattern)
+        write!(f, "Regex({:?})", self.0.pattern)
     }
 }
 
 impl fmt::Display for Regex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.pattern)
+        f.write_str(&self.0.pattern)
     }
 }
 

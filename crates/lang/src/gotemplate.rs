@@ -58,7 +58,7 @@ impl Template {
         let regexes = facts
             .patterns
             .iter()
-            .map(|p| (p.clone(), call::compile(p, crate::goregex::SIZE_LIMIT)))
+            .map(|p| (p.clone(), call::compiled(crate::goregex::compile(p))))
             .collect();
         let literal = trees.get(name).and_then(|nodes| constant(nodes));
         Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })

@@ -4,6 +4,7 @@
 //! knows no dialect: what a language should do differently for one is an option.
 
 pub mod cel;
+mod compile_budget;
 pub mod glob;
 pub mod gofloat;
 mod gojson;
@@ -19,3 +20,5 @@ mod near;
 pub mod patch;
 pub mod pathpatch;
 pub mod textdiff;
+
+pub use compile_budget::{CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule};

@@ -8,6 +8,7 @@ use kubewright_dialects::Options;
 use kubewright_engine::{
     AdmissionPolicy, AdmissionPolicyState, Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName, Rule, RuleId, Webhook,
 };
+use kubewright_lang::CompileBudget;
 use kubewright_value::{Document, Text, Value};
 
 use crate::admission_policies::Progress;
@@ -95,7 +96,7 @@ impl Snapshot {
                 building.add(dialect.as_ref(), cluster, document, progress);
             }
         }
-        let Building { states, rules, hooks, needs, goes_stale, documents } = building;
+        let Building { states, rules, hooks, needs, goes_stale, documents, .. } = building;
         let behind = |door: Door| {
             let hooks = rules.iter().filter(|(hook, _)| hook.door == door);
             Engine::sharing(hooks.flat_map(|(_, rules)| rules.iter().cloned()).collect())
@@ -174,6 +175,8 @@ struct Building {
     needs: Needs,
     goes_stale: bool,
     documents: HashMap<Arc<RuleId>, usize>,
+    /// What all rules together may take.
+    budget: CompileBudget,
 }
 
 /// What rules must have in common to share a webhook.
@@ -193,7 +196,9 @@ impl Building {
         progress: &Progress,
     ) {
         // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
-        let compiled = catch_unwind(AssertUnwindSafe(|| dialect.compile(document, &[])));
+        let budget = &mut self.budget;
+        let compiled =
+            catch_unwind(AssertUnwindSafe(|| kubewright_dialects::compile(dialect, document, &[], budget)));
         let compiled = compiled.unwrap_or_default();
         let place = self.states.len();
         let name = ObjectName::of(&document.value);

@@ -4,6 +4,7 @@
 //! wants to mend or remove it must be able to.
 
 use kubewright_engine::{Diagnostic, Fault, GroupVersionKind, Operation, invalid};
+use kubewright_lang::CompileBudget;
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;
@@ -64,7 +65,7 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
 fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
-    let compiled = dialect.compile(&document, &[]);
+    let compiled = kubewright_dialects::compile(dialect, &document, &[], &mut CompileBudget::default());
     let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
     let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());

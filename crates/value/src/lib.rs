@@ -8,6 +8,7 @@ pub mod display;
 pub mod duration;
 pub mod json;
 mod map;
+mod meter;
 mod number;
 pub mod quantity;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub mod yaml;
 
 pub use budget::{Budget, Exhausted, Limits};
 pub use map::Map;
+pub use meter::{StepCounter, StepMeter};
 pub use number::Number;
 pub use smol_str::SmolStr as Text;
 pub use source::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Step};

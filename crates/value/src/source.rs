@@ -2,10 +2,16 @@
 //!
 //! A value carries no position, because most values are never complained about.
 //! A [`Document`] keeps the positions beside the value as one flat list in the
-//! order in which the nodes stand in the text, and finds one by walking the value.
+//! order in which the nodes stand in the text. The first question about a place makes
+//! an index of that list in one pass, so that a thousand diagnostics about a document
+//! of a thousand parts do not walk it a thousand times.
+
+mod children;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+
+use children::Children;
 
 use crate::{Text, Value};
 
@@ -141,7 +147,30 @@ impl From<usize> for Step {
 /// INVARIANT: pre-order over the value: the node itself, then its children; before
 /// each child of an object the position of its key.
 #[derive(Debug, Clone, Default)]
-pub struct Positions(pub Vec<Position>);
+pub struct Positions {
+    pub(crate) list: Vec<Position>,
+    // Where the children of each node are in `list`; made when somebody asks.
+    children: OnceLock<Arc<Children>>,
+}
+
+impl Positions {
+    /// Returns the positions of nodes in pre-order.
+    #[must_use]
+    pub fn new(list: Vec<Position>) -> Self {
+        Self { list, children: OnceLock::new() }
+    }
+
+    /// Returns where the document itself stands, if it was read.
+    #[must_use]
+    pub fn first(&self) -> Option<Position> {
+        self.list.first().copied()
+    }
+
+    /// Returns the positions of the nodes that `range` is about.
+    fn part(&self, range: std::ops::Range<usize>) -> Self {
+        Self::new(self.list.get(range).unwrap_or_default().to_vec())
+    }
+}
 
 /// One document of a text, with the positions of all its parts.
 #[derive(Debug, Clone)]
@@ -186,8 +215,7 @@ impl Document {
         let value = self.value.follow(path)?.clone();
         let (start, _) = self.walk(path)?;
         let end = start + size(&value);
-        let positions = Positions(self.positions.0.get(start..end).unwrap_or_default().to_vec());
-        Some(Self { value, source: Arc::clone(&self.source), positions })
+        Some(Self { value, source: Arc::clone(&self.source), positions: self.positions.part(start..end) })
     }
 
     /// Returns the items of the array at `path`, each as a document with its positions, in one pass over them all.
@@ -196,7 +224,7 @@ impl Document {
         let items = self.value.follow(path).and_then(Value::as_array).unwrap_or_default();
         items.iter().scan(start + 1, |at, item| {
             let end = *at + size(item);
-            let positions = Positions(self.positions.0.get(*at..end).unwrap_or_default().to_vec());
+            let positions = self.positions.part(*at..end);
             *at = end;
             Some(Document { value: item.clone(), source: Arc::clone(&self.source), positions })
         })
@@ -205,33 +233,22 @@ impl Document {
     /// Returns the path to the part that stands at `position`: the last one that begins there or before it.
     #[must_use]
     pub fn path_at(&self, position: Position) -> Vec<Step> {
-        let begins = |at: usize| self.positions.0.get(at).is_some_and(|found| *found <= position);
+        let begins = |at: usize| self.positions.list.get(at).is_some_and(|found| *found <= position);
         let (mut value, mut at, mut path) = (&self.value, 0, Vec::new());
         loop {
             // The children stand in order, so the wanted one is the last that begins early enough.
-            let mut next = at + 1;
-            let mut child = None;
-            match value {
-                Value::Object(map) => {
-                    for (key, item) in map.iter() {
-                        if !begins(next) {
-                            break;
-                        }
-                        child = Some((Step::Key(key.clone()), item, next + 1));
-                        next += 1 + size(item);
+            let places = self.children().of(at, value);
+            let count = places.partition_point(|place| begins(*place as usize));
+            let child = count.checked_sub(1).and_then(|last| {
+                let place = *places.get(last)? as usize;
+                match value {
+                    Value::Object(map) => {
+                        map.entry(last).map(|(key, item)| (Step::Key(key.clone()), item, place + 1))
                     }
+                    Value::Array(items) => items.get(last).map(|item| (Step::Index(last), item, place)),
+                    _ => None,
                 }
-                Value::Array(items) => {
-                    for (index, item) in items.iter().enumerate() {
-                        if !begins(next) {
-                            break;
-                        }
-                        child = Some((Step::Index(index), item, next));
-                        next += size(item);
-                    }
-                }
-                _ => {}
-            }
+            });
             let Some((step, item, place)) = child else { return path };
             path.push(step);
             (value, at) = (item, place);
@@ -250,7 +267,7 @@ impl Document {
         let (node, key_position) = found;
         let wants_key = key && known == path.len();
         let at = if wants_key { key_position.unwrap_or(node) } else { node };
-        let position = self.positions.0.get(at).copied().unwrap_or(Position::START);
+        let position = self.positions.list.get(at).copied().unwrap_or(Position::START);
         let covered = match path.get(..known).and_then(|p| self.value.follow(p)) {
             _ if wants_key && key_position.is_some() => path.last().and_then(|step| match step {
                 Step::Key(key) => Some(key.chars().count()),
@@ -269,6 +286,10 @@ impl Document {
         Location { source: Arc::clone(&self.source), position, length }
     }
 
+    fn children(&self) -> &Children {
+        self.positions.children.get_or_init(|| Arc::new(Children::of_document(&self.value)))
+    }
+
     /// Returns the list positions of the node at `path` and of its key.
     fn walk(&self, path: &[Step]) -> Option<(usize, Option<usize>)> {
         let mut value = &self.value;
@@ -278,13 +299,12 @@ impl Document {
             match (step, value) {
                 (Step::Key(key), Value::Object(map)) => {
                     let place = map.position(key)?;
-                    at += 1 + map.values().take(place).map(|v| 1 + size(v)).sum::<usize>();
-                    key_at = Some(at);
-                    at += 1;
+                    let child = *self.children().of(at, value).get(place)? as usize;
+                    (at, key_at) = (child + 1, Some(child));
                     value = map.get(key)?;
                 }
                 (Step::Index(index), Value::Array(items)) => {
-                    at += 1 + items.iter().take(*index).map(size).sum::<usize>();
+                    at = *self.children().of(at, value).get(*index)? as usize;
                     key_at = None;
                     value = items.get(*index)?;
                 }

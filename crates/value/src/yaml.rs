@@ -183,7 +183,7 @@ fn add(source: &Arc<Source>, parsed: Parsed, reading: &mut Reading) {
         reading.documents.push(Document {
             value: parsed.value,
             source: Arc::clone(source),
-            positions: Positions(parsed.positions),
+            positions: Positions::new(parsed.positions),
         });
     }
 }

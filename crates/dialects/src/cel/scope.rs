@@ -5,7 +5,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
-use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
+use kubewright_lang::cel::{
+    self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
+};
 use kubewright_value::{Budget, Map, Value};
 
 use super::request::resource_of;
@@ -26,8 +28,10 @@ const RULE_WORK: u64 = 30_000_000;
 pub(crate) struct Spent {
     cost: u64,
     work: u64,
-    /// What may be spent, where it is less than usual.
-    most: Option<u64>,
+    /// The steps that may be spent, where they are fewer than usual.
+    steps: Option<u64>,
+    /// Whether an expression was stopped because there was too little.
+    is_out: bool,
 }
 
 /// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
@@ -36,12 +40,23 @@ const COST_OF_STEP: u64 = 2;
 impl Spent {
     /// Returns that nothing was spent yet of what `budget` has.
     pub(crate) fn within(budget: &Budget) -> Self {
-        Self { most: Some(budget.steps_left().saturating_mul(COST_OF_STEP)), ..Self::default() }
+        Self { steps: Some(budget.steps_left()), ..Self::default() }
     }
 
     /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
     pub(crate) fn charge(self, budget: &mut Budget) {
-        let _ = budget.step(self.cost.div_ceil(COST_OF_STEP));
+        let spent = self.cost.div_ceil(COST_OF_STEP).max(self.work.div_ceil(WORK_PER_STEP));
+        // Who was stopped by a budget that is smaller than usual may begin again with a larger one.
+        let spent = if self.is_out { spent.max(budget.steps_left().saturating_add(1)) } else { spent };
+        let _ = budget.step(spent);
+    }
+
+    /// Returns what is left of the cost and the work.
+    fn available(self) -> (u64, u64) {
+        let of_steps = |each: u64| self.steps.map_or(u64::MAX, |steps| steps.saturating_mul(each));
+        let cost = RULE_LIMIT.min(of_steps(COST_OF_STEP)).saturating_sub(self.cost);
+        let work = RULE_WORK.min(of_steps(WORK_PER_STEP)).saturating_sub(self.work);
+        (cost, work)
     }
 }
 
@@ -141,10 +156,8 @@ impl<'a> Scope<'a> {
 
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let spent = self.spent.get();
-        let most = spent.most.map_or(RULE_LIMIT, |most| most.min(RULE_LIMIT));
-        let remaining = most.saturating_sub(spent.cost);
-        let mut cost =
-            Cost::new(EXPRESSION_LIMIT.min(remaining)).with_work(RULE_WORK.saturating_sub(spent.work));
+        let (available, work) = spent.available();
+        let mut cost = Cost::new(EXPRESSION_LIMIT).with_available(available).with_work(work);
         let work = cost.work_left();
         let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
@@ -152,8 +165,9 @@ impl<'a> Scope<'a> {
         let spent = self.spent.get();
         self.spent.set(Spent {
             cost: spent.cost.saturating_add(cost.used()),
-            most: spent.most,
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
+            steps: spent.steps,
+            is_out: spent.is_out || cost.is_out_of_work() || cost.used() > available,
         });
         result
     }

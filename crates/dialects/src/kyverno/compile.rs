@@ -63,11 +63,12 @@ impl Compiler<'_> {
         self.report_cel(problems);
         let fatal = self.first_error(before);
         self.gate = Arc::new(gate);
-        let generated = autogen::generate(policy);
+        // In the order of the rules.
+        let mut generated = autogen::generate(policy).into_iter().peekable();
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
-            let parts = self.parts(rule);
+            let parts = kubewright_lang::compile_rule(|| self.parts(rule));
             self.lint(rule, &parts);
             let broken = fatal.clone().or_else(|| self.first_error(before));
             let mut variants = vec![Variant {
@@ -77,15 +78,15 @@ impl Compiler<'_> {
                 exclude: rule.exclude.clone(),
                 workload: Workload::Pod,
             }];
-            variants.extend(generated.iter().filter(|generated| generated.rule == i).map(|generated| {
-                Variant {
+            while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
+                variants.push(Variant {
                     rule,
-                    name: generated.name.clone(),
-                    matching: generated.matching.clone(),
-                    exclude: generated.exclude.clone(),
+                    name: generated.name,
+                    matching: generated.matching,
+                    exclude: generated.exclude,
                     workload: generated.workload,
-                }
-            }));
+                });
+            }
             for variant in variants {
                 let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
                 rules.push(self.rule(&variant, &parts, broken.as_deref(), position));

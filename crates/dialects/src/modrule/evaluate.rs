@@ -5,7 +5,7 @@ use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
 use kubewright_lang::patch::{self, Operation, Options};
-use kubewright_value::{Budget, Limits, Location, Step, Text, Value};
+use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
 use super::criterion::{Criterion, all_met};
@@ -76,7 +76,8 @@ const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 1
 
 impl Program for Rule {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
-        if !self.reach.includes(&evaluation.request.namespace) {
+        let is_included = self.reach.includes(&evaluation.request.namespace, evaluation.budget);
+        if !is_included.map_err(|limit| EvalError::limit(limit.to_string()))? {
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
         }
         if let Some(reason) = ignored::reason(&self.sight, &self.cluster_namespace, evaluation)? {
@@ -304,16 +305,18 @@ impl PatchOperation {
 }
 
 impl Reach {
-    fn includes(&self, namespace: &str) -> bool {
-        match self {
+    fn includes(&self, namespace: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+        Ok(match self {
             Self::Own(own) => own == namespace,
             Self::Every => !namespace.is_empty(),
             Self::Cluster { targets, .. } => match targets {
                 ClusterTargets::ClusterScoped => namespace.is_empty(),
                 ClusterTargets::Everything => true,
-                ClusterTargets::Namespaces(regex) => !namespace.is_empty() && regex.is_match(namespace),
+                ClusterTargets::Namespaces(regex) => {
+                    !namespace.is_empty() && regex.is_match(namespace, budget)?
+                }
             },
-        }
+        })
     }
 
     fn refusal(&self, namespace: &str) -> String {

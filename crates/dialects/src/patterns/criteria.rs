@@ -142,7 +142,7 @@ impl Side {
         for value in found {
             let Some(text) = text_of(&value) else { continue };
             budget.step(text.len() as u64)?;
-            changed.extend(transform.of(&text).map(Value::String));
+            changed.extend(transform.of(&text, budget)?.map(Value::String));
         }
         Ok(changed)
     }
@@ -171,8 +171,8 @@ impl Origin {
 }
 
 impl Transform {
-    fn of(&self, text: &str) -> Option<Text> {
-        match self {
+    fn of(&self, text: &str, budget: &mut Budget) -> Result<Option<Text>, Exhausted> {
+        Ok(match self {
             Self::ApiGroup => {
                 Some(text.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into()))
             }
@@ -180,14 +180,14 @@ impl Transform {
             Self::Split { separator, index } => {
                 let parts: Vec<&str> = text.split(separator.as_str()).collect();
                 let from_end = || parts.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?);
-                parts.get(usize::try_from(*index).ok().or_else(from_end)?).map(|part| (*part).into())
+                let place = usize::try_from(*index).ok().or_else(from_end);
+                place.and_then(|place| parts.get(place)).map(|part| (*part).into())
             }
             Self::Regex(regex) => {
-                let groups = regex.groups(text)?;
-                let first = groups.get(1).copied().flatten();
-                first.or_else(|| groups.first().copied().flatten()).map(Into::into)
+                let groups = regex.groups(text, budget)?;
+                groups.map(|groups| groups.get(1).unwrap_or_else(|| groups.whole()).into())
             }
-        }
+        })
     }
 }
 

@@ -98,7 +98,7 @@ impl Operator {
         incomparable: &mut bool,
     ) -> Result<bool, Exhausted> {
         budget.step((values.len() as u64).saturating_mul(operands.len() as u64 + 1))?;
-        if matches!(self, Self::Contains | Self::Matches) {
+        if matches!(self, Self::Contains) {
             // Each text is searched for each operand.
             let bytes = values.iter().map(|value| searched(value)).sum::<usize>() / BYTES_AT_ONCE;
             budget.step((bytes as u64).saturating_mul(operands.len() as u64))?;
@@ -111,7 +111,7 @@ impl Operator {
             Self::NotEquals => !Self::Equals.holds(values, operands, budget, incomparable)?,
             Self::Contains => contains(values, operands, budget)?,
             Self::NotContains => !Self::Contains.holds(values, operands, budget, incomparable)?,
-            Self::Matches => some(values, budget, |value| operands.iter().any(|one| matches(value, one)))?,
+            Self::Matches => matches(values, operands, budget)?,
             Self::NotMatches => !Self::Matches.holds(values, operands, budget, incomparable)?,
             Self::Is(order) => {
                 let Some(operand) = operands.first() else { return Ok(false) };
@@ -234,9 +234,23 @@ const BYTES_AT_ONCE: usize = 32;
 /// How long a number, a quantity or a time is at most.
 const LONGEST_NUMBER: usize = 256;
 
-fn matches(value: &Value, operand: &Operand) -> bool {
-    let regex = operand.regex.as_ref();
-    regex.is_some_and(|regex| text_of(value).is_some_and(|text| regex.is_match(&text)))
+/// Returns whether an operand finds something in one of `values`, or in an item of one.
+fn matches(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Result<bool, Exhausted> {
+    for value in values {
+        let items = value.as_array().unwrap_or(std::slice::from_ref(*value));
+        budget.step(items.len() as u64)?;
+        if value.as_array().is_some() && items.iter().any(|item| matches!(item, Value::Array(_) | Value::Object(_))) {
+            continue;
+        }
+        for text in items.iter().filter_map(text_of) {
+            for regex in operands.iter().filter_map(|operand| operand.regex.as_ref()) {
+                if regex.is_match(&text, budget)? {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn is_empty(value: &Value) -> bool {

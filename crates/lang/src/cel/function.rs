@@ -15,7 +15,7 @@ use crate::goregex::{self, Regex};
 use crate::gotemplate::Inputs;
 
 /// How large a pattern that is made while a rule runs may become.
-const PATTERN_SIZE: usize = 1 << 20;
+const PATTERN_SIZE: usize = 256 << 10;
 
 /// The work of compiling a pattern that turns out to be none.
 const FAILED_PATTERN: usize = 300_000;

@@ -1,18 +1,36 @@
 //! Replacing matches, by Go's rules for templates: `$1x` is the group called `1x`.
 
-use super::Regex;
+use kubewright_value::{Budget, Exhausted, StepMeter};
+
+use super::{Groups, Matches, Regex};
 
 /// Returns `text` with every match replaced by `template`, in which `$1`, `$name` and
 /// `${name}` stand for groups and `$$` for a dollar sign. An unknown group is empty text.
-#[must_use]
-pub fn replace_all(regex: &Regex, text: &str, template: &str) -> String {
-    replace_with(regex, text, |groups, out| expand(regex, groups, template, out))
+///
+/// # Errors
+/// When `budget` has too few steps left for the search, or too few bytes for the result.
+pub fn replace_all(
+    regex: &Regex,
+    text: &str,
+    template: &str,
+    budget: &mut Budget,
+) -> Result<String, Exhausted> {
+    let matches = if template.contains('$') { regex.matches(text) } else { regex.matches(text).without_groups() };
+    replace_with(matches, text, budget, |groups, out, budget| expand(regex, groups, template, out, budget))
 }
 
 /// Returns `text` with every match replaced by `replacement` as it stands.
-#[must_use]
-pub fn replace_all_literal(regex: &Regex, text: &str, replacement: &str) -> String {
-    replace_with(regex, text, |_, out| out.push_str(replacement))
+///
+/// # Errors
+/// When `budget` has too few steps left for the search, or too few bytes for the result.
+pub fn replace_all_literal(
+    regex: &Regex,
+    text: &str,
+    replacement: &str,
+    budget: &mut Budget,
+) -> Result<String, Exhausted> {
+    let matches = regex.matches(text).without_groups();
+    replace_with(matches, text, budget, |_, out, budget| push(out, replacement, budget))
 }
 
 /// Returns a pattern that matches `text` and nothing else.
@@ -29,67 +47,89 @@ pub fn quote_meta(text: &str) -> String {
 }
 
 /// Splits as Go's `Split`: an empty match at the start separates nothing.
-pub(super) fn split<'t>(regex: &Regex, text: &'t str, limit: Option<usize>) -> Vec<&'t str> {
+pub(super) fn split<'t, M: StepMeter>(
+    regex: &Regex,
+    text: &'t str,
+    limit: Option<usize>,
+    meter: &mut M,
+) -> Result<Vec<&'t str>, M::Stopped> {
     if limit == Some(0) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    if !regex.pattern.is_empty() && text.is_empty() {
-        return vec![""];
+    if !regex.as_str().is_empty() && text.is_empty() {
+        return Ok(vec![""]);
     }
     let (mut parts, mut start, mut end) = (Vec::new(), 0, 0);
-    for found in regex.compiled.find_iter(text) {
-        if limit.is_some_and(|limit| parts.len() + 1 >= limit) {
-            break;
-        }
-        end = found.start();
-        if found.end() != 0 {
+    let mut matches = regex.matches(text).without_groups();
+    while limit.is_none_or(|limit| parts.len() + 1 < limit) {
+        let Some(found) = matches.next(meter)? else { break };
+        let range = found.range();
+        end = range.start;
+        if range.end != 0 {
             parts.push(text.get(start..end).unwrap_or_default());
         }
-        start = found.end();
+        start = range.end;
     }
     if end != text.len() {
         parts.push(text.get(start..).unwrap_or_default());
     }
-    parts
+    Ok(parts)
 }
 
 fn replace_with(
-    regex: &Regex,
+    mut matches: Matches<'_, '_>,
     text: &str,
-    mut write: impl FnMut(&regex::Captures<'_>, &mut String),
-) -> String {
+    budget: &mut Budget,
+    mut write: impl FnMut(&Groups<'_>, &mut String, &mut Budget) -> Result<(), Exhausted>,
+) -> Result<String, Exhausted> {
+    budget.produce(text.len())?;
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
-    for groups in regex.matches(text) {
-        let Some(whole) = groups.get(0) else { continue };
-        out.push_str(text.get(copied..whole.start()).unwrap_or_default());
-        write(&groups, &mut out);
-        copied = whole.end();
+    while let Some(groups) = matches.next(budget)? {
+        let whole = groups.range();
+        out.push_str(text.get(copied..whole.start).unwrap_or_default());
+        write(&groups, &mut out, budget)?;
+        copied = whole.end;
     }
     out.push_str(text.get(copied..).unwrap_or_default());
-    out
+    Ok(out)
 }
 
-fn expand(regex: &Regex, groups: &regex::Captures<'_>, template: &str, out: &mut String) {
+/// Adds text to what is made, and charges for it.
+fn push(out: &mut String, text: &str, budget: &mut Budget) -> Result<(), Exhausted> {
+    budget.produce(text.len())?;
+    out.push_str(text);
+    Ok(())
+}
+
+fn expand(
+    regex: &Regex,
+    groups: &Groups<'_>,
+    template: &str,
+    out: &mut String,
+    budget: &mut Budget,
+) -> Result<(), Exhausted> {
     let mut rest = template;
+    budget.step(1 + template.len() as u64 / 16)?;
     while let Some((before, after)) = rest.split_once('$') {
-        out.push_str(before);
+        push(out, before, budget)?;
         if let Some(tail) = after.strip_prefix('$') {
-            out.push('$');
+            push(out, "$", budget)?;
             rest = tail;
         } else if let Some((name, tail)) = group_name(after) {
+            budget.step(1)?;
             let group = match group_number(name) {
                 Some(number) => groups.get(number),
                 None => regex.group_named(groups, name),
             };
-            out.push_str(group.map_or("", |group| group.as_str()));
+            push(out, group.unwrap_or_default(), budget)?;
             rest = tail;
         } else {
-            out.push('$');
+            push(out, "$", budget)?;
             rest = after;
         }
     }
-    out.push_str(rest);
+    push(out, rest, budget)
 }
 
 /// Splits the group's name off what follows a dollar sign.

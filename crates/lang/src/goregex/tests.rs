@@ -1,3 +1,5 @@
+use kubewright_value::{Budget, Limits, StepCounter};
+
 use super::*;
 
 /// Checks what `pattern` finds first in each text; `-` for nothing.
@@ -5,7 +7,8 @@ use super::*;
 fn finds(pattern: &str, cases: &[(&str, &str)]) {
     let regex = compile(pattern).unwrap();
     for (text, want) in cases {
-        assert_eq!(regex.find(text).unwrap_or("-"), *want, "`{pattern}` on {text:?}");
+        let Ok(found) = regex.find(text, &mut StepCounter::default());
+        assert_eq!(found.unwrap_or("-"), *want, "`{pattern}` on {text:?}");
     }
 }
 
@@ -18,7 +21,8 @@ fn refuses(pattern: &str, message: &str, offset: usize) {
 
 #[track_caller]
 fn replaces(pattern: &str, text: &str, template: &str, want: &str) {
-    assert_eq!(replace_all(&compile(pattern).unwrap(), text, template), want);
+    let regex = compile(pattern).unwrap();
+    assert_eq!(replace_all(&regex, text, template, &mut Budget::default()).unwrap(), want);
 }
 
 #[test]
@@ -107,7 +111,7 @@ fn hostile_patterns_are_refused_and_not_run() {
     let deep = format!("{}a{}", "(".repeat(90), ")".repeat(90));
     assert!(compile(&deep).unwrap_err().message.starts_with("expression nests too deeply"));
     let fits = format!("{}a{}", "(".repeat(60), ")*".repeat(60));
-    assert!(compile(&fits).unwrap().is_match("aaa"));
+    finds(&fits, &[("aaa", "aaa")]);
     let stacked = format!("a{}", r"*\Q\E".repeat(5000));
     assert!(compile(&stacked).unwrap_err().message.starts_with("expression nests too deeply"));
     assert!(compile(&"(".repeat(100_000)).is_err());
@@ -122,29 +126,96 @@ fn templates_name_groups_as_go_does() {
     replaces("(?P<1x>a)", "a", "$1x", "a");
     replaces("a", "a", "${", "${");
     replaces("b*", "abc", "-", "-a-c-");
-    assert_eq!(replace_all_literal(&compile("a").unwrap(), "bab", "$1"), "b$1b");
+    assert_eq!(replace_all_literal(&compile("a").unwrap(), "bab", "$1", &mut Budget::default()).unwrap(), "b$1b");
 }
 
 #[test]
 fn quoted_metacharacters_match_themselves() {
     let text = r"a.b*[c]{1}$^\|(?)";
-    assert_eq!(compile(&quote_meta(text)).unwrap().find(text), Some(text));
+    finds(&quote_meta(text), &[(text, text)]);
 }
 
 #[test]
 fn splitting_leaves_out_the_empty_match_at_the_start() {
-    let regex = compile("b*").unwrap();
-    assert_eq!(regex.split("abc", None), ["a", "c"]);
-    assert_eq!(regex.split("abc", Some(1)), ["abc"]);
-    assert_eq!(compile(",").unwrap().split("a,b,c", Some(2)), ["a", "b,c"]);
+    let split = |pattern: &str, text: &'static str, limit| {
+        let Ok(parts) = compile(pattern).unwrap().split(text, limit, &mut StepCounter::default());
+        parts
+    };
+    assert_eq!(split("b*", "abc", None), ["a", "c"]);
+    assert_eq!(split("b*", "abc", Some(1)), ["abc"]);
+    assert_eq!(split(",", "a,b,c", Some(2)), ["a", "b,c"]);
+}
+
+/// What the `regex` crate finds, which is what was here before.
+#[test]
+fn matches_are_those_of_the_regex_crate() {
+    let patterns = [
+        "a", "a*", "a*?", "(a|ab)(c|bcd)(d*)", "(a+)(b+)?", "^a|b$", r"\bfoo\b", r"\B", "", "x*", "(?i)straße",
+        "[^a]", r"\pL+", "(a*)*", "(a*)+", "(?:a|b)*?c", "(a)|b", "(|a)+", "(?m)^.*$", "(?s).+", "a{2,3}", "é?",
+        "(a|b)*a(a|b){7}c?", r"\d+\.\d+", "((a)|(b))*", "a.*c|a", r"^\s*$", "日|本", r"(?:\pL{3}\pN?){2}",
+    ];
+    let texts = [
+        "", "a", "aab", "abcd", "xaxbx", "éa", "aéa", "日本語a", "foo bar", "a\nb\n", "1.5 and 22.75", "aaaaaaaab",
+        "STRASSE straße STRAßE", "bbaabbab", "  \t", "aaaac", "abc123äöü456",
+    ];
+    for pattern in patterns {
+        let ours = compile(pattern).unwrap();
+        let theirs = regex::Regex::new(&translate::translate(pattern).unwrap().text).unwrap();
+        for text in texts {
+            let (mut found, mut matches) = (Vec::new(), ours.matches(text));
+            while let Ok(Some(groups)) = matches.next(&mut StepCounter::default()) {
+                found.push((0..theirs.captures_len()).map(|n| groups.get(n)).collect::<Vec<_>>());
+            }
+            let want = theirs.captures_iter(text);
+            let want: Vec<Vec<Option<&str>>> =
+                want.map(|groups| groups.iter().map(|group| group.map(|group| group.as_str())).collect()).collect();
+            assert_eq!(found, want, "`{pattern}` on {text:?}");
+            let Ok(is_match) = ours.is_match(text, &mut StepCounter::default());
+            assert_eq!(is_match, theirs.is_match(text), "`{pattern}` on {text:?}");
+        }
+    }
+}
+
+/// Returns the steps that finding out whether `pattern` matches `text` takes.
+fn steps(pattern: &str, text: &str) -> u64 {
+    let mut counter = StepCounter::default();
+    let Ok(_) = compile(pattern).unwrap().is_match(text, &mut counter);
+    counter.0
 }
 
 #[test]
-fn large_repeat_counts_cost_more() {
-    let text = "a".repeat(800);
-    let cost = |pattern: &str| compile(pattern).unwrap().cost(&text);
-    assert_eq!(cost("^a+b?$"), 101);
-    assert_eq!(cost("(?:ab){1,500}"), 101 * 8);
-    assert_eq!(cost("(?:a{10}){10}"), 101);
-    assert_eq!(cost(r"(?:\pL{10}){10}"), 101 * 51);
+fn ordinary_expressions_cost_a_step_for_some_bytes() {
+    assert_eq!(steps("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "web"), 1);
+    assert_eq!(steps("^a+b?$", &"a".repeat(3200)), 101);
+}
+
+#[test]
+fn an_expression_without_a_small_automaton_costs_what_its_states_take() {
+    let text = "ab".repeat(5_000);
+    assert!(steps("(a|b)*a(a|b){120}c", &text) > 10_000);
+    assert!(steps("(a|b)*a(a|b){900}c", &text) > 5 * steps("(a|b)*a(a|b){120}c", &text));
+}
+
+#[test]
+fn a_search_that_reads_to_the_end_for_each_match_is_charged_for_that() {
+    let steps = |length: usize| {
+        let text = "a".repeat(length);
+        let regex = compile("a.*c|a").unwrap();
+        let (mut counter, mut matches) = (StepCounter::default(), regex.matches(&text));
+        while let Ok(Some(_)) = matches.next(&mut counter) {}
+        counter.0
+    };
+    assert!(steps(4_000) > 3 * steps(2_000));
+    let mut budget = Budget::new(Limits { steps: 200_000, ..Limits::default() });
+    let replaced = replace_all(&compile("a.*c|a").unwrap(), &"a".repeat(80_000), "b", &mut budget);
+    assert!(replaced.is_err(), "{replaced:?}");
+}
+
+#[test]
+fn what_is_not_looked_at_costs_nothing() {
+    let text = "a".repeat(100_000);
+    let regex = compile("a").unwrap();
+    let mut counter = StepCounter::default();
+    let Ok(_) = regex.find(&text, &mut counter);
+    assert!(counter.0 < 4, "{}", counter.0);
 }

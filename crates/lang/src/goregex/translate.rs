@@ -18,8 +18,8 @@ const MAX_REPEAT: u32 = 1000;
 /// A pattern in the syntax of `regex`.
 pub(super) struct Translated {
     pub(super) text: String,
-    /// About how many characters it matches one by one, repeats multiplied.
-    pub(super) weight: u64,
+    /// How many classes such as `\pL` are written in it.
+    pub(super) unicode_classes: u32,
     /// The name of each group, group 0 first.
     pub(super) names: Vec<Option<Box<str>>>,
 }
@@ -33,7 +33,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
     if let Some(group) = translator.open.last() {
         return Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: group.at });
     }
-    Ok(Translated { text: translator.out, weight: translator.size.weight, names: translator.names })
+    Ok(Translated { text: translator.out, unicode_classes: translator.unicode_classes, names: translator.names })
 }
 
 /// The flags in force, Go's `imsU`.
@@ -60,15 +60,12 @@ struct Size {
     height: u32,
     /// The largest product of nested repeat counts.
     repeats: u32,
-    /// How many atoms there are, repeats multiplied.
-    weight: u64,
 }
 
 impl Size {
     fn merge(&mut self, other: Self) {
         self.height = self.height.max(other.height);
         self.repeats = self.repeats.max(other.repeats);
-        self.weight = self.weight.saturating_add(other.weight);
     }
 }
 
@@ -87,6 +84,7 @@ struct Translator<'p> {
     rest: &'p str,
     out: String,
     names: Vec<Option<Box<str>>>,
+    unicode_classes: u32,
     flags: Flags,
     open: Vec<Open>,
     /// Of the group being read.
@@ -103,6 +101,7 @@ impl<'p> Translator<'p> {
             rest: pattern,
             out: String::with_capacity(pattern.len() * 2),
             names: vec![None],
+            unicode_classes: 0,
             flags: Flags::default(),
             open: Vec::new(),
             size: Size::default(),
@@ -159,9 +158,9 @@ impl<'p> Translator<'p> {
     }
 
     fn atom(&mut self, text: &str) -> Result<(), RegexError> {
-        // A Unicode class takes a whole automaton.
-        let weight = if text.contains(r"\p") || text.contains(r"\P") { 64 } else { 1 };
-        let size = Size { height: 2, repeats: 1, weight };
+        let classes = text.matches(r"\p").count() + text.matches(r"\P").count();
+        self.unicode_classes = self.unicode_classes.saturating_add(u32::try_from(classes).unwrap_or(u32::MAX));
+        let size = Size { height: 2, repeats: 1 };
         self.last = Some(Atom { start: self.out.len(), size, repeated: false });
         self.size.merge(size);
         self.out.push_str(text);
@@ -245,9 +244,7 @@ impl<'p> Translator<'p> {
         if lazy {
             self.out.push('?');
         }
-        let before_repeat = atom.size.weight;
         if let Repeat::Times(times) = kind {
-            atom.size.weight = before_repeat.saturating_mul(u64::from(times.max(1)));
             // What is repeated no times at all does not count.
             atom.size.repeats = if times == 0 { 1 } else { atom.size.repeats.saturating_mul(times) };
             if times >= 2 && atom.size.repeats > MAX_REPEAT {
@@ -256,7 +253,7 @@ impl<'p> Translator<'p> {
         }
         atom.repeated = true;
         atom.size.height += 1;
-        self.size.merge(Size { weight: atom.size.weight.saturating_sub(before_repeat), ..atom.size });
+        self.size.merge(atom.size);
         self.last = Some(atom);
         self.last_repeat = Some(before);
         self.check_height(before)

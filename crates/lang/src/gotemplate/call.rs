@@ -9,7 +9,7 @@ use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 use super::context::{Context, Inputs};
 use super::item::{Dict, Item, Of};
 use super::print::Printer;
-use crate::goregex::{self, Regex};
+use crate::goregex::{self, Regex, RegexError};
 
 /// Why a function failed.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ const MAX_REGEXES: usize = 64;
 /// What compiling a pattern that is not constant is charged, in steps.
 const COMPILING: u64 = 50_000;
 
-/// How large a compiled pattern that is not constant may be, in bytes.
-const DYNAMIC_SIZE: usize = 1 << 20;
+/// How large a compiled pattern that is not constant may be.
+const MAX_DYNAMIC_REGEX_BYTES: usize = 256 << 10;
 
 /// Everything that a function may read or charge.
 pub(super) struct Call<'a> {
@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
             return Ok(known.clone());
         }
         self.budget.step(COMPILING)?;
-        let compiled = compile(pattern, DYNAMIC_SIZE);
+        let compiled = compiled(goregex::compile_within(pattern, MAX_DYNAMIC_REGEX_BYTES));
         self.budget.step(compiled.as_ref().map_or(COMPILING, |regex| regex.compiling_cost()))?;
         if self.regexes.len() < MAX_REGEXES {
             self.regexes.insert(pattern.clone(), compiled.clone());
@@ -232,9 +232,9 @@ impl Drop for Call<'_> {
     }
 }
 
-/// Compiles a pattern by Go's rules into at most about `size` bytes; the message is Go's.
-pub(super) fn compile(pattern: &str, size: usize) -> Result<Arc<Regex>, String> {
-    goregex::compile_within(pattern, size).map(Arc::new).map_err(|error| {
+/// Returns a compiled pattern, or Go's message about it.
+pub(super) fn compiled(compiled: Result<Regex, RegexError>) -> Result<Arc<Regex>, String> {
+    compiled.map(Arc::new).map_err(|error| {
         let message = error.to_string();
         if message.starts_with("error parsing regexp") {
             message

@@ -10,7 +10,7 @@ use super::{date, operators};
 use crate::goregex;
 
 /// What a pattern that is made during evaluation may cost.
-const DYNAMIC_REGEX_SIZE: usize = 1 << 20;
+const DYNAMIC_REGEX_SIZE: usize = 256 << 10;
 const DYNAMIC_REGEX_STEPS: u64 = 10_000;
 
 /// What `$`, `@` and `#` mean.
@@ -132,10 +132,7 @@ fn matched<'a>(
 ) -> Result<Item<'a>, Fault> {
     let text = left.text(budget)?;
     let is_match = match &link.regex {
-        Some(regex) => {
-            budget.step(regex.cost(&text))?;
-            regex.is_match(&text)
-        }
+        Some(regex) => regex.is_match(&text, budget)?,
         None => {
             let pattern = eval(budget, &link.right, scope)?;
             let pattern = pattern.text(budget)?;
@@ -147,8 +144,7 @@ fn matched<'a>(
             };
             let regex = regex.map_err(bad)?;
             budget.step(regex.compiling_cost())?;
-            budget.step(regex.cost(&text))?;
-            regex.is_match(&text)
+            regex.is_match(&text, budget)?
         }
     };
     Ok(Item::Own(Value::Bool(is_match == (link.operator == Infix::Match))))

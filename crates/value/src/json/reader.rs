@@ -62,7 +62,7 @@ pub fn read_with_warnings(source: &Arc<Source>) -> Result<(Document, Vec<Problem
                 .into_iter()
                 .map(|(key, first, second)| Problem::duplicate_key(source, &key, first, second))
                 .collect();
-            let positions = Positions(sink.positions);
+            let positions = Positions::new(sink.positions);
             Ok((Document { value, source: Arc::clone(source), positions }, warnings))
         }
         Err(error) => {

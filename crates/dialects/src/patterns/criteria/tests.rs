@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(transform: &Transform, text: &str, want: Option<&str>) {
-    assert_eq!(transform.of(text).as_deref(), want);
+    assert_eq!(transform.of(text, &mut Budget::default()).expect("enough steps").as_deref(), want);
 }
 
 #[test]

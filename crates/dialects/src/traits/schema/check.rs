@@ -118,8 +118,7 @@ impl Checker<'_> {
             self.range(node.length, text.chars().count(), ("be at least", "be at most", "chars long"));
         }
         if let Some(pattern) = &node.pattern {
-            self.budget.step(pattern.cost(text))?;
-            if !pattern.is_match(text) {
+            if !pattern.is_match(text, self.budget)? {
                 self.wrong(&format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
             }
         }
@@ -169,8 +168,7 @@ impl Checker<'_> {
                 self.below(Step::Key(name.clone()), schema, value)?;
             }
             for (pattern, schema) in &node.patterns {
-                self.budget.step(pattern.cost(name))?;
-                if pattern.is_match(name) {
+                if pattern.is_match(name, self.budget)? {
                     is_known = true;
                     self.below(Step::Key(name.clone()), schema, value)?;
                 }

@@ -118,7 +118,7 @@ fn push_key(text: &mut String, key: &str) {
 }
 
 fn start(document: &Document) -> Option<Position> {
-    document.positions.0.first().copied()
+    document.positions.first()
 }
 
 /// Returns the way to the innermost thing of `document` that starts at or before `location`.

@@ -39,7 +39,7 @@ fn add(functions: &mut Functions) {
 }
 
 fn one_group(regex: &Regex) -> Result<bool, Failure> {
-    match regex.as_regex().captures_len() {
+    match regex.group_count() {
         1 => Ok(false),
         2 => Ok(true),
         _ => Err(Failure::value(format!("the regular expression `{regex}` has more than one group"))),
@@ -50,7 +50,7 @@ fn extract<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
     let [Val::String(text), Val::String(pattern)] = arguments else { return Err(Failure::mismatch()) };
     let regex = call.regex(pattern)?;
     let has_group = one_group(&regex)?;
-    let found = regex.groups(text).and_then(|groups| groups.get(usize::from(has_group)).copied().flatten());
+    let found = regex.groups(text, call.cost)?.and_then(|groups| groups.get(usize::from(has_group)));
     Ok(match found {
         Some("") if has_group => Val::Optional(None),
         Some(found) => Val::some(Val::text(found)),
@@ -62,9 +62,16 @@ fn extract_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val
     let [Val::String(text), Val::String(pattern)] = arguments else { return Err(Failure::mismatch()) };
     let regex = call.regex(pattern)?;
     let has_group = one_group(&regex)?;
-    let matches = regex.as_regex().captures_iter(text);
-    let found = matches.map(|groups| groups.get(usize::from(has_group)).map_or("", |group| group.as_str()));
-    let found: Vec<Val<'a>> = found.filter(|text| !has_group || !text.is_empty()).map(Val::text).collect();
+    let mut matches = regex.matches(text);
+    let mut found = Vec::new();
+    while let Some(groups) = matches.next(call.cost)? {
+        let part = groups.get(usize::from(has_group)).unwrap_or_default();
+        if has_group && part.is_empty() {
+            continue;
+        }
+        call.make(1 + part.len() / 64)?;
+        found.push(Val::text(part));
+    }
     Ok(Val::list(found))
 }
 
@@ -80,12 +87,14 @@ fn replace<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
     let regex = call.regex(pattern)?;
     let mut out = String::new();
     let mut end = 0;
-    for groups in regex.as_regex().captures_iter(text).take(limit) {
-        let Some(whole) = groups.get(0) else { continue };
-        out.push_str(text.get(end..whole.start()).unwrap_or_default());
-        let group = |number| groups.get(number).map_or("", |group| group.as_str());
-        insert(&mut out, replacement, regex.as_regex().captures_len(), group, call)?;
-        end = whole.end();
+    let mut matches = regex.matches(text);
+    for _ in 0..limit {
+        let Some(groups) = matches.next(call.cost)? else { break };
+        let whole = groups.range();
+        out.push_str(text.get(end..whole.start).unwrap_or_default());
+        let group = |number| groups.get(number).unwrap_or_default();
+        insert(&mut out, replacement, regex.group_count(), group, call)?;
+        end = whole.end;
     }
     out.push_str(text.get(end..).unwrap_or_default());
     Ok(Val::text(out))

@@ -62,5 +62,5 @@ fn two<'a>(arguments: &[Val<'a>], test: fn(&str, &str) -> bool) -> Result<Val<'a
 fn matches<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let [Val::String(text), Val::String(pattern)] = arguments else { return Err(Failure::mismatch()) };
     let regex = call.regex(pattern)?;
-    Ok(Val::Bool(regex.is_match(text)))
+    Ok(Val::Bool(regex.is_match(text, call.cost)?))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_value::Text;
+use kubewright_value::{Budget, Exhausted, Text};
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::{Item, Of};
@@ -18,9 +18,15 @@ pub(super) const TABLE: &[Function] = &[
     // Without `must`, a pattern that is none matches nothing.
     function("regexMatch", TWO, |call, a| {
         let regex = call.regex(text(a, 0))?;
-        Ok(Item::Bool(regex.is_ok_and(|regex| regex.is_match(text(a, 1)))))
+        Ok(Item::Bool(match regex {
+            Ok(regex) => regex.is_match(text(a, 1), call.budget)?,
+            Err(_) => false,
+        }))
     }),
-    function("mustRegexMatch", TWO, |call, a| Ok(Item::Bool(pattern(call, a, "")?.is_match(text(a, 1))))),
+    function("mustRegexMatch", TWO, |call, a| {
+        let regex = pattern(call, a, "")?;
+        Ok(Item::Bool(regex.is_match(text(a, 1), call.budget)?))
+    }),
     function("regexFind", TWO, |call, a| find(call, a, PANIC)),
     function("mustRegexFind", TWO, |call, a| find(call, a, "")),
     function("regexFindAll", COUNTED, |call, a| find_all(call, a, PANIC)),
@@ -52,16 +58,19 @@ fn pattern(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Result<Arc<R
 
 fn find(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
     let regex = pattern(call, arguments, panic)?;
-    Ok(Item::text(regex.find(text(arguments, 1)).unwrap_or_default()))
+    Ok(Item::text(regex.find(text(arguments, 1), call.budget)?.unwrap_or_default()))
 }
 
 fn find_all(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
     let regex = pattern(call, arguments, panic)?;
     let limit = usize::try_from(int(arguments, 2)).unwrap_or(usize::MAX);
     let mut found = Vec::new();
-    for part in regex.find_all(text(arguments, 1)).take(limit) {
+    let mut matches = regex.matches(text(arguments, 1)).without_groups();
+    while found.len() < limit {
+        let Some(part) = matches.next(call.budget)? else { break };
         call.charge_list(1)?;
-        found.push(Text::new(part));
+        call.charge(part.whole().len())?;
+        found.push(Text::new(part.whole()));
     }
     if found.is_empty() {
         return Ok(Item::nil_list(Of::Text));
@@ -73,15 +82,10 @@ fn replaced(
     call: &mut Call<'_>,
     arguments: &[Item],
     panic: &str,
-    replace: fn(&Regex, &str, &str) -> String,
+    replace: fn(&Regex, &str, &str, &mut Budget) -> Result<String, Exhausted>,
 ) -> Outcome {
     let regex = pattern(call, arguments, panic)?;
-    let (whole, replacement) = (text(arguments, 1), text(arguments, 2));
-    let matches = regex.as_regex().find_iter(whole).count();
-    let groups = replacement.matches('$').count();
-    let most = matches.saturating_mul(replacement.len()).saturating_add(whole.len().saturating_mul(groups));
-    call.charge(most)?;
-    Ok(Item::text(replace(&regex, whole, replacement)))
+    Ok(Item::text(replace(&regex, text(arguments, 1), text(arguments, 2), call.budget)?))
 }
 
 fn split(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
@@ -91,5 +95,6 @@ fn split(call: &mut Call<'_>, arguments: &[Item], panic: &str) -> Outcome {
     if int(arguments, 2) == 0 {
         return Ok(Item::nil_list(Of::Text));
     }
-    Ok(Item::texts(regex.split(whole, usize::try_from(int(arguments, 2)).ok()).into_iter().map(Text::new)))
+    let parts = regex.split(whole, usize::try_from(int(arguments, 2)).ok(), call.budget)?;
+    Ok(Item::texts(parts.into_iter().map(Text::new)))
 }

@@ -10,11 +10,8 @@ use crate::glob::Glob;
 use crate::goregex::{self, Regex};
 
 /// What a pattern may take when it is compiled, and what that costs at least.
-const REGEX_SIZE: usize = 1 << 20;
+const REGEX_SIZE: usize = 256 << 10;
 const REGEX_STEPS: u64 = 2_000;
-
-/// Up to here it costs more to find out how long a result will be than to charge for the longest.
-const SMALL_RESULT: usize = 4096;
 
 const PLAIN: Accepts = Accepts::STRING.or(Accepts::NUMBER);
 const MATCHING: &[Accepts] = &[Accepts::STRING, PLAIN];
@@ -85,14 +82,13 @@ type WithRegex = fn(&Regex, &[Argument<'_>], &mut Budget) -> Result<Value, Failu
 /// A bad expression is left for the call to complain about.
 fn prepare_regex(literals: &[Option<&Value>], call: WithRegex) -> Option<Box<Body>> {
     let pattern = literals.first().copied().flatten()?.as_str()?;
-    let regex = goregex::compile_within(pattern, REGEX_SIZE).ok()?;
+    let regex = goregex::compile(pattern).ok()?;
     Some(Box::new(move |arguments, budget| call(&regex, arguments, budget)))
 }
 
 fn regex_match(regex: &Regex, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let text = text(arguments, 1);
-    budget.step(regex.cost(&text))?;
-    Ok(Value::Bool(regex.is_match(&text)))
+    Ok(Value::Bool(regex.is_match(&text, budget)?))
 }
 
 fn regex_replace_all(
@@ -101,10 +97,7 @@ fn regex_replace_all(
     budget: &mut Budget,
 ) -> Result<Value, Failure> {
     let (text, replacement) = (text(arguments, 1), text(arguments, 2));
-    // All matches together are no longer than the text, and each `$` may stand for one.
-    let groups = replacement.matches('$').count().saturating_mul(text.len());
-    charge_replacing(regex, &text, &replacement, groups, budget)?;
-    Ok(Value::from(goregex::replace_all(regex, &text, &replacement)))
+    Ok(Value::from(goregex::replace_all(regex, &text, &replacement, budget)?))
 }
 
 fn regex_replace_all_literal(
@@ -113,25 +106,7 @@ fn regex_replace_all_literal(
     budget: &mut Budget,
 ) -> Result<Value, Failure> {
     let (text, replacement) = (text(arguments, 1), text(arguments, 2));
-    charge_replacing(regex, &text, &replacement, 0, budget)?;
-    Ok(Value::from(goregex::replace_all_literal(regex, &text, &replacement)))
-}
-
-fn charge_replacing(
-    regex: &Regex,
-    text: &str,
-    replacement: &str,
-    groups: usize,
-    budget: &mut Budget,
-) -> Result<(), Failure> {
-    budget.step(regex.cost(text).saturating_mul(2))?;
-    // An empty match can stand before each character and at the end.
-    let most = text.len().saturating_add(1).saturating_mul(replacement.len());
-    let plain = match most < SMALL_RESULT {
-        true => most,
-        false => regex.find_all(text).count().saturating_mul(replacement.len()),
-    };
-    Ok(budget.produce(text.len().saturating_add(groups).saturating_add(plain))?)
+    Ok(Value::from(goregex::replace_all_literal(regex, &text, &replacement, budget)?))
 }
 
 fn compiled(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Regex, Failure> {
@@ -140,7 +115,7 @@ fn compiled(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Regex, Fa
     let regex = goregex::compile_within(pattern, REGEX_SIZE).map_err(|error| {
         Failure::wrong_value(format!("bad regular expression `{pattern}`: {error}")).about(0)
     })?;
-    budget.step(regex.cost("").saturating_mul(64))?;
+    budget.step(regex.compiling_cost())?;
     Ok(regex)
 }
 

@@ -23,7 +23,7 @@ pub(super) const TABLE: &[Builtin] = &[builtin(
 const MOST_REPEATS: u32 = 10;
 
 /// What a pattern may take when it is compiled, and what that costs.
-const REGEX_SIZE: usize = 1 << 20;
+const REGEX_SIZE: usize = 256 << 10;
 const REGEX_STEPS: u64 = 2_000;
 
 /// Returns `functions` where `random` draws from `seed`.

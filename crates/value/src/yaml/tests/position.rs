@@ -6,7 +6,7 @@ use super::*;
 fn read_text(text: &str) -> Reading {
     let reading = read(&Source::new("t", text));
     for document in &reading.documents {
-        assert_eq!(document.positions.0.len(), size(&document.value), "positions of {text:?}");
+        assert_eq!(document.positions.list.len(), size(&document.value), "positions of {text:?}");
     }
     reading
 }

@@ -30,7 +30,7 @@ fn add(functions: &mut Functions) {
 
 fn find<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let regex = call.regex(text(arguments, 1)?)?;
-    Ok(Val::text(regex.find(text(arguments, 0)?).unwrap_or_default()))
+    Ok(Val::text(regex.find(text(arguments, 0)?, call.cost)?.unwrap_or_default()))
 }
 
 fn find_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
@@ -39,8 +39,13 @@ fn find_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a
         .get(2)
         .and_then(Val::as_int)
         .map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-    let text_in = text(arguments, 0)?;
-    call.work(text_in.len())?;
     let regex = call.regex(text(arguments, 1)?)?;
-    Ok(Val::list(regex.find_all(text_in).take(most).map(Val::text).collect()))
+    let mut matches = regex.matches(text(arguments, 0)?).without_groups();
+    let mut found = Vec::new();
+    while found.len() < most {
+        let Some(part) = matches.next(call.cost)? else { break };
+        call.make(1 + part.whole().len() / 64)?;
+        found.push(Val::text(part.whole()));
+    }
+    Ok(Val::list(found))
 }

@@ -1,0 +1,155 @@
+//! The automata of one expression, and searches with them that are charged for what they do.
+//!
+//! The `regex` crate picks an engine while it searches, and its memory of earlier searches makes the same
+//! search cheap once and expensive another time. A budget needs work that is known, bounded and the same
+//! every time. So there are two engines here, chosen when the expression is compiled: a complete DFA where
+//! that is small, which looks at each byte once; and otherwise the simulation of the NFA, which counts
+//! every state that it visits.
+
+use kubewright_value::StepMeter;
+use regex_automata::dfa::{Automaton as _, dense};
+use regex_automata::nfa::thompson::{self, NFA};
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchKind};
+
+use super::simulate::{Simulation, Slots};
+use super::translate;
+
+/// How large the complete DFA of an expression may be; for a larger one the NFA is simulated.
+const MAX_DFA_BYTES: usize = 64 << 10;
+
+/// How much memory making the DFA may take.
+const MAX_DETERMINIZE_BYTES: usize = 256 << 10;
+
+/// How many states an expression may have, times its groups: a search has so many places to remember.
+const MAX_GROUP_STATES: usize = 1 << 17;
+
+/// How many bytes the DFA looks at in a step.
+const DFA_BYTES_PER_STEP: u64 = 32;
+
+/// What an expression is run with.
+pub(super) struct Engine {
+    nfa: NFA,
+    dfa: Option<dense::DFA<Vec<u32>>>,
+}
+
+/// Why there is no engine for an expression.
+pub(super) enum BuildFailure {
+    TooLarge,
+    Unsupported,
+}
+
+impl Engine {
+    /// Builds the automata of `text`, which is in the syntax of `regex`, with an NFA of at most `max_bytes`.
+    pub(super) fn build(text: &str, max_bytes: usize) -> Result<Self, BuildFailure> {
+        let nfa = NFA::compiler()
+            .syntax(syntax::Config::new().nest_limit(translate::NEST_LIMIT))
+            .configure(thompson::Config::new().nfa_size_limit(Some(max_bytes)))
+            .build(text)
+            .map_err(|error| match error.size_limit() {
+                Some(_) => BuildFailure::TooLarge,
+                None => BuildFailure::Unsupported,
+            })?;
+        let config = dense::Config::new()
+            .match_kind(MatchKind::LeftmostFirst)
+            .start_kind(regex_automata::dfa::StartKind::Unanchored)
+            .dfa_size_limit(Some(MAX_DFA_BYTES))
+            .determinize_size_limit(Some(MAX_DETERMINIZE_BYTES));
+        let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).ok();
+        let engine = Self { nfa, dfa };
+        match engine.nfa.states().len().saturating_mul(engine.group_count()) > MAX_GROUP_STATES {
+            true => Err(BuildFailure::TooLarge),
+            false => Ok(engine),
+        }
+    }
+
+    /// Returns how many bytes of heap the automata take.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.nfa.memory_usage() + self.dfa.as_ref().map_or(0, dense::DFA::memory_usage)
+    }
+
+    /// Returns how many steps building the automata took, as far as their sizes tell.
+    pub(super) fn build_steps(&self) -> u64 {
+        // A DFA that became too large was built up to its limit.
+        let dfa = self.dfa.as_ref().map_or(MAX_DETERMINIZE_BYTES, dense::DFA::memory_usage);
+        (self.nfa.memory_usage() + dfa) as u64 / 16
+    }
+
+    /// Returns the number of groups, the whole match included.
+    pub(super) fn group_count(&self) -> usize {
+        self.nfa.group_info().group_len(regex_automata::PatternID::ZERO)
+    }
+
+    /// Returns whether there is a match in `text`.
+    pub(super) fn is_match<M: StepMeter>(&self, text: &str, meter: &mut M) -> Result<bool, M::Stopped> {
+        let Some(dfa) = &self.dfa else {
+            return Ok(self.simulate(text, 0, text.len(), 0, meter)?.is_some());
+        };
+        meter.take(1 + text.len() as u64 / DFA_BYTES_PER_STEP)?;
+        // The DFA has no byte at which it gives up, so there is no error to be had.
+        Ok(dfa.try_search_fwd(&Input::new(text).earliest(true)).is_ok_and(|end| end.is_some()))
+    }
+
+    /// Returns the first match in `text` from `at` on, with `groups` of its groups.
+    pub(super) fn search<M: StepMeter>(
+        &self,
+        text: &str,
+        at: usize,
+        groups: usize,
+        meter: &mut M,
+    ) -> Result<Option<Slots>, M::Stopped> {
+        let Some(dfa) = &self.dfa else { return self.simulate(text, at, text.len(), groups * 2, meter) };
+        let mut from = at;
+        while let Some(end) = match_end(dfa, text, from, meter)? {
+            if text.is_char_boundary(end) {
+                return self.simulate(text, from, end, groups * 2, meter);
+            }
+            // An empty match inside of a character is none.
+            from = end + 1;
+        }
+        Ok(None)
+    }
+
+    fn simulate<M: StepMeter>(
+        &self,
+        text: &str,
+        at: usize,
+        end: usize,
+        slots: usize,
+        meter: &mut M,
+    ) -> Result<Option<Slots>, M::Stopped> {
+        Simulation::new(&self.nfa, text.as_bytes(), slots).run(at, end, meter)
+    }
+}
+
+/// Returns where the first match in `text` from `at` on ends, and charges for what was looked at to find that out.
+///
+/// To know that a match cannot become longer, more may have to be read than the match, up to the whole rest. Who looks
+/// for all matches does so for each of them.
+fn match_end<M: StepMeter>(
+    dfa: &dense::DFA<Vec<u32>>,
+    text: &str,
+    start: usize,
+    meter: &mut M,
+) -> Result<Option<usize>, M::Stopped> {
+    let Ok(mut state) = dfa.start_state_forward(&Input::new(text).range(start..)) else { return Ok(None) };
+    let (mut end, mut at) = (None, start);
+    let rest = text.as_bytes().get(start..).unwrap_or_default();
+    for chunk in rest.chunks(DFA_BYTES_PER_STEP as usize) {
+        meter.take(1)?;
+        for byte in chunk {
+            state = dfa.next_state(state, *byte);
+            if dfa.is_special_state(state) {
+                if dfa.is_match_state(state) {
+                    // A match is known one byte late.
+                    end = Some(at);
+                } else if dfa.is_dead_state(state) {
+                    return Ok(end);
+                }
+            }
+            at += 1;
+        }
+    }
+    state = dfa.next_eoi_state(state);
+    Ok(if dfa.is_match_state(state) { Some(text.len()) } else { end })
+}

@@ -1,0 +1,70 @@
+//! Where the children of each node of a document stand in its flat list of positions.
+
+use crate::Value;
+
+/// The index of a document.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    /// For each node in pre-order, where its children begin in `places`.
+    first: Vec<u32>,
+    /// The positions of children, those of one node side by side. Of a child of an object it is that of its key.
+    places: Vec<u32>,
+}
+
+impl Children {
+    /// Returns the index of all parts of `value`, in one pass.
+    pub(super) fn of_document(value: &Value) -> Self {
+        let mut children = Self::default();
+        children.add(value);
+        children
+    }
+
+    /// Returns where the children of `value` stand, whose own position is `at`.
+    pub(super) fn of(&self, at: usize, value: &Value) -> &[u32] {
+        let count = match value {
+            Value::Array(items) => items.len(),
+            Value::Object(map) => map.len(),
+            _ => 0,
+        };
+        let start = self.first.get(at).map_or(usize::MAX, |first| *first as usize);
+        self.places.get(start..start.saturating_add(count)).unwrap_or_default()
+    }
+
+    /// Values nest no deeper than the readers allow.
+    fn add(&mut self, value: &Value) {
+        let start = self.places.len();
+        self.first.push(number(start));
+        match value {
+            Value::Array(items) => {
+                self.places.resize(start + items.len(), 0);
+                for (index, item) in items.iter().enumerate() {
+                    self.place(start + index);
+                    self.add(item);
+                }
+            }
+            Value::Object(map) => {
+                self.places.resize(start + map.len(), 0);
+                for (index, item) in map.values().enumerate() {
+                    self.place(start + index);
+                    // The key has a position of its own, and no children.
+                    self.first.push(0);
+                    self.add(item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes that the child whose entry is at `entry` is the next node.
+    fn place(&mut self, entry: usize) {
+        let next = number(self.first.len());
+        if let Some(place) = self.places.get_mut(entry) {
+            *place = next;
+        }
+    }
+}
+
+/// A text is smaller than 4 GiB, so it has fewer parts.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
