@@ -3,7 +3,7 @@
 //! A rule says what it looks at through a [`Tracer`], which throws it away unless
 //! somebody asked, so that tracing costs nothing on the hot path: the text is made in a closure.
 
-use kubewright_value::{Location, Value};
+use kubewright_value::{Location, Value, bounded};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
@@ -90,16 +90,12 @@ impl Tracer {
 }
 
 /// How much of a found value is shown.
-const SHOWN: usize = 120;
+const MAX_SHOWN_CHARACTERS: usize = 120;
 
 impl TraceNode {
     /// Returns a value as a person wants to see it in a trace: JSON, cut short.
     #[must_use]
     pub fn show(value: &Value) -> String {
-        let text = value.to_string();
-        match text.char_indices().nth(SHOWN) {
-            None => text,
-            Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        }
+        bounded::shortened_json(value, MAX_SHOWN_CHARACTERS)
     }
 }
