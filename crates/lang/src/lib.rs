@@ -6,7 +6,7 @@
 pub mod cel;
 pub mod glob;
 pub mod gofloat;
-mod gojson;
+pub mod gojson;
 pub mod goregex;
 pub mod gotemplate;
 mod gourl;

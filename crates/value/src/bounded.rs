@@ -7,7 +7,9 @@
 use std::fmt::Write as _;
 
 use crate::json::writer::{self, Sink};
-use crate::{Budget, Exhausted, Value};
+use crate::json::{self, JsonError};
+use crate::yaml::{self, YamlError};
+use crate::{Budget, Exhausted, Map, Text, Value};
 
 /// Text that is charged as it is written.
 #[derive(Debug)]
@@ -48,6 +50,14 @@ impl<'b> BoundedText<'b> {
     /// When the budget is used up.
     pub fn push_quoted(&mut self, text: &str) -> Result<(), Exhausted> {
         writer::string_to(self, text)
+    }
+
+    /// Appends `text` as it stands between the quotes of a JSON string.
+    ///
+    /// # Errors
+    /// When the budget is used up.
+    pub fn push_escaped(&mut self, text: &str) -> Result<(), Exhausted> {
+        writer::escaped_to(self, text)
     }
 
     /// Charges for looking at one node of a value and goes one level deeper; [`BoundedText::leave`] comes back up.
@@ -252,6 +262,67 @@ pub fn charge_tree(
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
+}
+
+/// Reads a JSON text, whose values are charged before they are made.
+///
+/// # Errors
+/// When the budget is used up; inside of that, when the text is not JSON.
+pub fn parse_json(text: &str, budget: &mut Budget) -> Result<Result<Value, JsonError>, Exhausted> {
+    charge_reading(text, Quotes::HideSyntax, budget)?;
+    Ok(json::parse(text))
+}
+
+/// Reads a YAML text, whose values are charged before they are made.
+///
+/// # Errors
+/// When the budget is used up; inside of that, when the text is not YAML.
+pub fn parse_yaml(text: &str, budget: &mut Budget) -> Result<Result<Value, YamlError>, Exhausted> {
+    charge_reading(text, Quotes::Ignored, budget)?;
+    Ok(yaml::parse(text))
+}
+
+/// Whether what stands between double quotes can begin a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    HideSyntax,
+    Ignored,
+}
+
+/// What values take in memory at most, by the character that each of them needs in the text. Lists and objects have
+/// room for four when they have one, and up to twice as much as they need when they grow.
+const OBJECT_BYTES: usize = size_of::<Map>() + 4 * size_of::<(Text, Value)>() + 32;
+const ARRAY_BYTES: usize = 5 * size_of::<Value>() + 32;
+const ENTRY_BYTES: usize = 2 * size_of::<(Text, Value)>() + 64;
+const ITEM_BYTES: usize = 2 * size_of::<Value>();
+
+/// Charges what the value that a text says takes at most.
+fn charge_reading(text: &str, quotes: Quotes, budget: &mut Budget) -> Result<(), Exhausted> {
+    budget.step(text.len() as u64 / 8)?;
+    let mut bytes = text.len();
+    let mut is_quoted = false;
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes = bytes.saturating_add(match byte {
+            b'"' => {
+                is_quoted = !is_quoted && quotes == Quotes::HideSyntax;
+                0
+            }
+            b'\\' if is_quoted => {
+                rest.next();
+                0
+            }
+            _ if is_quoted => 0,
+            b'{' => OBJECT_BYTES,
+            b'[' => ARRAY_BYTES,
+            b':' => ENTRY_BYTES,
+            b',' => ITEM_BYTES,
+            // A line of YAML may begin a list or an object.
+            b'\n' if quotes == Quotes::Ignored => ARRAY_BYTES,
+            _ => 0,
+        });
+    }
+    budget.produce(bytes)
 }
 
 fn nested<T>(

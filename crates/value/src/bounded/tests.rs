@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Limits, Map, json};
+use crate::Limits;
 
 fn value(text: &str) -> Value {
     json::parse(text).expect("JSON")
@@ -67,4 +67,16 @@ fn equality_is_that_of_values() {
     assert_eq!(is_equal(r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":1}"#), Ok(true));
     assert_eq!(is_equal(r#"{"a":1}"#, r#"{"b":1}"#), Ok(false));
     assert_eq!(is_equal("[1]", "[1,1]"), Ok(false));
+}
+
+#[test]
+fn values_that_are_read_are_charged_by_what_they_take() {
+    let read = |text: &str, bytes| parse_json(text, &mut budget(bytes)).map(|read| read.is_ok());
+    assert_eq!(read(r#"{"a":[1,2]}"#, 1000), Ok(true));
+    assert_eq!(read("{", 1000), Ok(false));
+    assert_eq!(read(&format!("[{}0]", "0,".repeat(1000)), 10_000), Err(Exhausted::Bytes(10_000)));
+    assert_eq!(read(&format!("[{}{{}}]", "{},".repeat(1000)), 100_000), Err(Exhausted::Bytes(100_000)));
+    assert_eq!(read(&format!("[\"{}\\\"\"]", ",".repeat(1000)), 2000), Ok(true));
+    let yaml = parse_yaml(&"- a\n".repeat(1000), &mut budget(10_000)).map(|read| read.is_ok());
+    assert_eq!(yaml, Err(Exhausted::Bytes(10_000)));
 }

@@ -141,6 +141,12 @@ fn new_line<S: Sink>(out: &mut S, comma: bool, level: usize) -> Result<(), S::Fu
 /// Appends `text` to `out` as a JSON string, until it is full.
 pub(crate) fn string_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full> {
     out.push("\"")?;
+    escaped_to(out, text)?;
+    out.push("\"")
+}
+
+/// Appends `text` to `out` as it stands between the quotes of a JSON string, until it is full.
+pub(crate) fn escaped_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full> {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
         let (plain, tail) = rest.split_at(at);
@@ -157,6 +163,5 @@ pub(crate) fn string_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full>
         }
         rest = characters.as_str();
     }
-    out.push(rest)?;
-    out.push("\"")
+    out.push(rest)
 }
