@@ -26,8 +26,11 @@ const RULE_WORK: u64 = 30_000_000;
 pub(crate) struct Spent {
     cost: u64,
     work: u64,
+    bytes: u64,
     /// What may be spent, where it is less than usual.
     most: Option<u64>,
+    /// How many bytes may be made: what is left, and of how many.
+    max_bytes: Option<(u64, u64)>,
 }
 
 /// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
@@ -36,12 +39,17 @@ const COST_OF_STEP: u64 = 2;
 impl Spent {
     /// Returns that nothing was spent yet of what `budget` has.
     pub(crate) fn within(budget: &Budget) -> Self {
-        Self { most: Some(budget.steps_left().saturating_mul(COST_OF_STEP)), ..Self::default() }
+        Self {
+            most: Some(budget.steps_left().saturating_mul(COST_OF_STEP)),
+            max_bytes: Some((budget.bytes_left(), budget.bytes_limit())),
+            ..Self::default()
+        }
     }
 
     /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
     pub(crate) fn charge(self, budget: &mut Budget) {
         let _ = budget.step(self.cost.div_ceil(COST_OF_STEP));
+        let _ = budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX));
     }
 }
 
@@ -145,7 +153,9 @@ impl<'a> Scope<'a> {
         let remaining = most.saturating_sub(spent.cost);
         let mut cost =
             Cost::new(EXPRESSION_LIMIT.min(remaining)).with_work(RULE_WORK.saturating_sub(spent.work));
-        let work = cost.work_left();
+        let (left, limit) = spent.max_bytes.unwrap_or((cost.bytes_left(), cost.bytes_left()));
+        cost = cost.with_bytes(left.saturating_sub(spent.bytes), limit);
+        let (work, bytes) = (cost.work_left(), cost.bytes_left());
         let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
         // Variables that were read meanwhile have spent something too.
@@ -153,6 +163,8 @@ impl<'a> Scope<'a> {
         self.spent.set(Spent {
             cost: spent.cost.saturating_add(cost.used()),
             most: spent.most,
+            bytes: spent.bytes.saturating_add(bytes.saturating_sub(cost.bytes_left())),
+            max_bytes: spent.max_bytes,
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
         });
         result
