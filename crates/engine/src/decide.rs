@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kubewright_value::{Budget, Limits, Text, Value};
+use kubewright_value::{Budget, Limits, Text, Value, bounded};
 
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
@@ -17,6 +17,15 @@ use crate::{
 
 /// How many rules' worth all rules that change the object may spend.
 const TOGETHER: u64 = 4;
+
+/// How long the message of an outcome may be, and all of them together; each may have as much as the third.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
+const MAX_MESSAGES_BYTES: usize = 8 << 20;
+const MIN_MESSAGE_BYTES: usize = 1 << 10;
+
+/// How many nodes the traces of all rules may have together; each may have as many as the second.
+const MAX_TRACE_NODES: usize = 200_000;
+const MIN_TRACE_NODES: usize = 100;
 
 /// Rules, ready to decide.
 #[derive(Debug, Default)]
@@ -110,6 +119,8 @@ impl Engine {
             bytes: 0,
             left: settings.total,
             is_unfinished: false,
+            message_bytes: MAX_MESSAGES_BYTES,
+            trace_nodes: MAX_TRACE_NODES,
         };
         let mut rest = candidates.as_slice();
         while let Some(first) = rest.first()
@@ -164,9 +175,31 @@ struct Walk<'a> {
     // What all rules together may still spend.
     left: Option<u64>,
     is_unfinished: bool,
+    // What messages may still take.
+    message_bytes: usize,
+    // How many nodes traces may still have.
+    trace_nodes: usize,
 }
 
 impl Walk<'_> {
+    /// Keeps the outcome of a rule, what it says cut to what a decision keeps.
+    fn shortened(&mut self, mut outcome: Outcome) -> Outcome {
+        let most = MAX_MESSAGE_BYTES.min(self.message_bytes).max(MIN_MESSAGE_BYTES);
+        if let Some(short) = bounded::shortened_text(&outcome.message, most) {
+            outcome.message = short.into();
+        }
+        if let Some(short) = outcome.denial.as_ref().and_then(|denial| bounded::shortened_text(denial, most)) {
+            outcome.denial = Some(short);
+        }
+        let kept = outcome.message.len() + outcome.denial.as_ref().map_or(0, String::len);
+        self.message_bytes = self.message_bytes.saturating_sub(kept);
+        if let Some(trace) = &mut outcome.trace {
+            trace.shorten();
+            self.trace_nodes = self.trace_nodes.saturating_sub(trace.size());
+        }
+        outcome
+    }
+
     /// Returns what `rule` may spend, which is next.
     fn allowance(&self, rule: &Rule) -> Limits {
         let own = self.own_allowance(rule);
@@ -223,7 +256,7 @@ impl Walk<'_> {
             if self.is_unfinished {
                 return;
             }
-            let outcome = self.ran(rule, program, run);
+            let outcome = self.ran(rule, program, run).map(|outcome| self.shortened(outcome));
             if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(outcome) {
                 *slot = outcome;
             }
@@ -245,6 +278,7 @@ impl Walk<'_> {
             if rule.is_exclusive && outcome.status != Status::Skip {
                 closed = Some(&rule.id.policy);
             }
+            let outcome = self.shortened(outcome);
             self.outcomes.push(outcome);
         }
     }
@@ -252,7 +286,7 @@ impl Walk<'_> {
     /// Returns what to run where `rule` is about the object; otherwise it has its outcome, if there is any.
     fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, Run)> {
         let program = rule.program.as_ref();
-        let mut run = Run::new(self.settings, self.allowance(rule));
+        let mut run = Run::new(self.settings, self.allowance(rule), self.trace_nodes.max(MIN_TRACE_NODES));
         let applies = program.applies(&self.object, &mut run.evaluation(self, rule));
         self.spend(rule, &run);
         match applies {
@@ -265,7 +299,8 @@ impl Walk<'_> {
             Ok(Applies::Outside(_)) => {}
             Err(error) => {
                 let failed = self.failed(rule, error);
-                self.outcomes.push(run.traced(failed, rule));
+                let outcome = self.shortened(run.traced(failed, rule));
+                self.outcomes.push(outcome);
             }
         }
         None
@@ -294,7 +329,8 @@ impl Walk<'_> {
 
     /// Records a rule that does not get to run.
     fn close(&mut self, rule: &Rule, status: Status, message: Text, run: Run) {
-        self.outcomes.push(run.traced(outcome(rule, status, message), rule));
+        let outcome = self.shortened(run.traced(outcome(rule, status, message), rule));
+        self.outcomes.push(outcome);
     }
 
     /// Returns the outcome of a rule that ran.
@@ -368,8 +404,8 @@ struct Run {
 }
 
 impl Run {
-    fn new(settings: &Settings, allowance: Limits) -> Self {
-        let tracer = if settings.is_traced { Tracer::on() } else { Tracer::off() };
+    fn new(settings: &Settings, allowance: Limits, trace_nodes: usize) -> Self {
+        let tracer = if settings.is_traced { Tracer::within(trace_nodes) } else { Tracer::off() };
         Self { budget: Budget::new(allowance), tracer }
     }
 

@@ -3,7 +3,7 @@
 //! A rule says what it looks at through a [`Tracer`], which throws it away unless
 //! somebody asked, so that tracing costs nothing on the hot path: the text is made in a closure.
 
-use kubewright_value::{Location, Value};
+use kubewright_value::{Location, Value, bounded};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
@@ -51,23 +51,37 @@ impl Verdict {
     }
 }
 
-/// Collects [`TraceNode`]s when somebody wants them.
+/// Collects [`TraceNode`]s when somebody wants them, up to a number; behind them it says how many more there were.
 #[derive(Debug, Default)]
 pub struct Tracer {
     nodes: Option<Vec<TraceNode>>,
+    room: usize,
+    left_out: usize,
 }
+
+/// How many nodes a tracer keeps at most.
+const MAX_NODES: usize = 20_000;
+
+/// How long a text of a node may be.
+const MAX_TEXT_BYTES: usize = 4096;
 
 impl Tracer {
     /// Returns a tracer that throws everything away.
     #[must_use]
     pub fn off() -> Self {
-        Self { nodes: None }
+        Self::default()
     }
 
-    /// Returns a tracer that keeps everything.
+    /// Returns a tracer that keeps what it is told.
     #[must_use]
     pub fn on() -> Self {
-        Self { nodes: Some(Vec::new()) }
+        Self::within(MAX_NODES)
+    }
+
+    /// Returns a tracer that keeps at most so many nodes, and no more than others.
+    #[must_use]
+    pub fn within(nodes: usize) -> Self {
+        Self { nodes: Some(Vec::new()), room: nodes.min(MAX_NODES), left_out: 0 }
     }
 
     /// Returns whether anybody wants to know.
@@ -78,28 +92,89 @@ impl Tracer {
 
     /// Says what was looked at; `node` runs only when somebody wants to know.
     pub fn say(&mut self, node: impl FnOnce() -> TraceNode) {
-        if let Some(nodes) = &mut self.nodes {
-            nodes.push(node());
+        let Some(nodes) = &mut self.nodes else { return };
+        if self.room == 0 {
+            self.left_out += 1;
+            return;
         }
+        let mut node = node();
+        node.shorten();
+        self.room = self.room.saturating_sub(node.size());
+        nodes.push(node);
     }
 
     /// Returns what was said since the last call.
     pub fn take(&mut self) -> Vec<TraceNode> {
-        self.nodes.as_mut().map(std::mem::take).unwrap_or_default()
+        let mut nodes = self.nodes.as_mut().map(std::mem::take).unwrap_or_default();
+        if self.left_out > 0 {
+            nodes.push(TraceNode::left_out(std::mem::take(&mut self.left_out)));
+        }
+        nodes
     }
 }
 
 /// How much of a found value is shown.
-const SHOWN: usize = 120;
+const MAX_SHOWN_CHARACTERS: usize = 120;
 
 impl TraceNode {
+    /// Returns that so many more things were looked at.
+    fn left_out(count: usize) -> Self {
+        Self {
+            what: format!("… {count} more"),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: Verdict::NotLooked,
+            location: None,
+            children: Vec::new(),
+        }
+    }
+
+    /// Returns how many nodes it is, itself and all below it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        1 + self.children.iter().map(Self::size).sum::<usize>()
+    }
+
+    /// Cuts long texts in it.
+    pub(crate) fn shorten(&mut self) {
+        for text in [&mut self.what, &mut self.found, &mut self.wanted] {
+            if let Some(short) = bounded::shortened_text(text, MAX_TEXT_BYTES) {
+                *text = short;
+            }
+        }
+        self.children.iter_mut().for_each(Self::shorten);
+    }
+
     /// Returns a value as a person wants to see it in a trace: JSON, cut short.
     #[must_use]
     pub fn show(value: &Value) -> String {
-        let text = value.to_string();
-        match text.char_indices().nth(SHOWN) {
-            None => text,
-            Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        bounded::shortened_json(value, MAX_SHOWN_CHARACTERS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(what: &str) -> TraceNode {
+        TraceNode { what: what.to_owned(), ..TraceNode::left_out(0) }
+    }
+
+    #[test]
+    fn a_trace_ends_and_says_how_much_is_left_out() {
+        let mut tracer = Tracer::on();
+        for _ in 0..MAX_NODES + 7 {
+            tracer.say(|| node("x"));
         }
+        let nodes = tracer.take();
+        assert_eq!(nodes.len(), MAX_NODES + 1);
+        assert_eq!(nodes.last().map(|node| node.what.as_str()), Some("… 7 more"));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let mut tracer = Tracer::on();
+        tracer.say(|| node(&"x".repeat(MAX_TEXT_BYTES + 5)));
+        assert!(tracer.take().first().is_some_and(|node| node.what.ends_with("x… (5 more bytes)")));
     }
 }

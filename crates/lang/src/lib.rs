@@ -7,7 +7,7 @@ pub mod cel;
 mod compile_budget;
 pub mod glob;
 pub mod gofloat;
-mod gojson;
+pub mod gojson;
 pub mod goregex;
 pub mod gotemplate;
 mod gourl;

@@ -80,6 +80,18 @@ impl Budget {
         Ok(())
     }
 
+    /// Makes something that is dropped again before anything else is made: what it took in bytes is given back, so that
+    /// it only has to fit.
+    ///
+    /// # Errors
+    /// Those of `make`, after which nothing is given back.
+    pub fn transient<T, E>(&mut self, make: impl FnOnce(&mut Self) -> Result<T, E>) -> Result<T, E> {
+        let bytes = self.bytes;
+        let made = make(self)?;
+        self.bytes = bytes;
+        Ok(made)
+    }
+
     /// Goes one level deeper; [`Budget::leave`] comes back up.
     ///
     /// # Errors
@@ -114,6 +126,18 @@ impl Budget {
         self.is_out_of_steps
     }
 
+    /// Returns how many bytes are left.
+    #[must_use]
+    pub fn bytes_left(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns how many bytes there were in the beginning.
+    #[must_use]
+    pub fn bytes_limit(&self) -> u64 {
+        self.limits.bytes
+    }
+
     /// Returns how many bytes were produced.
     #[must_use]
     pub fn bytes_used(&self) -> u64 {
@@ -143,5 +167,13 @@ mod tests {
         assert_eq!(budget.enter(), Err(Exhausted::Depth(1)));
         budget.leave();
         assert_eq!(budget.enter(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_transient_has_to_fit_and_is_given_back() {
+        let mut budget = Budget::new(Limits { steps: 2, bytes: 3, depth: 1 });
+        assert_eq!(budget.transient(|budget| budget.produce(3)), Ok(()));
+        assert_eq!(budget.transient(|budget| budget.produce(4)), Err(Exhausted::Bytes(3)));
+        assert_eq!(budget.bytes_used(), 0);
     }
 }

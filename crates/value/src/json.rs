@@ -6,7 +6,7 @@
 //! two equal keys win, as Go does.
 
 mod reader;
-mod writer;
+pub(crate) mod writer;
 
 pub use reader::{JsonError, parse, parse_within, read, read_with_warnings};
 pub use writer::{quote, to_pretty, to_shown_pretty, to_shown_string, to_string, write};

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows what a rule is. Everything here is pure: text in, value out.
 
+pub mod bounded;
 mod budget;
 pub mod display;
 pub mod duration;

@@ -253,7 +253,9 @@ impl Ord for Value {
     }
 }
 
-/// As compact JSON.
+/// As compact JSON, all of it: for output and tests. Shared parts can make that larger than memory, so evaluation
+/// asks for [`bounded::to_json`](crate::bounded::to_json) and messages for
+/// [`bounded::shortened_json`](crate::bounded::shortened_json).
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&crate::json::to_string(self))

@@ -32,6 +32,9 @@ pub(crate) struct Spent {
     steps: Option<u64>,
     /// Whether an expression was stopped because there was too little.
     is_out: bool,
+    bytes: u64,
+    /// How many bytes may be made: what is left, and of how many.
+    max_bytes: Option<(u64, u64)>,
 }
 
 /// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
@@ -40,7 +43,11 @@ const COST_OF_STEP: u64 = 2;
 impl Spent {
     /// Returns that nothing was spent yet of what `budget` has.
     pub(crate) fn within(budget: &Budget) -> Self {
-        Self { steps: Some(budget.steps_left()), ..Self::default() }
+        Self {
+            steps: Some(budget.steps_left()),
+            max_bytes: Some((budget.bytes_left(), budget.bytes_limit())),
+            ..Self::default()
+        }
     }
 
     /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
@@ -49,6 +56,7 @@ impl Spent {
         // Who was stopped by a budget that is smaller than usual may begin again with a larger one.
         let spent = if self.is_out { spent.max(budget.steps_left().saturating_add(1)) } else { spent };
         let _ = budget.step(spent);
+        let _ = budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX));
     }
 
     /// Returns what is left of the cost and the work.
@@ -158,13 +166,17 @@ impl<'a> Scope<'a> {
         let spent = self.spent.get();
         let (available, work) = spent.available();
         let mut cost = Cost::new(EXPRESSION_LIMIT).with_available(available).with_work(work);
-        let work = cost.work_left();
+        let (left, limit) = spent.max_bytes.unwrap_or((cost.bytes_left(), cost.bytes_left()));
+        cost = cost.with_bytes(left.saturating_sub(spent.bytes), limit);
+        let (work, bytes) = (cost.work_left(), cost.bytes_left());
         let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
         // Variables that were read meanwhile have spent something too.
         let spent = self.spent.get();
         self.spent.set(Spent {
             cost: spent.cost.saturating_add(cost.used()),
+            bytes: spent.bytes.saturating_add(bytes.saturating_sub(cost.bytes_left())),
+            max_bytes: spent.max_bytes,
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
             steps: spent.steps,
             is_out: spent.is_out || cost.is_out_of_work() || cost.used() > available,

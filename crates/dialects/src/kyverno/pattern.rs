@@ -16,9 +16,9 @@ mod written;
 use std::sync::Arc;
 
 use kubewright_engine::TraceNode;
-use kubewright_value::{Budget, Exhausted, Step, Text, Value};
+use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
 
-use super::mixed::Mixed;
+use super::mixed::{Mixed, Part};
 use super::source::Workload;
 use crate::notes::Notes;
 use compile::Compiler;
@@ -132,6 +132,37 @@ impl Pattern {
         let mut found = Vec::new();
         anchors(&self.node, &mut Vec::new(), &self.source, &mut found);
         found
+    }
+}
+
+/// What a node of a compiled pattern takes, the key before it and its place in the source included.
+const NODE_BYTES: usize = size_of::<Entry>() + size_of::<leaf::text::Comparison>() + 4 * size_of::<Mixed>();
+
+/// How often a text is copied when it is compiled: as it is, without its operator, as wildcards, and on the way there.
+const TEXT_COPIES: usize = 5;
+
+/// Charges what compiling `source` takes.
+///
+/// # Errors
+/// When the budget is used up.
+pub(crate) fn charge(source: &Mixed, budget: &mut Budget) -> Result<(), Exhausted> {
+    let text = |parts: &[Part], budget: &mut Budget| {
+        let length = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.text.len()));
+        budget.produce(length.saturating_mul(TEXT_COPIES))
+    };
+    match source {
+        Mixed::Own(value) | Mixed::Foreign(value) => {
+            bounded::charge_tree(value, NODE_BYTES, TEXT_COPIES, budget)
+        }
+        Mixed::Text(parts) => {
+            budget.produce(NODE_BYTES)?;
+            text(parts, budget)
+        }
+        Mixed::List(items) => items.iter().try_for_each(|item| charge(item, budget)),
+        Mixed::Map(entries) => entries.iter().try_for_each(|(key, value)| {
+            text(key, budget)?;
+            charge(value, budget)
+        }),
     }
 }
 

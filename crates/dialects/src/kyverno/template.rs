@@ -125,8 +125,11 @@ impl Template {
     /// Returns the value as text.
     pub(super) fn resolve_text(&self, context: &mut Context<'_>) -> Result<Text, Unresolved> {
         match &self.root {
-            Node::Constant(value) => Ok(text_of(value)),
-            root => root.resolve(context).map(|mixed| text_of(&mixed.plain())),
+            Node::Constant(value) => Ok(text_of(value, context.budget())?),
+            root => {
+                let mixed = root.resolve(context)?;
+                Ok(text_of(&mixed.plain(), context.budget())?)
+            }
         }
     }
 
@@ -440,18 +443,25 @@ impl Node {
     }
 }
 
+/// How often a text may be copied before it has been compared: joined, shared, and as wildcards.
+const TEXT_COPIES: usize = 3;
+
 fn text(pieces: &[Piece], context: &mut Context<'_>) -> Result<Mixed, Unresolved> {
     let mut parts = Vec::with_capacity(pieces.len());
+    let mut length = 0_usize;
     for piece in pieces {
-        parts.push(match piece {
+        let part = match piece {
             Piece::Text(text) => Part { text: text.clone(), is_own: true },
             Piece::Variable(variable) => {
                 let found = variable.resolve(context)?;
-                Part { text: text_of(&found.value), is_own: !found.is_foreign }
+                Part { text: text_of(&found.value, context.budget())?, is_own: !found.is_foreign }
             }
-        });
+        };
+        length = length.saturating_add(part.text.len());
+        parts.push(part);
     }
-    context.charge(parts.iter().map(|part| part.text.len()).sum())?;
+    context.budget().transient(|budget| budget.produce(length.saturating_mul(TEXT_COPIES)))?;
+    context.charge(length)?;
     if parts.iter().all(|part| part.is_own) {
         return Ok(Mixed::Own(Value::String(super::mixed::joined(&parts))));
     }

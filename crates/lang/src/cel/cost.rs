@@ -6,11 +6,16 @@
 use kubewright_value::StepMeter;
 use thiserror::Error;
 
+use super::val::Val;
+
 /// How much work besides costs is allowed.
 const MOST_WORK: u64 = 10_000_000;
 
 /// How much work is a step of a [`kubewright_value::Budget`].
 pub const WORK_PER_STEP: u64 = 6;
+
+/// How many bytes of text and values an evaluation may make.
+const MAX_BYTES: u64 = 32 << 20;
 
 /// What an evaluation has cost so far, and what it may cost.
 #[derive(Debug, Clone)]
@@ -21,12 +26,20 @@ pub struct Cost {
     available: u64,
     work: u64,
     is_out_of_work: bool,
+    bytes: u64,
+    max_bytes: u64,
 }
 
-/// The limit of an expression was reached. Always an error of the rule, never a "no".
+/// A limit of an expression was reached. Always an error of the rule, never a "no".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the expression costs more than {0}")]
-pub struct Exceeded(pub u64);
+pub enum Exceeded {
+    /// It costs too much.
+    #[error("the expression costs more than {0}")]
+    Cost(u64),
+    /// It makes too much text, or too many values.
+    #[error("the budget of {0} bytes is used up")]
+    Bytes(u64),
+}
 
 impl Cost {
     /// What an expression may cost where nobody says otherwise.
@@ -35,7 +48,15 @@ impl Cost {
     /// Returns a count that ends at `limit`.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self { used: 0, limit, available: limit, work: MOST_WORK, is_out_of_work: false }
+        Self {
+            used: 0,
+            limit,
+            available: limit,
+            work: MOST_WORK,
+            is_out_of_work: false,
+            bytes: MAX_BYTES,
+            max_bytes: MAX_BYTES,
+        }
     }
 
     /// Returns what was used.
@@ -68,6 +89,26 @@ impl Cost {
         self.is_out_of_work
     }
 
+    /// Returns a count that allows at most `left` bytes to be made, which are what is left of `limit`.
+    #[must_use]
+    pub fn with_bytes(self, left: u64, limit: u64) -> Self {
+        Self { bytes: left, max_bytes: limit, ..self }
+    }
+
+    /// Returns how many bytes may still be made.
+    #[must_use]
+    pub fn bytes_left(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn too_many_bytes(&self) -> Exceeded {
+        Exceeded::Bytes(self.max_bytes)
+    }
+
+    pub(super) fn too_much_work(&self) -> Exceeded {
+        Exceeded::Cost(self.limit)
+    }
+
     /// Returns the limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
@@ -81,7 +122,7 @@ impl Cost {
     #[inline]
     pub fn charge(&mut self, count: u64) -> Result<(), Exceeded> {
         self.used = self.used.saturating_add(count);
-        if self.used > self.available { Err(Exceeded(self.limit)) } else { Ok(()) }
+        if self.used > self.available { Err(Exceeded::Cost(self.limit)) } else { Ok(()) }
     }
 
     /// Counts `count` items made, which take memory.
@@ -90,7 +131,18 @@ impl Cost {
     /// When it is too much.
     #[inline]
     pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
-        self.work(count.saturating_mul(4))
+        self.work(count.saturating_mul(4))?;
+        self.produce(count.saturating_mul(size_of::<Val<'_>>()))
+    }
+
+    /// Counts `count` bytes of text or values, before they are made.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn produce(&mut self, count: usize) -> Result<(), Exceeded> {
+        self.bytes = self.bytes.checked_sub(count as u64).ok_or(Exceeded::Bytes(self.max_bytes))?;
+        Ok(())
     }
 
     /// Counts `count` items looked at, whatever that costs.
@@ -103,7 +155,7 @@ impl Cost {
             Some(left) => self.work = left,
             None => {
                 self.is_out_of_work = true;
-                return Err(Exceeded(self.limit));
+                return Err(Exceeded::Cost(self.limit));
             }
         }
         Ok(())

@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_value::{Budget, Exhausted, Limits};
+
 use super::cost::{Cost, Exceeded};
 use super::error::{EvalErrorKind, Failure};
 use super::val::{Kind, Val};
@@ -179,6 +181,7 @@ impl Overload {
         is_known: bool,
     ) -> Result<Val<'a>, Failure> {
         let result = (self.body)(arguments, call)?;
+        call.cost.produce(result.text_bytes())?;
         let cost = self.cost.filter(|_| self.is_cost_certain || is_known);
         call.cost.charge(cost.map_or(1, |cost| cost(arguments, &result)))?;
         Ok(result)
@@ -246,6 +249,34 @@ impl<'r, 'a> Call<'r, 'a> {
     /// When it is too much.
     pub fn work(&mut self, count: usize) -> Result<(), Exceeded> {
         self.cost.work(count)
+    }
+
+    /// Counts `count` bytes of text or values, before they are made.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    pub fn produce(&mut self, count: usize) -> Result<(), Exceeded> {
+        self.cost.produce(count)
+    }
+
+    /// Runs `make` with a budget that has what is left of bytes and work, and counts what it took.
+    ///
+    /// # Errors
+    /// When it took more than there is.
+    pub fn within<T>(
+        &mut self,
+        make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
+    ) -> Result<T, Exceeded> {
+        let (bytes, steps) = (self.cost.bytes_left(), self.cost.work_left());
+        let mut budget = Budget::new(Limits { bytes, steps, ..Limits::default() });
+        let made = make(&mut budget);
+        let take = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        self.cost.work(take(budget.steps_used()))?;
+        self.cost.produce(take(budget.bytes_used()))?;
+        made.map_err(|exhausted| match exhausted {
+            Exhausted::Bytes(_) => self.cost.too_many_bytes(),
+            Exhausted::Steps(_) | Exhausted::Depth(_) => self.cost.too_much_work(),
+        })
     }
 }
 

@@ -273,6 +273,15 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// Returns how many bytes a text or bytes are; 0 for anything else.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self {
+            Self::String(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Returns whether this is false, zero or empty, as `optional.ofNonZeroValue` sees it.
     #[must_use]
     pub fn is_zero(&self) -> bool {

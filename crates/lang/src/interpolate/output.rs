@@ -169,7 +169,8 @@ fn count(value: &Value, depth: usize, cost: &mut Cost) -> Result<(), Failed> {
 }
 
 pub(super) fn counted_text(length: usize, cost: &mut Cost) -> Result<(), Failed> {
-    cost.work(length / 8).map_err(exceeded)
+    cost.work(length / 8).map_err(exceeded)?;
+    cost.produce(length).map_err(exceeded)
 }
 
 fn number(value: f64) -> Result<Number, Failed> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kubewright_value::{Exhausted, Kind, Map, Step, Text, Value};
+use kubewright_value::{Exhausted, Kind, Map, Step, Text, Value, bounded};
 
 use super::{MOST_PLACES, Op, PatchError, PatchErrorKind, Path, Segment, filter};
 use crate::near::nearest;
@@ -85,7 +85,7 @@ fn text(value: &Value) -> String {
         Value::String(text) => text.to_string(),
         Value::Null => String::new(),
         Value::Array(_) | Value::Object(_) => format!("an {}", value.kind()),
-        other => other.to_string(),
+        other => bounded::shortened_json(other, TOLD_LETTERS),
     };
     if text.chars().count() <= TOLD_LETTERS {
         return text;

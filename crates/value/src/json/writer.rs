@@ -1,7 +1,38 @@
 //! Values to JSON text.
+//!
+//! One walk writes to any [`Sink`]: to a string, which takes everything, or to one that stops when it is full.
+
+use std::convert::Infallible;
 
 use crate::Value;
 use crate::display::escape_json;
+
+/// Where text goes as it is written.
+pub(crate) trait Sink {
+    /// Why no more can be written.
+    type Full;
+
+    /// Appends `part`.
+    fn push(&mut self, part: &str) -> Result<(), Self::Full>;
+
+    /// Is told before each list and each object.
+    fn enter(&mut self) -> Result<(), Self::Full> {
+        Ok(())
+    }
+
+    /// Is told after each list and each object.
+    fn leave(&mut self) {}
+}
+
+impl Sink for String {
+    type Full = Infallible;
+
+    #[inline]
+    fn push(&mut self, part: &str) -> Result<(), Infallible> {
+        self.push_str(part);
+        Ok(())
+    }
+}
 
 /// Returns `value` as compact JSON, keys in their own order.
 #[must_use]
@@ -15,7 +46,7 @@ pub fn to_string(value: &Value) -> String {
 #[must_use]
 pub fn to_pretty(value: &Value) -> String {
     let mut out = String::new();
-    pretty(&mut out, value, 0);
+    let Ok(()) = pretty_to(&mut out, value, 0);
     out
 }
 
@@ -35,101 +66,115 @@ pub fn to_shown_pretty(value: &Value) -> String {
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    string(&mut out, text);
+    let Ok(()) = string_to(&mut out, text);
     out
 }
 
 /// Appends `value` to `out` as compact JSON.
 pub fn write(out: &mut String, value: &Value) {
+    let Ok(()) = write_to(out, value);
+}
+
+/// Appends `value` to `out` as compact JSON, until it is full.
+pub(crate) fn write_to<S: Sink>(out: &mut S, value: &Value) -> Result<(), S::Full> {
     match value {
         Value::Array(items) => {
-            out.push('[');
+            out.enter()?;
+            out.push("[")?;
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
-                    out.push(',');
+                    out.push(",")?;
                 }
-                write(out, item);
+                write_to(out, item)?;
             }
-            out.push(']');
+            out.leave();
+            out.push("]")
         }
         Value::Object(map) => {
-            out.push('{');
+            out.enter()?;
+            out.push("{")?;
             for (i, (key, item)) in map.iter().enumerate() {
                 if i > 0 {
-                    out.push(',');
+                    out.push(",")?;
                 }
-                string(out, key);
-                out.push(':');
-                write(out, item);
+                string_to(out, key)?;
+                out.push(":")?;
+                write_to(out, item)?;
             }
-            out.push('}');
+            out.leave();
+            out.push("}")
         }
-        scalar => write_scalar(out, scalar),
+        Value::Bool(true) => out.push("true"),
+        Value::Bool(false) => out.push("false"),
+        Value::Number(number) => out.push(&number.to_string()),
+        Value::String(text) => string_to(out, text),
+        Value::Null => out.push("null"),
     }
 }
 
-fn write_scalar(out: &mut String, value: &Value) {
-    match value {
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(text) => string(out, text),
-        _ => out.push_str("null"),
-    }
-}
-
-fn pretty(out: &mut String, value: &Value, level: usize) {
+/// Appends `value` to `out` as JSON indented by two spaces, until it is full.
+pub(crate) fn pretty_to<S: Sink>(out: &mut S, value: &Value, level: usize) -> Result<(), S::Full> {
     match value {
         Value::Array(items) if !items.is_empty() => {
-            out.push('[');
+            out.enter()?;
+            out.push("[")?;
             for (i, item) in items.iter().enumerate() {
-                new_line(out, i > 0, level + 1);
-                pretty(out, item, level + 1);
+                new_line(out, i > 0, level + 1)?;
+                pretty_to(out, item, level + 1)?;
             }
-            new_line(out, false, level);
-            out.push(']');
+            out.leave();
+            new_line(out, false, level)?;
+            out.push("]")
         }
         Value::Object(map) if !map.is_empty() => {
-            out.push('{');
+            out.enter()?;
+            out.push("{")?;
             for (i, (key, item)) in map.iter().enumerate() {
-                new_line(out, i > 0, level + 1);
-                string(out, key);
-                out.push_str(": ");
-                pretty(out, item, level + 1);
+                new_line(out, i > 0, level + 1)?;
+                string_to(out, key)?;
+                out.push(": ")?;
+                pretty_to(out, item, level + 1)?;
             }
-            new_line(out, false, level);
-            out.push('}');
+            out.leave();
+            new_line(out, false, level)?;
+            out.push("}")
         }
-        other => write(out, other),
+        other => write_to(out, other),
     }
 }
 
-fn new_line(out: &mut String, comma: bool, level: usize) {
+fn new_line<S: Sink>(out: &mut S, comma: bool, level: usize) -> Result<(), S::Full> {
     if comma {
-        out.push(',');
+        out.push(",")?;
     }
-    out.push('\n');
-    out.extend(std::iter::repeat_n("  ", level));
+    out.push("\n")?;
+    (0..level).try_for_each(|_| out.push("  "))
 }
 
-fn string(out: &mut String, text: &str) {
-    out.push('"');
+/// Appends `text` to `out` as a JSON string, until it is full.
+pub(crate) fn string_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full> {
+    out.push("\"")?;
+    escaped_to(out, text)?;
+    out.push("\"")
+}
+
+/// Appends `text` to `out` as it stands between the quotes of a JSON string, until it is full.
+pub(crate) fn escaped_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full> {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
         let (plain, tail) = rest.split_at(at);
-        out.push_str(plain);
+        out.push(plain)?;
         let mut characters = tail.chars();
         match characters.next() {
-            Some('"') => out.push_str("\\\""),
-            Some('\\') => out.push_str("\\\\"),
-            Some('\n') => out.push_str("\\n"),
-            Some('\r') => out.push_str("\\r"),
-            Some('\t') => out.push_str("\\t"),
-            Some(control) => out.push_str(&format!("\\u{:04x}", u32::from(control))),
+            Some('"') => out.push("\\\"")?,
+            Some('\\') => out.push("\\\\")?,
+            Some('\n') => out.push("\\n")?,
+            Some('\r') => out.push("\\r")?,
+            Some('\t') => out.push("\\t")?,
+            Some(control) => out.push(&format!("\\u{:04x}", u32::from(control)))?,
             None => {}
         }
         rest = characters.as_str();
     }
-    out.push_str(rest);
-    out.push('"');
+    out.push(rest)
 }

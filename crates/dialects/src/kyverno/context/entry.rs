@@ -1,7 +1,7 @@
 //! A context entry with its templates and expressions compiled.
 
 use kubewright_lang::jmespath::Functions;
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Budget, Step, Text, Value};
 
 use super::super::source::{ContextEntry, ContextSource, Workload};
 use super::super::template::{Query, Template, TemplateProblem, Variable, text_of};
@@ -147,7 +147,7 @@ impl Compiler<'_> {
                 query: self.query(jmes_path.as_ref()),
                 default: self.values(default.as_ref()),
                 shown: [value, default]
-                    .map(|value| value.as_ref().map(|value| text_of(&value.value)).unwrap_or_default()),
+                    .map(|value| value.as_ref().map(|value| shown(&value.value)).unwrap_or_default()),
             },
             ContextSource::ConfigMap { name, namespace } => From::ConfigMap {
                 name: self.text(name),
@@ -212,4 +212,9 @@ impl Compiler<'_> {
             ..problem
         }));
     }
+}
+
+/// Returns a value of the policy as errors show it; nothing where it is larger than a rule may make.
+fn shown(value: &Value) -> Text {
+    text_of(value, &mut Budget::default()).unwrap_or_default()
 }

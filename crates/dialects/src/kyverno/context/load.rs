@@ -1,7 +1,7 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
 use kubewright_engine::{Answer, ApiCall, EvalError, ObjectName, Query as Asked, ServiceCall};
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::{Exhausted, Map, Text, Value};
 
 use super::super::gotext;
 use super::super::template::{Query, Template, text_of};
@@ -50,7 +50,7 @@ impl Context<'_> {
 
     /// Counts what was loaded. What is looked up is merged with what had the name before.
     fn keep(&mut self, entry: &Entry, found: Sourced, place: usize) -> Result<Sourced, Unresolved> {
-        let size = size(&found.value);
+        let size = size(&found.value, 0)?;
         self.budget.step(size as u64 / 16)?;
         self.loaded = self.loaded.saturating_add(size);
         if self.loaded > MAX_LOADED {
@@ -217,7 +217,10 @@ impl Context<'_> {
             let value = template.resolve_text(self).map_err(|unresolved| unresolved.within(&within))?;
             headers.push((key.clone(), value));
         }
-        let data = if data.is_empty() { Text::default() } else { text_of(&data.into()) };
+        let data = match data.is_empty() {
+            true => Text::default(),
+            false => text_of(&data.into(), self.budget)?,
+        };
         Ok(if path.is_empty() {
             let service = ServiceCall { headers, ca_bundle: call.ca_bundle.clone() };
             ApiCall::service(&call.method, &service_url, data, service)
@@ -237,10 +240,8 @@ impl Context<'_> {
             unresolved.within(&format!("failed to substitute variables in context entry {entry} {shown}: "))
         })?;
         let Value::String(reference) = reference.plain().into_owned() else {
-            let message = format!(
-                "invalid image reference {}, image reference must be a string",
-                text_of(&reference.plain())
-            );
+            let shown = text_of(&reference.plain(), self.budget)?;
+            let message = format!("invalid image reference {shown}, image reference must be a string");
             return Err(Unresolved::Error(EvalError::new(message)));
         };
         let answer = match self.world.get(&Asked::Image(reference.clone())) {
@@ -360,15 +361,36 @@ fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
     Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) })
 }
 
-/// Returns how many bytes `value` is as JSON, nearly.
-fn size(value: &Value) -> usize {
-    match value {
+/// How far the size of an entry is counted. More is too much, however much it is.
+const MAX_COUNTED_BYTES: usize = 16 * MAX_LOADED;
+
+/// How many levels an entry may have.
+const MAX_LEVELS: u32 = 256;
+
+/// Returns how many bytes `value` is as JSON, nearly, or [`MAX_COUNTED_BYTES`] if it is more.
+fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
+    if level > MAX_LEVELS {
+        return Err(Exhausted::Depth(MAX_LEVELS));
+    }
+    let mut total: usize = match value {
         Value::Null | Value::Bool(_) => 4,
         Value::Number(number) => number.to_string().len(),
         Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 1,
-        Value::Object(map) => map.iter().map(|(key, item)| key.len() + 4 + size(item)).sum::<usize>() + 1,
+        Value::Array(_) | Value::Object(_) => 1,
+    };
+    for item in value.as_array().unwrap_or_default() {
+        total = total.saturating_add(size(item, level + 1)? + 1);
+        if total > MAX_COUNTED_BYTES {
+            return Ok(MAX_COUNTED_BYTES);
+        }
     }
+    for (key, item) in value.as_object().into_iter().flat_map(Map::iter) {
+        total = total.saturating_add(key.len() + 4 + size(item, level + 1)?);
+        if total > MAX_COUNTED_BYTES {
+            return Ok(MAX_COUNTED_BYTES);
+        }
+    }
+    Ok(total)
 }
 
 /// Returns what messages call the type of a value; here whole numbers are no doubles.

@@ -85,6 +85,8 @@ impl OnePattern {
                 let resolved = template
                     .resolve(context)
                     .map_err(|unresolved| failed("variable substitution failed", unresolved))?;
+                // It is dropped when the object has been compared with it.
+                context.budget().transient(|budget| pattern::charge(&resolved, budget))?;
                 Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
             }
         };

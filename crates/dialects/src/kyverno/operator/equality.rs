@@ -1,6 +1,6 @@
 //! `Equals`.
 
-use kubewright_value::{Budget, Exhausted, Value};
+use kubewright_value::{Budget, Exhausted, bounded};
 
 use super::operand::{Operand, Shape, Words};
 use super::order;
@@ -17,8 +17,8 @@ pub(super) fn equals(key: &Operand, value: &Operand, budget: &mut Budget) -> Res
             Some(found) => Ok(found.is_eq()),
             None => texts(words, value, budget),
         },
-        (Shape::List(key), Shape::List(value)) => values(&key.plain(), &value.plain(), budget),
-        (Shape::Map(key), Shape::Map(value)) => values(&key.plain(), &value.plain(), budget),
+        (Shape::List(key), Shape::List(value)) => bounded::equal(&key.plain(), &value.plain(), budget),
+        (Shape::Map(key), Shape::Map(value)) => bounded::equal(&key.plain(), &value.plain(), budget),
         _ => Ok(false),
     }
 }
@@ -30,14 +30,4 @@ fn texts(key: &Words, value: &Operand, budget: &mut Budget) -> Result<bool, Exha
         Some(key) => Ok(value.quantity().is_some_and(|value| value == key)),
         None => value.item.fits(key.text(), budget),
     }
-}
-
-fn values(key: &Value, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
-    let size = |value: &Value| match value {
-        Value::Array(items) => items.len(),
-        Value::Object(map) => map.len(),
-        _ => 1,
-    };
-    budget.step(size(key).min(size(value)) as u64)?;
-    Ok(key == value)
 }

@@ -83,7 +83,7 @@ pub(super) fn legacy(
         Shape::List(values) => values.items(budget)?,
         // Both are true then.
         Shape::Text(words) if is_only(&keys, words.text()) => return Ok(true),
-        Shape::Text(words) => match words.array() {
+        Shape::Text(words) => match words.array(budget)? {
             Cow::Borrowed(Array::Texts(items)) => Cow::Borrowed(items),
             Cow::Owned(Array::Texts(items)) => Cow::Owned(items),
             _ => return Ok(false),
@@ -134,7 +134,7 @@ impl<'v> Target<'v> {
             Shape::Text(words) if is_only(keys, words.text()) => Some(Self::Same),
             Shape::Text(words) => match words.range() {
                 Some(range) => Some(Self::Range(range)),
-                None => match words.array() {
+                None => match words.array(budget)? {
                     Cow::Borrowed(Array::Texts(items)) => Some(Self::Items(Cow::Borrowed(items))),
                     Cow::Owned(Array::Texts(items)) => Some(Self::Items(Cow::Owned(items))),
                     Cow::Borrowed(Array::NotJson) | Cow::Owned(Array::NotJson) => {
@@ -173,7 +173,7 @@ fn scalar_is_in(
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
         Shape::Text(words) => match words.range() {
             Some(range) => Ok(Some(range.contains(&key.text))),
-            None => match &*words.array() {
+            None => match &*words.array(budget)? {
                 Array::Texts(items) => items.has(&key.text, budget).map(Some),
                 Array::NotJson => Ok(Some(false)),
                 Array::Other => Ok(None),
@@ -193,7 +193,7 @@ fn legacy_scalar_is_in(
     match &value.shape {
         Shape::List(values) => values.items(budget)?.has_fitting(&key, wildcards, budget).map(Some),
         Shape::Text(words) if words.item.fits(&key.text, budget)? => Ok(Some(true)),
-        Shape::Text(words) => match &*words.array() {
+        Shape::Text(words) => match &*words.array(budget)? {
             Array::Texts(items) => items.has(&key.text, budget).map(Some),
             Array::NotJson | Array::Other => Ok(None),
         },

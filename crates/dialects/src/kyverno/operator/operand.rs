@@ -9,7 +9,8 @@ use kubewright_lang::glob::{self, Glob, has_wildcard};
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::semver::Version;
-use kubewright_value::{Budget, Exhausted, Number, Text, Value, json};
+use kubewright_value::bounded::{self, BoundedText};
+use kubewright_value::{Budget, Exhausted, Number, Text, Value};
 
 use super::range::Range;
 use crate::kyverno::mixed::{Mixed, Part, joined};
@@ -91,6 +92,9 @@ struct Readings {
 /// From how many items on a list of the policy is looked up by hash.
 const INDEXED: usize = 9;
 
+/// What an item takes, and its place in the index of a long list.
+const INDEXED_ITEM_BYTES: usize = 2 * size_of::<Item>() + 2 * size_of::<Text>();
+
 /// How deep a value inside a list is printed.
 const PRINTED_DEPTH: usize = 32;
 
@@ -99,8 +103,14 @@ impl Operand {
     pub(crate) fn compile(value: &Mixed) -> Self {
         let mut operand = Self::of(value.clone());
         match &mut operand.shape {
-            Shape::Text(words) => words.readings = Some(Box::new(words.read())),
-            Shape::List(list) => list.items = Some(Items::of(&list.source).indexed()),
+            Shape::Text(words) => {
+                words.readings = words.read(&mut Budget::default()).ok().map(Box::new);
+            }
+            // What the policy says is as large as its file: a value that is too large for the budget of a rule is
+            // compared anew each time, and that is where it fails.
+            Shape::List(list) => {
+                list.items = Items::of(&list.source, &mut Budget::default()).ok().map(Items::indexed);
+            }
             _ => {}
         }
         operand
@@ -192,10 +202,11 @@ impl Words {
         }
     }
 
-    pub(super) fn array(&self) -> Cow<'_, Array> {
+    pub(super) fn array(&self, budget: &mut Budget) -> Result<Cow<'_, Array>, Exhausted> {
         match &self.readings {
-            Some(readings) => Cow::Borrowed(&readings.array),
-            None => Cow::Owned(self.read_array()),
+            Some(readings) => Ok(Cow::Borrowed(&readings.array)),
+            // It is dropped when it has been looked through.
+            None => budget.transient(|budget| self.read_array(budget)).map(Cow::Owned),
         }
     }
 
@@ -207,15 +218,15 @@ impl Words {
             || self.version().is_some()
     }
 
-    fn read(&self) -> Readings {
-        Readings {
+    fn read(&self, budget: &mut Budget) -> Result<Readings, Exhausted> {
+        Ok(Readings {
             duration: self.duration(),
             quantity: self.quantity().map(Cow::into_owned),
             float: self.float(),
             version: self.version().map(Cow::into_owned),
             range: self.read_range(),
-            array: self.read_array(),
-        }
+            array: self.read_array(budget)?,
+        })
     }
 
     fn read_range(&self) -> Option<Range> {
@@ -228,29 +239,31 @@ impl Words {
         is_own.then_some(range)
     }
 
-    fn read_array(&self) -> Array {
+    fn read_array(&self, budget: &mut Budget) -> Result<Array, Exhausted> {
         let is_plausible = self
             .text()
             .trim_start_matches([' ', '\t', '\n', '\r'])
             .starts_with(|c: char| c.is_ascii_digit() || "[{\"-tfn".contains(c));
-        let Some(value) = is_plausible.then(|| json::parse(self.text()).ok()).flatten() else {
-            return Array::NotJson;
-        };
+        if !is_plausible {
+            return Ok(Array::NotJson);
+        }
+        let Ok(value) = bounded::parse_json(self.text(), budget)? else { return Ok(Array::NotJson) };
         let values = match &value {
-            Value::Null => return Array::Texts(Items::default()),
+            Value::Null => return Ok(Array::Texts(Items::default())),
             Value::Array(values) => values,
-            _ => return Array::Other,
+            _ => return Ok(Array::Other),
         };
+        budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
         let text = |value: &Value| match (value, &self.author) {
             (Value::String(text), Author::Own) => Some(Item::own(text)),
             (Value::String(text), _) => Some(Item::foreign(text.clone())),
             (Value::Null, _) => Some(Item::foreign(Text::default())),
             _ => None,
         };
-        match values.iter().map(text).collect() {
+        Ok(match values.iter().map(text).collect() {
             Some(list) => Array::Texts(Items::new(list).indexed()),
             None => Array::Other,
-        }
+        })
     }
 }
 
@@ -273,20 +286,25 @@ impl Item {
         Self { text: joined(parts), glob, is_text: true }
     }
 
-    fn of(value: &Value, is_own: bool) -> Self {
-        match value {
+    fn of(value: &Value, is_own: bool, budget: &mut Budget) -> Result<Self, Exhausted> {
+        Ok(match value {
             Value::String(text) if is_own => Self::own(text),
             Value::String(text) => Self::foreign(text.clone()),
-            other => Self { text: printed(other, 0), glob: None, is_text: false },
-        }
+            other => Self { text: printed(other, budget)?, glob: None, is_text: false },
+        })
+    }
+
+    /// Returns the text of a boolean or a number.
+    fn of_plain(text: impl ToString) -> Self {
+        Self { text: text.to_string().into(), glob: None, is_text: false }
     }
 
     /// Returns a scalar as the text that it is looked for by; nothing for lists, objects and null.
     pub(super) fn of_scalar(operand: &Operand) -> Option<Cow<'_, Self>> {
         match &operand.shape {
             Shape::Text(words) => Some(Cow::Borrowed(&words.item)),
-            Shape::Bool(bool) => Some(Cow::Owned(Self::of(&Value::Bool(*bool), false))),
-            Shape::Number(number) => Some(Cow::Owned(Self::of(&Value::Number(*number), false))),
+            Shape::Bool(bool) => Some(Cow::Owned(Self::of_plain(bool))),
+            Shape::Number(number) => Some(Cow::Owned(Self::of_plain(number))),
             Shape::Null | Shape::List(_) | Shape::Map(_) => None,
         }
     }
@@ -305,9 +323,8 @@ impl List {
         if let Some(items) = &self.items {
             return Ok(Cow::Borrowed(items));
         }
-        let items = Items::of(&self.source);
-        budget.produce(items.printed())?;
-        Ok(Cow::Owned(items))
+        // They are dropped when they have been compared.
+        budget.transient(|budget| Items::of(&self.source, budget)).map(Cow::Owned)
     }
 
     pub(super) fn plain(&self) -> Cow<'_, Value> {
@@ -316,24 +333,27 @@ impl List {
 }
 
 impl Items {
-    fn of(source: &Mixed) -> Self {
-        let list = match source {
-            Mixed::Own(Value::Array(values)) => values.iter().map(|value| Item::of(value, true)).collect(),
-            Mixed::Foreign(Value::Array(values)) => {
-                values.iter().map(|value| Item::of(value, false)).collect()
-            }
-            Mixed::List(values) => values
-                .iter()
-                .map(|value| match value {
-                    Mixed::Own(value) => Item::of(value, true),
-                    Mixed::Foreign(value) => Item::of(value, false),
-                    Mixed::Text(parts) => Item::of_parts(parts),
-                    Mixed::List(_) | Mixed::Map(_) => Item::of(&value.plain(), false),
-                })
-                .collect(),
-            _ => Vec::new(),
+    fn of(source: &Mixed, budget: &mut Budget) -> Result<Self, Exhausted> {
+        let (values, is_own) = match source {
+            Mixed::Own(Value::Array(values)) => (values, true),
+            Mixed::Foreign(Value::Array(values)) => (values, false),
+            Mixed::List(values) => return Self::of_mixed(values, budget),
+            _ => return Ok(Self::default()),
         };
-        Self::new(list)
+        budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
+        let items = values.iter().map(|value| Item::of(value, is_own, budget));
+        Ok(Self::new(items.collect::<Result<_, _>>()?))
+    }
+
+    fn of_mixed(values: &[Mixed], budget: &mut Budget) -> Result<Self, Exhausted> {
+        budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
+        let items = values.iter().map(|value| match value {
+            Mixed::Own(value) => Item::of(value, true, budget),
+            Mixed::Foreign(value) => Item::of(value, false, budget),
+            Mixed::Text(parts) => Ok(Item::of_parts(parts)),
+            Mixed::List(_) | Mixed::Map(_) => Item::of(&value.plain(), false, budget),
+        });
+        Ok(Self::new(items.collect::<Result<_, _>>()?))
     }
 
     fn new(list: Vec<Item>) -> Self {
@@ -342,11 +362,6 @@ impl Items {
 
     pub(super) fn one(item: Item) -> Self {
         Self::new(vec![item])
-    }
-
-    /// Returns how many bytes were printed to make this.
-    fn printed(&self) -> usize {
-        self.list.iter().filter(|item| !item.is_text).map(|item| item.text.len()).sum()
     }
 
     fn indexed(mut self) -> Self {
@@ -435,23 +450,38 @@ fn float(text: &str) -> Option<f64> {
 }
 
 /// Returns `value` as text, lists and objects as Go prints them.
-fn printed(value: &Value, depth: usize) -> Text {
-    let nested = |value: &Value| printed(value, depth + 1);
+fn printed(value: &Value, budget: &mut Budget) -> Result<Text, Exhausted> {
+    let mut out = BoundedText::new(budget);
+    print(value, 0, &mut out)?;
+    Ok(out.into_string().into())
+}
+
+fn print(value: &Value, depth: usize, out: &mut BoundedText<'_>) -> Result<(), Exhausted> {
+    out.budget().step(1)?;
     match value {
-        Value::Null => Text::new_static("<nil>"),
-        Value::Bool(true) => Text::new_static("true"),
-        Value::Bool(false) => Text::new_static("false"),
-        Value::Number(number) => number.to_string().into(),
-        Value::String(text) => text.clone(),
-        Value::Array(_) | Value::Object(_) if depth >= PRINTED_DEPTH => Text::new_static("..."),
+        Value::Null => out.push_str("<nil>"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(number) => out.push_str(&number.to_string()),
+        Value::String(text) => out.push_str(text),
+        Value::Array(_) | Value::Object(_) if depth >= PRINTED_DEPTH => out.push_str("..."),
         Value::Array(items) => {
-            let items: Vec<Text> = items.iter().map(nested).collect();
-            format!("[{}]", items.join(" ")).into()
+            out.push_str("[")?;
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i > 0 { " " } else { "" })?;
+                print(item, depth + 1, out)?;
+            }
+            out.push_str("]")
         }
         Value::Object(map) => {
-            let entries: Vec<String> =
-                map.sorted().into_iter().map(|(key, value)| format!("{key}:{}", nested(value))).collect();
-            format!("map[{}]", entries.join(" ")).into()
+            out.push_str("map[")?;
+            for (i, (key, item)) in map.sorted().into_iter().enumerate() {
+                out.push_str(if i > 0 { " " } else { "" })?;
+                out.push_str(key)?;
+                out.push_str(":")?;
+                print(item, depth + 1, out)?;
+            }
+            out.push_str("]")
         }
     }
 }

@@ -15,16 +15,16 @@ pub(super) fn merged(parts: &[Part]) -> Cow<'_, [Part]> {
     if is_merged {
         return Cow::Borrowed(parts);
     }
-    let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts.iter().filter(|part| !part.text.is_empty()) {
-        match merged.last_mut() {
-            Some(last) if last.is_own == part.is_own => {
-                last.text = format!("{}{}", last.text, part.text).into();
-            }
-            _ => merged.push(part.clone()),
-        }
-    }
-    Cow::Owned(merged)
+    let filled: Vec<&Part> = parts.iter().filter(|part| !part.text.is_empty()).collect();
+    let merged = filled.chunk_by(|a, b| a.is_own == b.is_own).filter_map(|same| {
+        let first = same.first()?;
+        let text = match same {
+            [only] => only.text.clone(),
+            several => several.iter().map(|part| part.text.as_str()).collect::<String>().into(),
+        };
+        Some(Part { text, is_own: first.is_own })
+    });
+    Cow::Owned(merged.collect())
 }
 
 /// A text in parts, each with whether the author wrote it.
@@ -112,20 +112,28 @@ impl<'t> Written<'t> {
         Some(Self(others.iter().copied().chain(std::iter::once((rest, true))).collect()))
     }
 
-    /// Returns what stands around every `mark` that the author wrote.
-    pub(super) fn around(&self, mark: &str) -> Vec<(String, String)> {
+    /// Returns what stands around the first `mark` that the author wrote and for which it `is_wanted`.
+    pub(super) fn around(
+        &self,
+        mark: &str,
+        is_wanted: impl Fn(&str, &str) -> bool,
+    ) -> Option<(String, String)> {
+        if !self.0.iter().any(|(text, is_own)| *is_own && text.contains(mark)) {
+            return None;
+        }
         let whole = self.text();
         let mut start = 0;
-        let mut found = Vec::new();
         for (text, is_own) in &self.0 {
-            let marks = text.match_indices(mark).filter(|_| *is_own);
-            found.extend(marks.filter_map(|(at, _)| {
+            for (at, _) in text.match_indices(mark).filter(|_| *is_own) {
                 let before = whole.get(..start + at)?;
-                Some((before.to_owned(), whole.get(start + at + mark.len()..)?.to_owned()))
-            }));
+                let behind = whole.get(start + at + mark.len()..)?;
+                if is_wanted(before, behind) {
+                    return Some((before.to_owned(), behind.to_owned()));
+                }
+            }
             start += text.len();
         }
-        found
+        None
     }
 
     /// Returns it as wildcards, of which only the author's count.

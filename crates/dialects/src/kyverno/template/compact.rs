@@ -2,72 +2,35 @@
 //!
 //! Go sorts keys, and writes `<`, `>` and `&` so that a browser cannot take them for HTML.
 
-use std::fmt::Write as _;
+use kubewright_lang::gojson;
+use kubewright_value::bounded::BoundedText;
+use kubewright_value::{Budget, Exhausted, Text, Value};
 
-use kubewright_value::{Text, Value, json};
-
-/// Returns `value` as it stands inside a text.
-pub(in super::super) fn text_of(value: &Value) -> Text {
+/// Returns `value` as it stands inside a text. Only what is no string yet is made, and charged for.
+///
+/// # Errors
+/// When the budget is used up.
+pub(in super::super) fn text_of(value: &Value, budget: &mut Budget) -> Result<Text, Exhausted> {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => Ok(text.clone()),
         value => {
-            let mut out = String::new();
-            write(&mut out, value);
-            out.into()
-        }
-    }
-}
-
-/// Appends `value` as JSON.
-fn write(out: &mut String, value: &Value) {
-    match value {
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(if i > 0 { "," } else { "" });
-                write(out, item);
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            out.push('{');
-            for (i, (key, item)) in map.sorted().into_iter().enumerate() {
-                out.push_str(if i > 0 { "," } else { "" });
-                string(out, key);
-                out.push(':');
-                write(out, item);
-            }
-            out.push('}');
-        }
-        Value::String(text) => string(out, text),
-        scalar => json::write(out, scalar),
-    }
-}
-
-fn string(out: &mut String, text: &str) {
-    let plain = json::quote(text);
-    if !plain.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        out.push_str(&plain);
-        return;
-    }
-    for character in plain.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(character));
-            }
-            character => out.push(character),
+            let mut out = BoundedText::new(budget);
+            gojson::write(&mut out, value)?;
+            Ok(out.into_string().into())
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kubewright_value::json;
+
     use super::*;
 
     #[track_caller]
     fn shows(value: &str, want: &str) {
-        assert_eq!(text_of(&json::parse(value).expect("JSON")), want);
+        let text = text_of(&json::parse(value).expect("JSON"), &mut Budget::default());
+        assert_eq!(text.as_deref(), Ok(want));
     }
 
     #[test]

@@ -3,11 +3,10 @@
 //! What they stand for is put in according to the place it stands in, as text of a string or as a key, so that
 //! it never becomes syntax. What the author of the policy wrote is put in as it is where it stands bare.
 
-use std::borrow::Cow;
-
 use kubewright_engine::EvalError;
 use kubewright_lang::jmespath::{Expression, Functions, Language, Roots};
-use kubewright_value::{Text, Value, json};
+use kubewright_value::bounded::{self, BoundedText};
+use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::context::{Context, Sourced, Unresolved};
 use super::super::source::Workload;
@@ -92,7 +91,9 @@ impl Composed {
     ) -> Result<(Text, Result<Rendered, Unresolved>), Unresolved> {
         let mut writer = Writer::default();
         writer.parts(&self.parts, context)?;
-        context.charge(writer.out.len())?;
+        // Literals in it are read as JSON, and the whole of it is kept in expressions for three occasions.
+        let length = writer.out.len();
+        context.budget().transient(|budget| budget.produce(length.saturating_mul(EXPRESSION_COPIES)))?;
         let rendered = Compiled::parse(&writer.out, &self.functions, self.to)
             .map(|compiled| Rendered { compiled, is_tainted: writer.is_tainted })
             .map_err(|error| {
@@ -103,6 +104,9 @@ impl Composed {
     }
 }
 
+/// How much an expression takes that was read from a text, in lengths of that text.
+const EXPRESSION_COPIES: usize = 8;
+
 /// Writes an expression with the values of its variables in it.
 #[derive(Default)]
 struct Writer {
@@ -111,13 +115,20 @@ struct Writer {
 }
 
 impl Writer {
+    /// Appends a part of the expression, which is charged first.
+    fn push(&mut self, part: &str, context: &mut Context<'_>) -> Result<(), Unresolved> {
+        context.budget().produce(part.len())?;
+        self.out.push_str(part);
+        Ok(())
+    }
+
     fn parts(&mut self, parts: &[Part], context: &mut Context<'_>) -> Result<(), Unresolved> {
         let mut parts = parts.iter().peekable();
         let mut skip = 0;
         while let Some(part) = parts.next() {
             match part {
                 Part::Text(text) => {
-                    self.out.push_str(text.get(std::mem::take(&mut skip)..).unwrap_or_default());
+                    self.push(text.get(std::mem::take(&mut skip)..).unwrap_or_default(), context)?;
                 }
                 Part::Variable(variable) => {
                     let value = variable.resolve(context)?;
@@ -125,7 +136,7 @@ impl Writer {
                         Some(Part::Text(text)) => text.as_str(),
                         _ => "",
                     };
-                    skip = self.bare(&value, after);
+                    skip = self.bare(&value, after, context)?;
                 }
                 Part::Quoted(quote, inner) => self.quoted(*quote, inner, context)?,
             }
@@ -134,10 +145,16 @@ impl Writer {
     }
 
     /// Writes a value that stands outside of quotes, and returns how much of the text `after` it was used.
-    fn bare(&mut self, value: &Sourced, after: &str) -> usize {
+    fn bare(
+        &mut self,
+        value: &Sourced,
+        after: &str,
+        context: &mut Context<'_>,
+    ) -> Result<usize, Unresolved> {
         if !value.is_foreign {
-            self.out.push_str(&text_of(&value.value));
-            return 0;
+            let text = text_of(&value.value, context.budget())?;
+            self.push(&text, context)?;
+            return Ok(0);
         }
         let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let index = match &value.value {
@@ -147,31 +164,36 @@ impl Writer {
         };
         match (index, &value.value) {
             (Some(index), _) if self.out.trim_end().ends_with('[') && after.trim_start().starts_with(']') => {
-                self.out.push_str(&index.to_string());
-                0
+                self.push(&index.to_string(), context)?;
+                Ok(0)
             }
             (_, Value::String(text)) => {
                 // What touches it is part of the same name: `prefix_{{ x }}`.
                 let start = self.out.trim_end_matches(is_name).len();
                 let before = self.out.split_off(start);
                 let used = after.len() - after.trim_start_matches(is_name).len();
-                let name = format!("{before}{text}{}", after.get(..used).unwrap_or_default());
                 self.is_tainted |= !self.out.trim_end().ends_with('.');
-                self.out.push_str(&json::quote(&name));
-                used
+                self.push("\"", context)?;
+                for part in [before.as_str(), text, after.get(..used).unwrap_or_default()] {
+                    let part = escaped(part, context.budget())?;
+                    self.push(&part, context)?;
+                }
+                self.push("\"", context)?;
+                Ok(used)
             }
             (_, value) => {
                 self.is_tainted = true;
-                self.literal(value);
-                0
+                self.literal(value, context)?;
+                Ok(0)
             }
         }
     }
 
-    fn literal(&mut self, value: &Value) {
-        self.out.push('`');
-        self.out.push_str(&without_backquotes(&json::to_string(value)));
-        self.out.push('`');
+    fn literal(&mut self, value: &Value, context: &mut Context<'_>) -> Result<(), Unresolved> {
+        let json = json_of_value(value, context.budget())?;
+        self.push("`", context)?;
+        self.push(&json, context)?;
+        self.push("`", context)
     }
 
     fn quoted(&mut self, quote: Quote, parts: &[Part], context: &mut Context<'_>) -> Result<(), Unresolved> {
@@ -179,45 +201,64 @@ impl Writer {
         let mut inner = String::new();
         let mut is_in_string = false;
         for part in parts {
-            match part {
-                Part::Text(text) if quote == Quote::Raw => inner.push_str(&text.replace("\\'", "'")),
+            let part = match part {
+                Part::Text(text) if quote == Quote::Raw => Text::from(text.replace("\\'", "'")),
                 Part::Text(text) => {
                     is_in_string = ends_in_string(text, is_in_string);
-                    inner.push_str(text);
+                    text.clone()
                 }
                 Part::Variable(variable) => {
                     let value = variable.resolve(context)?;
                     self.is_tainted |= value.is_foreign && !is_key;
-                    inner.push_str(&match quote {
-                        Quote::Raw => text_of(&value.value).to_string(),
-                        Quote::Name => escaped(&text_of(&value.value)),
-                        Quote::Literal if is_in_string => {
-                            without_backquotes(&escaped(&text_of(&value.value))).into_owned()
-                        }
-                        Quote::Literal => without_backquotes(&json_of(&value.value)).into_owned(),
-                    });
+                    inserted(&value.value, quote, is_in_string, context.budget())?
                 }
-                Part::Quoted(..) => {}
-            }
+                Part::Quoted(..) => continue,
+            };
+            context.budget().produce(part.len())?;
+            inner.push_str(&part);
         }
         match quote {
-            Quote::Raw => self.literal(&Value::from(inner)),
-            Quote::Name => self.out.push_str(&format!("\"{inner}\"")),
-            Quote::Literal => self.out.push_str(&format!("`{inner}`")),
+            Quote::Raw => self.literal(&Value::from(inner), context),
+            Quote::Name => self.push(&format!("\"{inner}\""), context),
+            Quote::Literal => self.push(&format!("`{inner}`"), context),
         }
-        Ok(())
     }
 }
 
-/// Returns a value as it stands in JSON; a text that is JSON itself is that.
-fn json_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => match json::parse(text) {
-            Ok(value) => json::to_string(&value),
-            Err(_) => json::quote(text),
-        },
-        value => json::to_string(value),
+/// Returns a value as it stands between quotes.
+fn inserted(
+    value: &Value,
+    quote: Quote,
+    is_in_string: bool,
+    budget: &mut Budget,
+) -> Result<Text, Exhausted> {
+    let text = |budget: &mut Budget| text_of(value, budget);
+    match quote {
+        Quote::Raw => text(budget),
+        Quote::Name => escaped(&text(budget)?, budget).map(Text::from),
+        Quote::Literal if is_in_string => {
+            let escaped = escaped(&text(budget)?, budget)?;
+            without_backquotes(escaped, budget).map(Text::from)
+        }
+        Quote::Literal => json_of(value, budget).map(Text::from),
     }
+}
+
+/// Returns a value as it stands in JSON without backquotes; a text that is JSON itself is that.
+fn json_of(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
+    match value {
+        Value::String(text) => match bounded::parse_json(text, budget)? {
+            Ok(value) => json_of_value(&value, budget),
+            Err(_) => json_of_value(value, budget),
+        },
+        value => json_of_value(value, budget),
+    }
+}
+
+/// Returns a value as JSON without backquotes.
+fn json_of_value(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
+    let json = bounded::to_json(value, budget)?;
+    without_backquotes(json, budget)
 }
 
 /// Returns whether a string is open at the end of this piece of JSON.
@@ -236,14 +277,23 @@ fn ends_in_string(json: &str, mut is_in_string: bool) -> bool {
 }
 
 /// Returns `text` as it stands between the quotes of a JSON string.
-fn escaped(text: &str) -> String {
-    let quoted = json::quote(text);
-    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
+fn escaped(text: &str, budget: &mut Budget) -> Result<String, Exhausted> {
+    let mut out = BoundedText::new(budget);
+    out.push_escaped(text)?;
+    Ok(out.into_string())
 }
 
 /// Returns JSON in which no backquote stands.
-fn without_backquotes(json: &str) -> Cow<'_, str> {
-    if json.contains('`') { Cow::Owned(json.replace('`', "\\u0060")) } else { Cow::Borrowed(json) }
+fn without_backquotes(json: String, budget: &mut Budget) -> Result<String, Exhausted> {
+    if !json.contains('`') {
+        return Ok(json);
+    }
+    let mut out = BoundedText::new(budget);
+    for (i, part) in json.split('`').enumerate() {
+        out.push_str(if i > 0 { "\\u0060" } else { "" })?;
+        out.push_str(part)?;
+    }
+    Ok(out.into_string())
 }
 
 fn read_parts(

@@ -95,12 +95,16 @@ impl<'a> Run<'_, 'a> {
         self.cost.work(usize::try_from(cost).unwrap_or(usize::MAX))?;
         match (left, right) {
             (Val::String(a), Val::String(b)) => {
+                self.cost.produce(a.len().saturating_add(b.len()))?;
                 let mut text = String::with_capacity(a.len() + b.len());
                 text.push_str(&a);
                 text.push_str(&b);
                 Ok(Val::text(text))
             }
-            (Val::Bytes(a), Val::Bytes(b)) => Ok(Val::Bytes([&*a, &*b].concat().into())),
+            (Val::Bytes(a), Val::Bytes(b)) => {
+                self.cost.produce(a.len().saturating_add(b.len()))?;
+                Ok(Val::Bytes([&*a, &*b].concat().into()))
+            }
             (Val::List(a), Val::List(b)) => self.concatenated(a, &b),
             (left, right) => arithmetic(Operator::Add, &left, &right),
         }

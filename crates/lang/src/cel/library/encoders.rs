@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use kubewright_value::bounded;
 
 use super::Library;
 use crate::cel::cost::traversal;
@@ -44,9 +45,7 @@ fn add(functions: &mut Functions) {
         Overload::function("json.encode", &[Kind::Any], Kind::String, |arguments, call| match arguments {
             [value] => {
                 let value = value.to_value().map_err(Failure::value)?;
-                let text = kubewright_value::json::to_string(&value);
-                call.work(text.len())?;
-                Ok(Val::text(text))
+                Ok(Val::text(call.within(|budget| bounded::to_json(&value, budget))?))
             }
             _ => Err(Failure::mismatch()),
         })

@@ -11,6 +11,9 @@ use crate::gofloat;
 /// How many digits may be asked for.
 const MAX_PRECISION: usize = 1000;
 
+/// What a value takes in a text besides its own text.
+const SCALAR_BYTES: usize = 8;
+
 /// How values inside of lists and maps are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
@@ -138,6 +141,7 @@ fn digits(out: &mut String, verb: char, value: u64) {
 
 fn hexadecimal(out: &mut String, verb: char, bytes: &[u8], call: &mut Call<'_, '_>) -> Result<(), Failure> {
     call.work(bytes.len())?;
+    call.produce(bytes.len().saturating_mul(2))?;
     for byte in bytes {
         let _ = if verb == 'x' { write!(out, "{byte:02x}") } else { write!(out, "{byte:02X}") };
     }
@@ -176,6 +180,7 @@ fn grouped(number: &str) -> String {
 /// Writes a value as CEL would have it written.
 fn literal(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<(), Failure> {
     call.work(1 + out.len() / 256)?;
+    call.produce(SCALAR_BYTES.saturating_add(value.text_bytes()))?;
     let _ = match value {
         Val::String(text) => write!(out, "{:?}", text.as_str()),
         Val::Bytes(bytes) => write!(out, "b{:?}", String::from_utf8_lossy(bytes)),
@@ -222,6 +227,7 @@ fn entries(
 /// Writes any value; maps by their keys in order.
 fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<(), Failure> {
     call.work(1 + out.len() / 256)?;
+    call.produce(SCALAR_BYTES.saturating_add(value.text_bytes()))?;
     let _ = match value {
         Val::Null => write!(out, "null"),
         Val::Bool(value) => write!(out, "{value}"),

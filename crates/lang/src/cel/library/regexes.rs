@@ -108,6 +108,7 @@ fn insert<'t>(
     call: &mut Call<'_, '_>,
 ) -> Result<(), Failure> {
     call.work(1 + replacement.len() / 4)?;
+    call.produce(replacement.len())?;
     let mut characters = replacement.chars();
     while let Some(c) = characters.next() {
         if c != '\\' {
@@ -119,6 +120,7 @@ fn insert<'t>(
             Some((_, Some(number))) if (number as usize) < groups => {
                 let group = group(number as usize);
                 call.work(group.len() / 4)?;
+                call.produce(group.len())?;
                 out.push_str(group);
             }
             Some((_, Some(number))) => {

@@ -230,7 +230,9 @@ fn replace<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
     };
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let matches = text.matches(old.as_str()).take(limit).count();
-    call.work(text.len().saturating_add(matches.saturating_mul(new.len())) / 8)?;
+    let length = text.len().saturating_add(matches.saturating_mul(new.len()));
+    call.work(length / 8)?;
+    call.produce(length)?;
     Ok(Val::text(text.replacen(old.as_str(), new, limit)))
 }
 
@@ -240,8 +242,9 @@ fn split<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
         [Val::String(text), Val::String(separator), Val::Int(count)] => (text, separator, *count),
         _ => return Err(Failure::mismatch()),
     };
-    call.make(text.len())?;
+    call.work(text.len())?;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
+    call.make(text.matches(separator.as_str()).take(limit).count().saturating_add(1))?;
     let parts: Vec<Val<'a>> = if limit == 0 {
         Vec::new()
     } else if separator.is_empty() {
@@ -300,6 +303,7 @@ fn join<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, F
         }
         let Val::String(text) = item else { return Err(Failure::mismatch()) };
         call.work(1 + (text.len() + separator.len()) / 8)?;
+        call.produce(text.len() + separator.len())?;
         out.push_str(&text);
     }
     Ok(Val::text(out))

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
-use kubewright_value::{Budget, Value, json, yaml};
+use kubewright_value::{Budget, Value, bounded};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -45,12 +45,12 @@ fn base64_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Valu
 }
 
 fn parse_json(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    json::parse(charged(arguments, budget, 8)?)
+    bounded::parse_json(charged(arguments, budget, 0)?, budget)?
         .map_err(|error| Failure::wrong_value(format!("the text is not JSON: {error}")).about(0))
 }
 
 fn parse_yaml(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    yaml::parse(charged(arguments, budget, 8)?)
+    bounded::parse_yaml(charged(arguments, budget, 0)?, budget)?
         .map_err(|error| Failure::wrong_value(format!("the text is not YAML: {error}")).about(0))
 }
 

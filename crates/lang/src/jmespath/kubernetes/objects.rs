@@ -31,6 +31,12 @@ pub(super) const TABLE: &[Builtin] = &[
     ),
 ];
 
+/// What an object with two entries takes in a list.
+const ITEM_BYTES: usize = size_of::<Value>() + size_of::<Map>() + 2 * size_of::<(Text, Value)>() + 32;
+
+/// What an entry of an object takes, which has room for twice as many and perhaps an index.
+const ENTRY_BYTES: usize = 2 * size_of::<(Text, Value)>() + 64;
+
 /// Returns what stands under a key or index, or null.
 fn lookup(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
     let [container, key] = arguments else { return Ok(Value::Null) };
@@ -56,15 +62,19 @@ fn items(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failu
     let entries: Vec<(Value, &Value)> = match container.value() {
         Value::Object(map) => {
             budget.step(map.len() as u64 * 8)?;
+            budget.produce(map.len().saturating_mul(size_of::<(Value, &Value)>()))?;
             map.sorted().into_iter().map(|(key, value)| (Value::from(key.clone()), value)).collect()
         }
         other => {
             let items = other.as_array().unwrap_or_default();
             budget.step(items.len() as u64)?;
+            budget.produce(items.len().saturating_mul(size_of::<(Value, &Value)>()))?;
             items.iter().enumerate().map(|(i, value)| (Value::from(i), value)).collect()
         }
     };
-    budget.produce(entries.len().saturating_mul(size_of::<(Text, Value)>() * 2 + size_of::<Map>()))?;
+    // All entries share the two names; whoever writes the result does not.
+    let each = ITEM_BYTES + key_name.len() + value_name.len();
+    budget.produce(entries.len().saturating_mul(each))?;
     let object = |(key, value): (Value, &Value)| {
         let mut map = Map::with_capacity(2);
         map.insert(key_name.clone(), key);
@@ -77,13 +87,14 @@ fn items(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failu
 /// A key without a value gets null; a value without a key is left out.
 fn object_from_lists(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let [keys, values] = arguments else { return Ok(Value::Null) };
+    budget.produce(keys.items().len().saturating_mul(ENTRY_BYTES))?;
     let mut map = Map::with_capacity(keys.items().len());
     for (i, key) in keys.items().iter().enumerate() {
         budget.step(1)?;
         let key = plain_text(key).ok_or_else(|| {
             Failure::wrong_type(format!("a key must be a string, not {}", key.kind())).about(0)
         })?;
-        budget.produce(key.len() + size_of::<(Text, Value)>())?;
+        budget.produce(key.len())?;
         map.insert(Text::new(&key), values.items().get(i).cloned().unwrap_or_default());
     }
     Ok(Value::object(map))

@@ -1,9 +1,10 @@
 //! Numbers and texts of each other as Go reads and writes them, where the specification has it otherwise.
 
-use kubewright_value::{Budget, Number, Value, json};
+use kubewright_value::bounded::BoundedText;
+use kubewright_value::{Budget, Number, Value};
 
-use super::super::eval;
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use crate::gojson;
 
 const ANY: &[Accepts] = &[Accepts::ANY];
 
@@ -51,50 +52,7 @@ fn to_string(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, F
     if value.as_str().is_some() {
         return Ok(value.clone());
     }
-    eval::weigh(budget, value)?;
-    let mut out = String::new();
-    write(&mut out, value, budget)?;
-    Ok(Value::from(out))
-}
-
-/// Keys are sorted, and what could be read as HTML is escaped.
-fn write(out: &mut String, value: &Value, budget: &mut Budget) -> Result<(), Failure> {
-    match value {
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { "," });
-                write(out, item, budget)?;
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            budget.step(map.len() as u64 * 4)?;
-            out.push('{');
-            for (i, (key, item)) in map.sorted().into_iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { "," });
-                escape(out, key);
-                out.push(':');
-                write(out, item, budget)?;
-            }
-            out.push('}');
-        }
-        Value::String(text) => escape(out, text),
-        scalar => json::write(out, scalar),
-    }
-    Ok(())
-}
-
-fn escape(out: &mut String, text: &str) {
-    let quoted = json::quote(text);
-    if !quoted.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        out.push_str(&quoted);
-        return;
-    }
-    for c in quoted.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
+    let mut out = BoundedText::new(budget);
+    gojson::write(&mut out, value)?;
+    Ok(Value::from(out.into_string()))
 }

@@ -127,7 +127,8 @@ fn map(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure
 fn merge(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
     let mut merged = Map::new();
     for map in arguments.iter().filter_map(|argument| argument.value().as_object()) {
-        charge_items(budget, map.len().saturating_mul(2))?;
+        // An entry has room for twice as many behind it, and perhaps an index.
+        charge_items(budget, map.len().saturating_mul(6))?;
         for (key, value) in map.iter() {
             merged.insert(key.clone(), value.clone());
         }

@@ -1,8 +1,7 @@
 //! What a value is, and making it something else.
 
-use kubewright_value::{Budget, Value, json};
+use kubewright_value::{Budget, Value, bounded, json};
 
-use super::super::eval;
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
 const ANY: &[Accepts] = &[Accepts::ANY];
@@ -48,8 +47,7 @@ fn to_string(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, F
     if value.as_str().is_some() {
         return Ok(value.clone());
     }
-    eval::weigh(budget, value)?;
-    Ok(Value::from(json::to_string(value)))
+    Ok(Value::from(bounded::to_json(value, budget)?))
 }
 
 fn first<'a>(arguments: &'a [Argument<'_>]) -> &'a Value {

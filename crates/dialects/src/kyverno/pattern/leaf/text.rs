@@ -128,7 +128,7 @@ fn atom(part: Written<'_>) -> Atom {
 
 /// Returns the two ends of a range, if `part` is one.
 fn ends(part: &Written<'_>, mark: &str) -> Option<(String, String)> {
-    part.around(mark).into_iter().find(|(low, high)| is_end(low) && is_end(high))
+    part.around(mark, |low, high| is_end(low) && is_end(high))
 }
 
 /// Returns whether `text` is a number, perhaps with a fraction and a unit of letters.

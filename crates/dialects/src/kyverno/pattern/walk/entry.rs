@@ -210,6 +210,7 @@ impl Walk<'_> {
                 Some(key) => entry.raw.replacen(entry.key.as_str(), key, 1),
                 None => entry.raw.to_string(),
             };
+            self.budget.produce(raw.len())?;
             all.push(Expanded { entry, keys: (!keys.is_empty()).then_some(keys), raw });
         }
         // As the compiler sorts: `<( )` first, the last of them before the others.

@@ -2,7 +2,7 @@
 
 mod write;
 
-use kubewright_value::{json, yaml};
+use kubewright_value::bounded;
 
 use super::{Handle, Library, Macros, held_text, text, with_doubles};
 use crate::cel::error::Failure;
@@ -44,7 +44,8 @@ fn add(functions: &mut Functions) {
         Overload::method("parse", &[YAML, Kind::String], Kind::Any, |arguments, call| {
             let text = text(arguments, 1)?;
             charge(text, call)?;
-            let read = yaml::parse(text).map_err(|error| Failure::value(format!("no YAML: {error}")))?;
+            let read = call.within(|budget| bounded::parse_yaml(text, budget))?;
+            let read = read.map_err(|error| Failure::value(format!("no YAML: {error}")))?;
             Ok(Val::from(with_doubles(&read, call)?))
         })
         .help("the value that a YAML text says; all numbers are doubles"),
@@ -61,7 +62,8 @@ fn add_check(functions: &mut Functions) {
 fn unmarshal<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let text = held_text(arguments, 1)?;
     charge(&text, call)?;
-    let read = json::parse(&text).map_err(|error| Failure::value(format!("no JSON: {error}")))?;
+    let read = call.within(|budget| bounded::parse_json(&text, budget))?;
+    let read = read.map_err(|error| Failure::value(format!("no JSON: {error}")))?;
     Ok(Val::from(with_doubles(&read, call)?))
 }
 

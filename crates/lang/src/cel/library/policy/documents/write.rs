@@ -39,7 +39,10 @@ impl Writer {
                 let shown = gofloat::format(*value, 'g', None);
                 return Err(Failure::value(format!("json: unsupported value: {shown}")));
             }
-            Val::String(text) => self.text(text),
+            Val::String(text) => {
+                call.produce(text.len())?;
+                self.text(text);
+            }
             Val::Bytes(bytes) => self.text(&STANDARD.encode(bytes)),
             Val::Timestamp(time) => self.text(&time.to_string()),
             Val::Duration(duration) => self.plain(duration.nanoseconds()),
@@ -103,6 +106,7 @@ impl Writer {
                 self.out.push(',');
             }
             call.work(key.len() / 2)?;
+            call.produce(key.len())?;
             self.text(key);
             self.out.push(':');
             self.value(value, call)?;
