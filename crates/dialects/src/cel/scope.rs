@@ -1,6 +1,7 @@
 //! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::time::Instant;
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
@@ -28,6 +29,8 @@ pub(crate) struct Spent {
     work: u64,
     /// What may be spent, where it is less than usual.
     most: Option<u64>,
+    deadline: Option<Instant>,
+    is_interrupted: bool,
 }
 
 /// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
@@ -36,12 +39,16 @@ const COST_OF_STEP: u64 = 2;
 impl Spent {
     /// Returns that nothing was spent yet of what `budget` has.
     pub(crate) fn within(budget: &Budget) -> Self {
-        Self { most: Some(budget.steps_left().saturating_mul(COST_OF_STEP)), ..Self::default() }
+        let most = Some(budget.steps_left().saturating_mul(COST_OF_STEP));
+        Self { most, deadline: budget.deadline(), ..Self::default() }
     }
 
     /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
     pub(crate) fn charge(self, budget: &mut Budget) {
         let _ = budget.step(self.cost.div_ceil(COST_OF_STEP));
+        if self.is_interrupted {
+            let _ = budget.check_clock();
+        }
     }
 }
 
@@ -143,8 +150,9 @@ impl<'a> Scope<'a> {
         let spent = self.spent.get();
         let most = spent.most.map_or(RULE_LIMIT, |most| most.min(RULE_LIMIT));
         let remaining = most.saturating_sub(spent.cost);
-        let mut cost =
-            Cost::new(EXPRESSION_LIMIT.min(remaining)).with_work(RULE_WORK.saturating_sub(spent.work));
+        let mut cost = Cost::new(EXPRESSION_LIMIT.min(remaining))
+            .with_work(RULE_WORK.saturating_sub(spent.work))
+            .with_deadline(spent.deadline);
         let work = cost.work_left();
         let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
@@ -152,8 +160,9 @@ impl<'a> Scope<'a> {
         let spent = self.spent.get();
         self.spent.set(Spent {
             cost: spent.cost.saturating_add(cost.used()),
-            most: spent.most,
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
+            is_interrupted: spent.is_interrupted || cost.is_interrupted(),
+            ..spent
         });
         result
     }
