@@ -1,56 +1,138 @@
-//! Where reviews go that take many steps: a few threads of their own, and a few places to wait.
+//! Threads apart from those that answer: each lane has a few, and a few places to wait.
+//!
+//! What may take long runs in a lane, so that nothing else waits for it. A lane never queues more than its places, and
+//! work whose deadline has passed while it waited is not begun.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// How many may wait.
-const PLACES: usize = 16;
-
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads for slow reviews, started with the first of them.
-#[derive(Debug, Default)]
-pub(crate) struct SlowLane {
-    waiting: OnceLock<SyncSender<Slow>>,
+/// Threads of their own for one sort of work, started with the first piece of it.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    name: &'static str,
+    threads: usize,
+    places: usize,
+    waiting: OnceLock<SyncSender<Task>>,
 }
 
-struct Slow {
+struct Task {
     work: Work,
     deadline: Instant,
 }
 
-impl SlowLane {
-    pub(crate) fn new() -> Self {
-        Self::default()
+impl Lane {
+    /// Returns a lane of `threads`, for which `places` pieces of work may wait.
+    pub(crate) fn new(name: &'static str, threads: usize, places: usize) -> Self {
+        Self { name, threads, places, waiting: OnceLock::new() }
     }
 
     /// Does `work` soon, unless it has waited until `deadline`; returns whether there was a place for it.
     pub(crate) fn take(&self, work: Work, deadline: Instant) -> bool {
-        self.waiting.get_or_init(start).try_send(Slow { work, deadline }).is_ok()
+        self.waiting.get_or_init(|| self.start()).try_send(Task { work, deadline }).is_ok()
+    }
+
+    /// Does `work` and returns what it returned, unless there is no place, or no time before `deadline`.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+        deadline: Instant,
+    ) -> Result<T, LaneError> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let work = Box::new(move || {
+            // Who asked may be gone.
+            let _ = sender.send(work());
+        });
+        if !self.take(work, deadline) {
+            return Err(LaneError::Full);
+        }
+        match tokio::time::timeout_at(deadline.into(), receiver).await {
+            Ok(Ok(done)) => Ok(done),
+            // What waited too long is dropped without an answer.
+            Ok(Err(_)) | Err(_) => Err(LaneError::Deadline),
+        }
+    }
+
+    fn start(&self) -> SyncSender<Task> {
+        let (sender, receiver) = sync_channel::<Task>(self.places);
+        let receiver = Arc::new(Mutex::new(receiver));
+        for _ in 0..self.threads {
+            let receiver = Arc::clone(&receiver);
+            let thread = std::thread::Builder::new().name(self.name.to_owned());
+            // Without a thread the places fill up, and what comes is refused.
+            let _ = thread.spawn(move || work(&receiver));
+        }
+        sender
     }
 }
 
-fn start() -> SyncSender<Slow> {
-    let (sender, receiver) = sync_channel::<Slow>(PLACES);
-    let receiver = Arc::new(Mutex::new(receiver));
-    // Half of the machine at most: the other reviews go on.
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() / 2).max(1);
-    for _ in 0..threads {
-        let receiver = Arc::clone(&receiver);
-        let thread = std::thread::Builder::new().name("slow".to_owned());
-        // Without a thread the places fill up, and what is slow is refused.
-        let _ = thread.spawn(move || work(&receiver));
-    }
-    sender
+/// Why work was not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaneError {
+    /// Too much waits already.
+    Full,
+    /// There was no time left.
+    Deadline,
 }
 
-fn work(receiver: &Mutex<Receiver<Slow>>) {
+fn work(receiver: &Mutex<Receiver<Task>>) {
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Slow { work, deadline }) = next else { return };
+        let Ok(Task { work, deadline }) = next else { return };
         if Instant::now() < deadline {
             work();
         }
+    }
+}
+
+/// A runtime of its own for reviews that are not small: reading them, and writing their answers, takes long enough to be
+/// felt by others.
+#[derive(Debug, Default)]
+pub(crate) struct LargeRuntime {
+    runtime: OnceLock<Option<tokio::runtime::Runtime>>,
+}
+
+impl LargeRuntime {
+    /// Returns where to spawn; nothing where there can be no threads.
+    pub(crate) fn handle(&self) -> Option<&tokio::runtime::Handle> {
+        let runtime = self.runtime.get_or_init(|| {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            builder.worker_threads(crate::workers()).thread_name("large").enable_all().build().ok()
+        });
+        runtime.as_ref().map(tokio::runtime::Runtime::handle)
+    }
+}
+
+impl Drop for LargeRuntime {
+    fn drop(&mut self) {
+        // The state may be dropped inside another runtime, where waiting for threads is not allowed.
+        if let Some(Some(runtime)) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_lane_takes_no_more_than_it_has_places_and_begins_nothing_too_late() {
+        let lane = Lane::new("test", 1, 1);
+        let soon = Instant::now() + Duration::from_millis(100);
+        let sleep = || std::thread::sleep(Duration::from_millis(300));
+        assert!(lane.take(Box::new(sleep), soon));
+        // The first is under way before the second waits.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let late = lane.run(|| 1, soon);
+        let full = async { lane.run(|| 2, soon).await };
+        let (late, full) = tokio::join!(late, full);
+        assert_eq!((late, full), (Err(LaneError::Deadline), Err(LaneError::Full)));
+        let later = Instant::now() + Duration::from_secs(10);
+        assert_eq!(lane.run(|| 3, later).await, Ok(3));
     }
 }

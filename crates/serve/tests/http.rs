@@ -2,10 +2,14 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "http/crowds.rs"]
+mod crowds;
 #[path = "http/drain.rs"]
 mod drain;
 #[path = "http/hostile.rs"]
 mod hostile;
+#[path = "http/long.rs"]
+mod long;
 #[path = "http/programs.rs"]
 mod programs;
 #[path = "http/review.rs"]
@@ -14,3 +18,5 @@ mod review;
 mod secrets;
 #[path = "http/server.rs"]
 mod server;
+#[path = "http/slow.rs"]
+mod slow;
