@@ -123,16 +123,27 @@ mod tests {
     #[tokio::test]
     async fn a_lane_takes_no_more_than_it_has_places_and_begins_nothing_too_late() {
         let lane = Lane::new("test", 1, 1);
-        let soon = Instant::now() + Duration::from_millis(100);
-        let sleep = || std::thread::sleep(Duration::from_millis(300));
-        assert!(lane.take(Box::new(sleep), soon));
-        // The first is under way before the second waits.
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let late = lane.run(|| 1, soon);
-        let full = async { lane.run(|| 2, soon).await };
-        let (late, full) = tokio::join!(late, full);
+        let (begin, begun) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let now = Instant::now();
+        let (soon, later) = (now + Duration::from_millis(100), now + Duration::from_secs(30));
+        let first = move || {
+            let _ = begin.send(());
+            let _ = ended.recv();
+        };
+        assert!(lane.take(Box::new(first), later));
+        begun.recv().unwrap();
+        // One may wait while the first is under way, and no more.
+        let (late, full) = tokio::join!(lane.run(|| 1, soon), lane.run(|| 2, later));
         assert_eq!((late, full), (Err(LaneError::Deadline), Err(LaneError::Full)));
-        let later = Instant::now() + Duration::from_secs(10);
-        assert_eq!(lane.run(|| 3, later).await, Ok(3));
+        drop(end);
+        // The late one is not begun; its place is free again soon.
+        let done = loop {
+            match lane.run(|| 3, later).await {
+                Err(LaneError::Full) => tokio::time::sleep(Duration::from_millis(5)).await,
+                done => break done,
+            }
+        };
+        assert_eq!(done, Ok(3));
     }
 }

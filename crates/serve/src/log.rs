@@ -123,7 +123,11 @@ impl Log {
 
     /// Begins a line, which is written by [`Line::write`].
     pub fn line(&self, level: Level, message: &str) -> Line<'_> {
-        if self.is_on(level) { self.always(level, message) } else { Line { log: self, text: None, is_cut: false } }
+        if self.is_on(level) {
+            self.always(level, message)
+        } else {
+            Line { log: self, text: None, is_cut: false }
+        }
     }
 
     /// Begins a line that is written whatever the level of the log.

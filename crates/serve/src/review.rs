@@ -21,9 +21,9 @@ use kubewright_value::Text;
 use crate::http::{Answer, Call, ok, problem};
 use crate::metrics::{Overload, Trouble};
 use crate::{Snapshot, State};
+pub(crate) use overruns::Overruns;
 pub use read::{BadReview, Review};
 pub use secrets::Secrets;
-pub(crate) use overruns::Overruns;
 pub use verdict::Verdict;
 
 /// How long is waited before it is looked again whether something is known.

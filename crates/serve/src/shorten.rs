@@ -8,7 +8,10 @@ pub(crate) fn shortened(text: &str, max_bytes: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mark = format!("…[{} bytes]", text.len());
-    let end = text.floor_char_boundary(max_bytes.saturating_sub(mark.len()));
+    let mut end = max_bytes.saturating_sub(mark.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
     Cow::Owned(format!("{}{mark}", text.get(..end).unwrap_or_default()))
 }
 

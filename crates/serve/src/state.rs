@@ -13,8 +13,8 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::health::Readiness;
 use crate::http::{Bounds, Connections};
-use crate::log::Log;
 use crate::lane::{Lane, LargeRuntime};
+use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::Overruns;
 use crate::traces::Traces;
@@ -60,6 +60,8 @@ pub struct State {
     pub(crate) side: Lane,
     /// One dry run takes place at a time, so that there is a thread left to check rule objects.
     pub(crate) dry_runs: Arc<Semaphore>,
+    /// A few more may wait.
+    pub(crate) waiting_dry_runs: Semaphore,
 }
 
 /// How many reviews may wait in a lane, and how much else.
@@ -67,6 +69,7 @@ const MEDIUM_PLACES: usize = 64;
 const SLOW_PLACES: usize = 16;
 const SIDE_PLACES: usize = 8;
 const SIDE_THREADS: usize = 2;
+const MAX_DRY_RUNS: usize = 5;
 
 /// What [`Lookup::look_up`] returns.
 pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>>;
@@ -135,6 +138,7 @@ impl State {
             slow: Lane::new("slow", (workers() / 2).max(1), SLOW_PLACES),
             side: Lane::new("side", SIDE_THREADS, SIDE_PLACES),
             dry_runs: Arc::new(Semaphore::new(1)),
+            waiting_dry_runs: Semaphore::new(MAX_DRY_RUNS),
             settings,
         }
     }

@@ -92,6 +92,9 @@ pub(super) async fn dry_run(state: &Arc<State>, call: Call) -> Answer {
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "a dry run is larger than 2 MiB");
     }
     let deadline = call.deadline;
+    let Ok(_waiting) = state.waiting_dry_runs.try_acquire() else {
+        return not_done(state, LaneError::Full);
+    };
     let turn = Arc::clone(&state.dry_runs).acquire_owned();
     let Ok(Ok(turn)) = tokio::time::timeout_at(deadline.into(), turn).await else {
         return not_done(state, LaneError::Full);

@@ -109,12 +109,13 @@ pub(crate) struct Held {
 pub(crate) struct Place(Arc<State>);
 
 impl Place {
-    /// Takes a place, if there is one.
-    pub(crate) fn take(state: &Arc<State>) -> Option<Self> {
+    /// Takes a place, if there is one. Half of them are for small reviews alone: the others may take long.
+    pub(crate) fn take(state: &Arc<State>, is_small: bool) -> Option<Self> {
         let before = state.bounds.in_flight.fetch_add(1, Ordering::Relaxed);
         state.metrics.in_flight_changed(before + 1);
         let place = Self(Arc::clone(state));
-        if before < state.bounds.max_in_flight {
+        let max = state.bounds.max_in_flight;
+        if before < if is_small { max } else { max.div_ceil(2) } {
             return Some(place);
         }
         state.metrics.overloaded(Overload::InFlight);
@@ -272,7 +273,10 @@ impl AnswerRoom {
         // The first answer is given whatever its size.
         if before > 0 && before.saturating_add(bytes) > MAX_ANSWER_BYTES {
             state.metrics.overloaded(Overload::Memory);
-            return Err(());
+            // Whoever does not take an answer makes room for those who do.
+            if !state.connections.evict_slowest_reader() {
+                return Err(());
+            }
         }
         Ok(Some(room))
     }

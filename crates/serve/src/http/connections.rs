@@ -20,8 +20,8 @@ const MAX_ANSWER_TIME: Duration = Duration::from_secs(15);
 /// How often is looked whether one of these is over.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How old an unfinished body must be to be given up for the sake of others.
-const MIN_STALE_BODY: Duration = Duration::from_millis(500);
+/// How long a client must have kept us waiting to be given up for the sake of others.
+const MIN_STALE_TIME: Duration = Duration::from_secs(1);
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -102,10 +102,19 @@ impl Connections {
 
     /// Ends the connection whose body is unfinished for the longest time; returns whether there is one.
     pub(crate) fn evict_slowest_body(&self) -> bool {
+        self.evict_slowest(Waiting::Body)
+    }
+
+    /// Ends the connection that has not taken an answer for the longest time; returns whether there is one.
+    pub(crate) fn evict_slowest_reader(&self) -> bool {
+        self.evict_slowest(Waiting::Answer)
+    }
+
+    fn evict_slowest(&self, what: Waiting) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let now = now();
-        let body = |usage: &Usage| usage.oldest(Waiting::Body).map(|since| now.saturating_sub(since));
-        let stale = |usage: &Usage| body(usage).filter(|age| u128::from(*age) >= MIN_STALE_BODY.as_millis());
+        let age = |usage: &Usage| usage.oldest(what).map(|since| now.saturating_sub(since));
+        let stale = |usage: &Usage| age(usage).filter(|age| u128::from(*age) >= MIN_STALE_TIME.as_millis());
         let Some(usage) = stalest(&open, stale).and_then(|id| open.remove(&id)) else { return false };
         usage.end(Ending::Abrupt);
         true

@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
@@ -17,11 +17,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::Answer;
 use super::answer::AnswerBody;
 use super::bounds::{AnswerRoom, Waiting};
 use super::connections::{Ending, UnderWay, Usage};
 use super::routes::{self, too_many};
-use super::Answer;
 use crate::State;
 
 const HANDSHAKE: Duration = Duration::from_secs(5);

@@ -66,11 +66,12 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>, under
         }
     };
     under_way.decides();
-    let Some(place) = Place::take(state) else {
+    let is_small = bytes.len() <= MAX_SMALL_BODY;
+    let Some(place) = Place::take(state, is_small && !matches!(hook.as_str(), RULES | DRY_RUN)) else {
         return too_many();
     };
     let pending = Pending { hook, bytes, deadline, parent, place, room };
-    if pending.bytes.len() <= MAX_SMALL_BODY {
+    if is_small {
         return dispatch(state, pending.call(None, None)).await;
     }
     large(state, pending).await

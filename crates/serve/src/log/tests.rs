@@ -50,7 +50,8 @@ fn lines_that_nobody_takes_are_dropped_and_counted() {
 fn a_line_has_a_bounded_length_whatever_comes_from_outside() {
     let (log, mut lines) = Log::captured(Level::Info);
     let long = "\u{1}".repeat(6 << 20);
-    let mut line = log.line(Level::Info, &long).text("name", &long).value("patch", &Value::from(long.as_str()));
+    let mut line =
+        log.line(Level::Info, &long).text("name", &long).value("patch", &Value::from(long.as_str()));
     for _ in 0..100 {
         line = line.text("user", &long);
     }

@@ -39,7 +39,7 @@ impl Requests {
         }
         let mut counts = self.counts.write().unwrap_or_else(PoisonError::into_inner);
         let key = match counts.len() < MOST {
-            true => RequestKey { webhook: short(&key.webhook), kind: short(&key.kind), ..key },
+            true => RequestKey { webhook: short(key.webhook), kind: short(key.kind), ..key },
             false => RequestKey { webhook: "other".into(), kind: "other".into(), ..key },
         };
         counts.entry(key).or_default().fetch_add(1, Ordering::Relaxed);
@@ -68,6 +68,6 @@ impl Requests {
 }
 
 /// Returns what is kept of `name`: series live as long as the process.
-fn short(name: &Text) -> Text {
-    if name.len() <= MAX_LABEL_BYTES { name.clone() } else { shortened(name, MAX_LABEL_BYTES).into() }
+fn short(name: Text) -> Text {
+    if name.len() <= MAX_LABEL_BYTES { name } else { shortened(&name, MAX_LABEL_BYTES).into() }
 }

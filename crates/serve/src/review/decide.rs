@@ -189,9 +189,7 @@ async fn look_up(case: &Case, query: &Query, deadline: Instant) -> Result<Option
     match &case.home {
         None => looking.await,
         // Connections to the cluster live where nothing large keeps them waiting.
-        Some(home) => {
-            home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was given up".to_owned()))
-        }
+        Some(home) => home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was given up".to_owned())),
     }
 }
 

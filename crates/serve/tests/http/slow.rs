@@ -146,7 +146,11 @@ fn a_review_that_takes_too_long_is_given_up_half_a_second_before_its_deadline_an
         // Steps may be used up before the time is.
         assert!(took < Duration::from_millis(1400), "{took:?}");
         // Were the one before still at work, this one would not even begin.
-        assert!(answer.text.contains("too long") || answer.text.contains("too many steps"), "{}", answer.text);
+        assert!(
+            answer.text.contains("too long") || answer.text.contains("too many steps"),
+            "{}",
+            answer.text
+        );
     }
 }
 
@@ -162,7 +166,9 @@ fn a_step_that_takes_far_longer_than_a_step_costs_the_others_one_review() {
     let others = server.runtime.block_on(async {
         let mut reviews = tokio::task::JoinSet::new();
         for _ in 0..6 {
-            let Client::Two(sender) = server.client(b"h2").await else { unreachable!("HTTP/2 was asked for") };
+            let Client::Two(sender) = server.client(b"h2").await else {
+                unreachable!("HTTP/2 was asked for")
+            };
             reviews.spawn(async move {
                 Client::Two(sender).post("/validate?timeout=30s", review("CREATE", JOB)).await.status
             });
@@ -276,4 +282,32 @@ fn compiling_rules_that_are_about_to_be_stored_keeps_no_review_waiting() {
     let rules = snapshot(HOSTILE);
     assert!(rules.states.iter().all(|state| state.rules > 0), "the hostile rules compile");
     assert_eq!(server.post("/rules", "x".repeat(5 << 20)).status, 413);
+}
+
+#[test]
+fn many_dry_runs_leave_reviews_their_places() {
+    let server = Running::with_rules("");
+    let statuses = server.runtime.block_on(async {
+        let mut tries = tokio::task::JoinSet::new();
+        for _ in 0..4 {
+            let Client::Two(sender) = server.client(b"h2").await else {
+                unreachable!("HTTP/2 was asked for")
+            };
+            for _ in 0..50 {
+                let (mut client, body) = (Client::Two(sender.clone()), dry_run(300));
+                let path = "/v1/dryrun?timeout=3s";
+                tries.spawn(async move {
+                    let answer = client.send("PUT", path, Some("application/json"), body.into()).await;
+                    answer.map_or(0, |answer| answer.status)
+                });
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        for _ in 0..10 {
+            let mut client = server.client(b"h2").await;
+            assert!(client.post("/validate", review("CREATE", SERVICE)).await.is_allowed());
+        }
+        tries.join_all().await
+    });
+    assert!(statuses.iter().filter(|status| **status == 429).count() > 150, "{statuses:?}");
 }

@@ -52,7 +52,7 @@ fn who_sends_a_body_slowly_makes_room_for_the_bodies_of_others() {
     let open = usages(&connections, 2);
     let _slow = open[0].usage.begin();
     assert!(!connections.evict_slowest_body(), "it has only just begun");
-    std::thread::sleep(MIN_STALE_BODY + Duration::from_millis(20));
+    std::thread::sleep(MIN_STALE_TIME + Duration::from_millis(20));
     let _fresh = open[1].usage.begin();
     assert!(connections.evict_slowest_body());
     assert_eq!([ending(&open[0]), ending(&open[1])], [Some(Ending::Abrupt), None]);
