@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use kubewright_value::{Budget, Limits, Text, Value, bounded};
 
@@ -27,6 +28,9 @@ const MIN_MESSAGE_BYTES: usize = 1 << 10;
 const MAX_TRACE_NODES: usize = 200_000;
 const MIN_TRACE_NODES: usize = 100;
 
+/// After how many steps of a rule the clock is looked at, where there is a deadline.
+const CLOCK_CHECK_STEPS: u64 = 256;
+
 /// Rules, ready to decide.
 #[derive(Debug, Default)]
 pub struct Engine {
@@ -47,8 +51,13 @@ pub struct Settings {
     /// How many steps all rules together may take before the decision is given up as unfinished. Who asks for little
     /// time sets this and asks again elsewhere; it never decides anything.
     pub total: Option<u64>,
+    /// When the decision is given up as unfinished. It never decides anything: what was found out so far is not used.
+    pub deadline: Option<Instant>,
     /// Whether a rule fails that changes by what a cluster knows the object: see [`IDENTITY`].
     pub keeps_identity: bool,
+    /// Whether an outcome keeps no more than the first operation of its patch: enough to see that there is one. All
+    /// changes are in [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
+    pub abridges_patches: bool,
 }
 
 /// By what a cluster knows an object: nothing that a rule may change there.
@@ -220,7 +229,12 @@ impl Walk<'_> {
         }
     }
 
-    fn spend(&mut self, rule: &Rule, run: &Run) {
+    fn spend(&mut self, rule: &Rule, run: &mut Run) {
+        // Steps may take longer than they should, so after many of them the clock is asked in any case.
+        if run.budget.steps_used() >= CLOCK_CHECK_STEPS {
+            let _ = run.budget.check_clock();
+        }
+        self.is_unfinished |= run.budget.is_interrupted();
         if let Some(left) = self.left {
             // It stopped for want of what all have together, not of what it has itself.
             self.is_unfinished |= run.budget.is_out_of_steps() && left < self.own_allowance(rule).steps;
@@ -288,7 +302,7 @@ impl Walk<'_> {
         let program = rule.program.as_ref();
         let mut run = Run::new(self.settings, self.allowance(rule), self.trace_nodes.max(MIN_TRACE_NODES));
         let applies = program.applies(&self.object, &mut run.evaluation(self, rule));
-        self.spend(rule, &run);
+        self.spend(rule, &mut run);
         match applies {
             Ok(Applies::Yes) => return Some((program, run)),
             Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
@@ -308,11 +322,11 @@ impl Walk<'_> {
 
     /// Returns the outcome of a rule that is about the object, if there is anything to report.
     fn ran(&mut self, rule: &Rule, program: &dyn Program, mut run: Run) -> Option<Outcome> {
-        run.budget = Budget::new(self.allowance(rule));
+        run.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.phase == Phase::Patch).then(|| self.object.clone());
         let mut effect = run.evaluate(self, rule, program);
-        self.spend(rule, &run);
+        self.spend(rule, &mut run);
         if let Some(before) = before
             && let Some(field) = changed_identity(&before, &self.object)
         {
@@ -336,7 +350,11 @@ impl Walk<'_> {
     /// Returns the outcome of a rule that ran.
     fn taken(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> Outcome {
         match effect {
-            Ok(Effect::Patch(patch)) if rule.phase == Phase::Patch => {
+            Ok(Effect::Patch(mut patch)) if rule.phase == Phase::Patch => {
+                if self.settings.abridges_patches {
+                    patch.truncate(1);
+                    patch.shrink_to_fit();
+                }
                 Outcome { patch, ..outcome(rule, Status::Pass, Text::default()) }
             }
             Ok(Effect::Patch(_)) => {
@@ -406,7 +424,7 @@ struct Run {
 impl Run {
     fn new(settings: &Settings, allowance: Limits, trace_nodes: usize) -> Self {
         let tracer = if settings.is_traced { Tracer::within(trace_nodes) } else { Tracer::off() };
-        Self { budget: Budget::new(allowance), tracer }
+        Self { budget: Budget::new(allowance).with_deadline(settings.deadline), tracer }
     }
 
     fn evaluation<'a>(&'a mut self, walk: &Walk<'a>, rule: &'a Rule) -> Evaluation<'a> {

@@ -1,7 +1,7 @@
 //! What a rule language says about itself where its rules live in a cluster: data and pure functions, so that the
 //! server names no language.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kubewright_value::{Document, Text, Value};
 
@@ -63,8 +63,8 @@ pub trait InCluster: Send + Sync {
     }
 
     /// Answers somebody who sends rules and an object to see what would happen, where the language has such requests.
-    /// The error is one line for the one who asks.
-    fn dry_run(&self, _request: &Value) -> Option<Result<Value, String>> {
+    /// The error is one line for the one who asks; work that is not done at `deadline` is given up.
+    fn dry_run(&self, _request: &Value, _deadline: Option<Instant>) -> Option<Result<Value, String>> {
         None
     }
 

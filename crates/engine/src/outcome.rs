@@ -165,7 +165,8 @@ pub struct Decision {
     pub object: Value,
     /// What the caller must find out before the decision is complete.
     pub queries: Vec<Query>,
-    /// Whether the steps of [`Settings::total`](crate::Settings::total) were used up first. Then nothing is decided.
+    /// Whether the steps of [`Settings::total`](crate::Settings::total) were used up, or the time until
+    /// [`Settings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.
     pub is_unfinished: bool,
 }
 

@@ -1,24 +1,42 @@
 //! Whether the server lives, whether it should be asked, and what it has counted: plain HTTP, on a thread of its own,
 //! so that no amount of reviews keeps these questions waiting.
+//!
+//! A new connection is always taken: where there are too many, the one of the least use goes. So nobody who holds
+//! connections keeps a probe from its answer.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::State;
+use crate::http::{AnswerBody, Connections, UnderWay};
 
-/// How many connections are served at once; more wait.
-const CONNECTIONS: usize = 64;
+/// How many connections are served at once.
+const MAX_CONNECTIONS: usize = 256;
+
+/// How long a request may take to be sent.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a connection may be used; who comes often comes anew.
+const MAX_CONNECTION_TIME: Duration = Duration::from_secs(300);
+
+/// How many may read metrics at once: each answer may be a few megabytes.
+const MAX_METRICS_READERS: usize = 4;
+
+/// How often a second metrics are made anew.
+const MAX_EXPOSITIONS_PER_SECOND: u32 = 20;
 
 /// Whether reviews should be sent here.
 #[derive(Debug, Default)]
@@ -88,54 +106,104 @@ pub(crate) fn serve(state: Arc<State>, listener: TcpListener) -> std::io::Result
 
 async fn accept(state: Arc<State>, listener: TcpListener) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let places = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS));
+    let port = Arc::new(Port::new(state));
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let state = Arc::clone(&state);
-        tokio::spawn(async move {
-            let _place = place;
-            let service = service_fn(|request| {
-                let answer = answer(&state, &request);
-                async move { Ok::<_, Infallible>(answer) }
-            });
-            let mut server = http1::Builder::new();
-            server
-                .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_secs(5))
-                .max_buf_size(16 << 10);
-            let connection = server.serve_connection(TokioIo::new(stream), service);
-            let _ = tokio::time::timeout(Duration::from_secs(300), connection).await;
-        });
+        let port = Arc::clone(&port);
+        tokio::spawn(async move { port.serve(stream).await });
     }
 }
 
-fn answer<B>(state: &State, request: &Request<B>) -> Response<Full<Bytes>> {
-    let plain = "text/plain; charset=utf-8";
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return response(StatusCode::METHOD_NOT_ALLOWED, plain, "only GET is answered here\n".to_owned());
-    }
-    match request.uri().path() {
-        "/healthz" | "/livez" => response(StatusCode::OK, plain, "ok\n".to_owned()),
-        "/readyz" => match state.readiness.reason() {
-            None => response(StatusCode::OK, plain, "ok\n".to_owned()),
-            Some(reason) => response(StatusCode::SERVICE_UNAVAILABLE, plain, reason + "\n"),
-        },
-        "/metrics" => {
-            let exposition = "text/plain; version=0.0.4; charset=utf-8";
-            response(StatusCode::OK, exposition, crate::metrics::exposition(state))
+/// The port on which health is asked for.
+struct Port {
+    state: Arc<State>,
+    connections: Connections,
+    metrics_readers: Arc<Semaphore>,
+    exposed: Mutex<Exposed>,
+}
+
+/// The metrics as they were read last. Whoever reads them again and again gets what others got in the same moment, so
+/// that making them takes no time from probes.
+#[derive(Default)]
+struct Exposed {
+    text: Bytes,
+    second: u64,
+    made: u32,
+}
+
+/// What is answered, and what it takes until it is sent.
+type Answer = Response<AnswerBody<Option<OwnedSemaphorePermit>>>;
+
+impl Port {
+    fn new(state: Arc<State>) -> Self {
+        Self {
+            state,
+            connections: Connections::new(MAX_CONNECTIONS),
+            metrics_readers: Arc::new(Semaphore::new(MAX_METRICS_READERS)),
+            exposed: Mutex::default(),
         }
-        _ => response(StatusCode::NOT_FOUND, plain, "there is /healthz, /readyz and /metrics\n".to_owned()),
     }
-}
 
-fn response(status: StatusCode, content_type: &'static str, text: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(text)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(hyper::header::CONTENT_TYPE, hyper::header::HeaderValue::from_static(content_type));
-    response
+    /// Serves one connection, until another one needs its place.
+    async fn serve(&self, stream: TcpStream) {
+        let (place, _) = self.connections.open();
+        let service = service_fn(|request| {
+            let answer = self.answer(&request, place.usage.begin());
+            async move { Ok::<_, Infallible>(answer) }
+        });
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(16 << 10);
+        let connection = server.serve_connection(TokioIo::new(stream), service);
+        tokio::select! {
+            _ = tokio::time::timeout(MAX_CONNECTION_TIME, connection) => {}
+            _ = place.usage.ending() => {}
+        }
+    }
+
+    fn answer<B>(&self, request: &Request<B>, under_way: UnderWay) -> Answer {
+        let (status, text, reader) = match *request.method() {
+            Method::GET | Method::HEAD => self.found(request.uri().path()),
+            _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n".into(), None),
+        };
+        let content_type = match reader {
+            Some(_) => "text/plain; version=0.0.4; charset=utf-8",
+            None => "text/plain; charset=utf-8",
+        };
+        let mut response = Response::new(AnswerBody::new(text, under_way, reader));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response
+    }
+
+    /// Returns what is at `path`; metrics with the place of their reader.
+    fn found(&self, path: &str) -> (StatusCode, Bytes, Option<OwnedSemaphorePermit>) {
+        match path {
+            "/healthz" | "/livez" => (StatusCode::OK, "ok\n".into(), None),
+            "/readyz" => match self.state.readiness.reason() {
+                None => (StatusCode::OK, "ok\n".into(), None),
+                Some(reason) => (StatusCode::SERVICE_UNAVAILABLE, (reason + "\n").into(), None),
+            },
+            "/metrics" => match Arc::clone(&self.metrics_readers).try_acquire_owned() {
+                Ok(reader) => (StatusCode::OK, self.metrics(), Some(reader)),
+                Err(_) => (StatusCode::TOO_MANY_REQUESTS, "too many read metrics at once\n".into(), None),
+            },
+            _ => (StatusCode::NOT_FOUND, "there is /healthz, /readyz and /metrics\n".into(), None),
+        }
+    }
+
+    fn metrics(&self) -> Bytes {
+        let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        if exposed.second != second {
+            (exposed.second, exposed.made) = (second, 0);
+        }
+        if exposed.made < MAX_EXPOSITIONS_PER_SECOND {
+            exposed.made += 1;
+            exposed.text = crate::metrics::exposition(&self.state).into();
+        }
+        exposed.text.clone()
+    }
 }

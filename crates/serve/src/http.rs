@@ -2,30 +2,33 @@
 //!
 //! Over every bound there is an answer at once, and never a queue.
 
+mod answer;
 mod beside;
 mod body;
 mod bounds;
-mod idle;
+mod connections;
 mod listener;
 mod routes;
 mod tls;
 
-pub(crate) use bounds::Bounds;
+pub(crate) use answer::AnswerBody;
+pub(crate) use bounds::{Bounds, Held};
+pub(crate) use connections::{Connections, UnderWay};
 pub(crate) use listener::{Phase, serve};
+pub(crate) use routes::Call;
 pub(crate) use tls::configuration;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use kubewright_value::json;
 
 /// What is sent back.
-pub(crate) type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<Bytes>;
 
 /// Returns `body`, which is JSON.
 pub(crate) fn ok(body: String) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    let mut answer = Response::new(Bytes::from(body));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }

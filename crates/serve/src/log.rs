@@ -1,19 +1,30 @@
 //! What the server tells its operator: one JSON object a line, on standard error.
 //!
-//! Lines go through a bounded channel to a thread of their own, so that a reader who does not read keeps no review
-//! waiting; what does not fit is dropped, and counted.
+//! Lines go through a channel, bounded in lines and bytes, to a thread of their own, so that a reader who does not read
+//! keeps no review waiting; what does not fit is dropped, and counted. A line and each text in it have a bounded length,
+//! because names and messages come from outside.
 
 use std::fmt;
 use std::io::Write as _;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_value::{Value, json};
 
-/// How many lines may wait.
-const WAITING: usize = 4096;
+use crate::shorten::shortened;
+
+/// How many lines may wait, and how many bytes they may have together.
+const MAX_WAITING_LINES: usize = 4096;
+const MAX_WAITING_BYTES: usize = 4 << 20;
+
+/// How long a line may be; fields that do not fit are left out, and the line says so.
+const MAX_LINE_BYTES: usize = 64 << 10;
+
+/// How long one text in a line may be; of a longer one the beginning is shown.
+const MAX_TEXT_BYTES: usize = 4 << 10;
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +75,7 @@ impl FromStr for Level {
 pub struct Log {
     level: Level,
     lines: SyncSender<Sent>,
+    waiting_bytes: Arc<AtomicUsize>,
     dropped: AtomicU64,
 }
 
@@ -78,22 +90,29 @@ impl Log {
     /// Returns a log that writes what matters as much as `level` to standard error.
     #[must_use]
     pub fn to_stderr(level: Level) -> Self {
-        let (lines, waiting) = sync_channel(WAITING);
+        let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
+        let waiting_bytes = Arc::new(AtomicUsize::new(0));
+        let written = Arc::clone(&waiting_bytes);
         // Without the thread there is no log, and everything is counted as dropped.
-        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&waiting));
-        Self { level, lines, dropped: AtomicU64::new(0) }
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        let _ = thread.spawn(move || write_all(&waiting, &written));
+        Self { level, lines, waiting_bytes, dropped: AtomicU64::new(0) }
     }
 
     /// Returns a log, and the lines that come into it.
     pub fn captured(level: Level) -> (Self, impl Iterator<Item = String>) {
-        let (lines, waiting) = sync_channel(WAITING);
+        let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
+        let waiting_bytes = Arc::new(AtomicUsize::new(0));
+        let written = Arc::clone(&waiting_bytes);
         let taken = std::iter::from_fn(move || {
-            waiting.recv_timeout(Duration::from_millis(200)).ok().map(|sent| match sent {
+            let line = match waiting.recv_timeout(Duration::from_millis(200)).ok()? {
                 Sent::Line(line) => line,
                 Sent::Flush(_) => String::new(),
-            })
+            };
+            written.fetch_sub(line.len(), Ordering::Relaxed);
+            Some(line)
         });
-        (Self { level, lines, dropped: AtomicU64::new(0) }, taken)
+        (Self { level, lines, waiting_bytes, dropped: AtomicU64::new(0) }, taken)
     }
 
     /// Returns whether lines of `level` are written.
@@ -104,7 +123,11 @@ impl Log {
 
     /// Begins a line, which is written by [`Line::write`].
     pub fn line(&self, level: Level, message: &str) -> Line<'_> {
-        if self.is_on(level) { self.always(level, message) } else { Line { log: self, text: None } }
+        if self.is_on(level) {
+            self.always(level, message)
+        } else {
+            Line { log: self, text: None, is_cut: false }
+        }
     }
 
     /// Begins a line that is written whatever the level of the log.
@@ -115,7 +138,7 @@ impl Log {
         text.push_str("\",\"level\":\"");
         text.push_str(level.name());
         text.push('"');
-        Line { log: self, text: Some(text) }.text("message", message)
+        Line { log: self, text: Some(text), is_cut: false }.text("message", message)
     }
 
     /// Returns how many lines were dropped.
@@ -139,15 +162,14 @@ impl Log {
 pub struct Line<'l> {
     log: &'l Log,
     text: Option<String>,
+    /// Whether a field did not fit.
+    is_cut: bool,
 }
 
 impl Line<'_> {
-    /// Adds a text.
-    pub fn text(mut self, key: &str, value: &str) -> Self {
-        if let Some(text) = self.key(key) {
-            json::write(text, &Value::from(value));
-        }
-        self
+    /// Adds a text; of a long one the beginning.
+    pub fn text(self, key: &str, value: &str) -> Self {
+        self.field(key, |text| json::write(text, &Value::from(&*shortened(value, MAX_TEXT_BYTES))))
     }
 
     /// Adds what can be shown.
@@ -156,40 +178,44 @@ impl Line<'_> {
     }
 
     /// Adds a number.
-    pub fn number(mut self, key: &str, value: u64) -> Self {
-        if let Some(text) = self.key(key) {
-            text.push_str(&value.to_string());
-        }
-        self
+    pub fn number(self, key: &str, value: u64) -> Self {
+        self.field(key, |text| text.push_str(&value.to_string()))
     }
 
-    /// Adds a value.
-    pub fn value(mut self, key: &str, value: &Value) -> Self {
-        if let Some(text) = self.key(key) {
-            json::write(text, value);
-        }
-        self
+    /// Adds a value, unless the line becomes too long by it.
+    pub fn value(self, key: &str, value: &Value) -> Self {
+        self.field(key, |text| json::write(text, value))
     }
 
     /// Writes the line, if there is room for it.
     pub fn write(self) {
         let Some(mut text) = self.text else { return };
-        text.push_str("}\n");
-        if self.log.lines.try_send(Sent::Line(text)).is_err() {
-            self.log.dropped.fetch_add(1, Ordering::Relaxed);
+        text.push_str(if self.is_cut { ",\"cut\":true}\n" } else { "}\n" });
+        let log = self.log;
+        let length = text.len();
+        let waiting = log.waiting_bytes.fetch_add(length, Ordering::Relaxed).saturating_add(length);
+        if waiting > MAX_WAITING_BYTES || log.lines.try_send(Sent::Line(text)).is_err() {
+            log.waiting_bytes.fetch_sub(length, Ordering::Relaxed);
+            log.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    fn key(&mut self, key: &str) -> Option<&mut String> {
-        let text = self.text.as_mut()?;
+    fn field(mut self, key: &str, write: impl FnOnce(&mut String)) -> Self {
+        let Some(text) = self.text.as_mut() else { return self };
+        let before = text.len();
         text.push_str(",\"");
         text.push_str(key);
         text.push_str("\":");
-        Some(text)
+        write(text);
+        if text.len() > MAX_LINE_BYTES {
+            text.truncate(before);
+            self.is_cut = true;
+        }
+        self
     }
 }
 
-fn write_all(waiting: &Receiver<Sent>) {
+fn write_all(waiting: &Receiver<Sent>, waiting_bytes: &AtomicUsize) {
     while let Ok(sent) = waiting.recv() {
         let mut together = String::new();
         let mut waiters = Vec::new();
@@ -200,6 +226,7 @@ fn write_all(waiting: &Receiver<Sent>) {
             }
         }
         let _ = std::io::stderr().lock().write_all(together.as_bytes());
+        waiting_bytes.fetch_sub(together.len(), Ordering::Relaxed);
         for waiter in waiters {
             let _ = waiter.try_send(());
         }

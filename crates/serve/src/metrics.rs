@@ -77,6 +77,8 @@ pub struct Metrics {
     pub(crate) rules: RuleMeters,
     refused_requests: AtomicU64,
     slow: AtomicU64,
+    overruns: AtomicU64,
+    evicted: AtomicU64,
     lookups: AtomicU64,
     exceptions: AtomicU64,
     notices_dropped: AtomicU64,
@@ -163,6 +165,14 @@ impl Metrics {
         self.slow.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn overran(&self) {
+        self.overruns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn connection_evicted(&self) {
+        self.evicted.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn looked_up(&self) {
         self.lookups.fetch_add(1, Ordering::Relaxed);
     }
@@ -214,6 +224,10 @@ pub(crate) fn exposition(state: &State) -> String {
     counter("kubewright_bad_requests_total", bad, load(&metrics.refused_requests));
     let slow = "Reviews that took so many steps that they were decided apart from the others.";
     counter("kubewright_slow_reviews_total", slow, load(&metrics.slow));
+    let overruns = "Reviews that took longer than their steps should, and kept others waiting.";
+    counter("kubewright_review_overruns_total", overruns, load(&metrics.overruns));
+    let evicted = "Connections closed, the longest unused first, to make room for new ones.";
+    counter("kubewright_connections_evicted_total", evicted, load(&metrics.evicted));
     counter("kubewright_lookups_total", "Questions of rules put to the API server.", load(&metrics.lookups));
     let exceptions = "Rules that left an object alone because of an exception.";
     counter("kubewright_exceptions_used_total", exceptions, load(&metrics.exceptions));

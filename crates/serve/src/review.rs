@@ -4,8 +4,8 @@
 //! is an HTTP error, so that the API server does what the webhook's failure policy says; it is never "allowed".
 
 mod decide;
+mod overruns;
 mod read;
-mod slow;
 mod tell;
 mod verdict;
 
@@ -17,12 +17,11 @@ use hyper::StatusCode;
 use kubewright_engine::{Decision, Operation, Request};
 use kubewright_value::Text;
 
-use crate::http::{Answer, ok, problem};
+use crate::http::{Answer, Call, ok, problem};
 use crate::metrics::{Overload, Trouble};
-use crate::traces::Parent;
 use crate::{Snapshot, State};
+pub(crate) use overruns::Overruns;
 pub use read::{BadReview, Review};
-pub(crate) use slow::SlowLane;
 pub use verdict::Verdict;
 
 /// How long is waited before it is looked again whether something is known.
@@ -35,25 +34,24 @@ enum Undecided {
     Overload,
 }
 
-/// Answers the review in `bytes` with the rules behind `hook`.
-pub(crate) async fn answer(
-    state: &Arc<State>,
-    hook: &str,
-    bytes: &[u8],
-    deadline: Instant,
-    parent: Option<Parent>,
-) -> Answer {
+/// Answers the review of `call`.
+pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
     let begun = Instant::now();
+    let deadline = call.deadline;
     if !state.readiness.is_loaded() {
-        return undecided(state, hook, "", Undecided::Trouble(Trouble::Unsynced));
+        return undecided(state, &call.hook, "", Undecided::Trouble(Trouble::Unsynced));
     }
-    let mut review = match Review::read(bytes) {
+    // The text is not needed while the rules are asked.
+    let bytes = std::mem::take(&mut call.bytes);
+    let mut review = match Review::read(&bytes) {
         Ok(review) => review,
         Err(BadReview(message)) => {
             state.metrics.refused_request();
             return problem(StatusCode::BAD_REQUEST, &message);
         }
     };
+    drop(bytes);
+    let hook = call.hook.as_str();
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
@@ -62,7 +60,7 @@ pub(crate) async fn answer(
         (review.request.roles, review.request.cluster_roles) = roles;
     }
     let uid = review.request.uid.clone();
-    let case = decide::Case::new(Arc::clone(state), Arc::clone(&snapshot), hook, review);
+    let case = decide::Case::new(state, &snapshot, &call, review);
     match decide::decided(case, deadline).await {
         Ok((review, decision)) => {
             let said = || Verdict::of(&snapshot, &review, &decision);
@@ -73,12 +71,17 @@ pub(crate) async fn answer(
             let told = tell::Told { state, snapshot: &snapshot, hook, review: &review };
             told.tell(&decision, &verdict, begun.elapsed());
             if state.traces.is_on() {
-                told.trace(&decision, parent, begun.elapsed());
+                told.trace(&decision, call.parent, begun.elapsed());
             }
             ok(body)
         }
         Err(reason) => undecided(state, hook, &uid, reason),
     }
+}
+
+/// Returns that a review for `hook` was not answered in time.
+pub(crate) fn late(state: &State, hook: &str) -> Answer {
+    undecided(state, hook, "", Undecided::Trouble(Trouble::Deadline))
 }
 
 /// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.

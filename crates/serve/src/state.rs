@@ -3,21 +3,23 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use kubewright_engine::{ClosedWorld, Query, World};
 use kubewright_value::{Text, Value};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::admission_policies::Progress;
 use crate::health::Readiness;
-use crate::http::Bounds;
+use crate::http::{Bounds, Connections};
+use crate::lane::{Lane, LargeRuntime};
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::review::SlowLane;
+use crate::review::Overruns;
 use crate::traces::Traces;
-use crate::{Certificates, Notice, Settings, Snapshot};
+use crate::{Certificates, Notice, Settings, Snapshot, workers};
 
 /// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
 pub struct State {
@@ -48,10 +50,29 @@ pub struct State {
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
-    pub(crate) slow: SlowLane,
-    /// Where rules are tried out: whoever does that holds up no review.
-    pub(crate) tries: SlowLane,
+    pub(crate) connections: Connections,
+    /// Which reviews kept others waiting.
+    pub(crate) overruns: Overruns,
+    /// Where reviews with large bodies are read, decided and answered.
+    pub(crate) large: LargeRuntime,
+    /// Where reviews are decided that are not quick, for a moment each.
+    pub(crate) medium: Lane,
+    /// Where reviews are decided that take until their deadlines.
+    pub(crate) slow: Lane,
+    /// Where rule objects are checked and dry runs take place: whoever asks for that holds up no review.
+    pub(crate) side: Lane,
+    /// One dry run takes place at a time, so that there is a thread left to check rule objects.
+    pub(crate) dry_runs: Arc<Semaphore>,
+    /// A few more may wait.
+    pub(crate) waiting_dry_runs: Semaphore,
 }
+
+/// How many reviews may wait in a lane, and how much else.
+const MEDIUM_PLACES: usize = 64;
+const SLOW_PLACES: usize = 16;
+const SIDE_PLACES: usize = 8;
+const SIDE_THREADS: usize = 2;
+const MAX_DRY_RUNS: usize = 5;
 
 /// What [`Lookup::look_up`] returns.
 pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>>;
@@ -112,9 +133,16 @@ impl State {
             log: Log::to_stderr(settings.log_level),
             traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
-            bounds: Bounds::new(settings.max_in_flight, settings.max_connections),
-            slow: SlowLane::new(),
-            tries: SlowLane::new(),
+            bounds: Bounds::new(settings.max_in_flight),
+            connections: Connections::new(settings.max_connections),
+            overruns: Overruns::default(),
+            large: LargeRuntime::default(),
+            medium: Lane::new("medium", workers(), MEDIUM_PLACES),
+            // Half of the machine at most: the other reviews go on.
+            slow: Lane::new("slow", (workers() / 2).max(1), SLOW_PLACES),
+            side: Lane::new("side", SIDE_THREADS, SIDE_PLACES),
+            dry_runs: Arc::new(Semaphore::new(1)),
+            waiting_dry_runs: Semaphore::new(MAX_DRY_RUNS),
             settings,
         }
     }

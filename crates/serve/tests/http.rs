@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "http/crowds.rs"]
+mod crowds;
 #[path = "http/drain.rs"]
 mod drain;
 #[path = "http/hostile.rs"]
@@ -10,6 +12,8 @@ mod hostile;
 mod namespaced;
 #[path = "http/old_object.rs"]
 mod old_object;
+#[path = "http/long.rs"]
+mod long;
 #[path = "http/programs.rs"]
 mod programs;
 #[path = "http/review.rs"]
@@ -20,3 +24,5 @@ mod secrets;
 mod server;
 #[path = "http/unreadable.rs"]
 mod unreadable;
+#[path = "http/slow.rs"]
+mod slow;

@@ -2,8 +2,15 @@
 //!
 //! Counted, not timed, so that the same input stops at the same place every time.
 //! The languages charge it as they go; the engine makes one for each evaluation.
+//!
+//! A caller who cannot wait may add a deadline. It decides nothing: an evaluation that it interrupted has no result.
+
+use std::time::Instant;
 
 use thiserror::Error;
+
+/// How many steps may pass between two looks at the clock: some hundred microseconds of work.
+const STEPS_PER_CLOCK_CHECK: u64 = 4096;
 
 /// The three limits of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +38,10 @@ pub struct Budget {
     bytes: u64,
     depth: u32,
     is_out_of_steps: bool,
+    deadline: Option<Instant>,
+    /// With fewer steps left the clock is looked at; 0 where there is no deadline.
+    next_clock_check: u64,
+    is_interrupted: bool,
 }
 
 /// A limit was reached. Always an error of the rule, never a "no".
@@ -45,13 +56,36 @@ pub enum Exhausted {
     /// Too deep.
     #[error("nested deeper than {0} levels")]
     Depth(u32),
+    /// The caller's deadline has passed. The evaluation has no result, and says nothing about the rule.
+    #[error("interrupted: the deadline of the caller has passed")]
+    Deadline,
 }
 
 impl Budget {
     /// Returns a budget with all of `limits` left.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, steps: limits.steps, bytes: limits.bytes, depth: limits.depth, is_out_of_steps: false }
+        Self {
+            limits,
+            steps: limits.steps,
+            bytes: limits.bytes,
+            depth: limits.depth,
+            is_out_of_steps: false,
+            deadline: None,
+            next_clock_check: 0,
+            is_interrupted: false,
+        }
+    }
+
+    /// Returns this budget, which is interrupted soon after `deadline`.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self.next_clock_check = match deadline {
+            Some(_) => self.steps.saturating_sub(STEPS_PER_CLOCK_CHECK),
+            None => 0,
+        };
+        self
     }
 
     /// Takes `count` steps.
@@ -61,12 +95,32 @@ impl Budget {
     #[inline]
     pub fn step(&mut self, count: u64) -> Result<(), Exhausted> {
         match self.steps.checked_sub(count) {
-            Some(left) => self.steps = left,
+            Some(left) if left >= self.next_clock_check => self.steps = left,
+            Some(left) => {
+                self.steps = left;
+                return self.check_clock();
+            }
             None => {
                 self.is_out_of_steps = true;
                 return Err(Exhausted::Steps(self.limits.steps));
             }
         }
+        Ok(())
+    }
+
+    /// Looks whether the deadline has passed, whatever steps were taken.
+    ///
+    /// # Errors
+    /// When it has.
+    #[cold]
+    pub fn check_clock(&mut self) -> Result<(), Exhausted> {
+        let Some(deadline) = self.deadline else { return Ok(()) };
+        if self.is_interrupted || Instant::now() >= deadline {
+            // Whoever goes on after this error is stopped by the next step.
+            (self.is_interrupted, self.next_clock_check) = (true, u64::MAX);
+            return Err(Exhausted::Deadline);
+        }
+        self.next_clock_check = self.steps.saturating_sub(STEPS_PER_CLOCK_CHECK);
         Ok(())
     }
 
@@ -138,6 +192,18 @@ impl Budget {
         self.limits.bytes
     }
 
+    /// Returns when the evaluation is interrupted, if it is.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Returns whether the deadline has passed, so that what was evaluated is not to be used.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.is_interrupted
+    }
+
     /// Returns how many bytes were produced.
     #[must_use]
     pub fn bytes_used(&self) -> u64 {
@@ -175,5 +241,24 @@ mod tests {
         assert_eq!(budget.transient(|budget| budget.produce(3)), Ok(()));
         assert_eq!(budget.transient(|budget| budget.produce(4)), Err(Exhausted::Bytes(3)));
         assert_eq!(budget.bytes_used(), 0);
+    }
+
+    #[test]
+    fn a_deadline_interrupts_within_a_few_thousand_steps_and_for_good() {
+        let mut budget = Budget::default().with_deadline(Some(Instant::now()));
+        let stopped = (0..2 * STEPS_PER_CLOCK_CHECK).find_map(|_| budget.step(1).err());
+        assert_eq!(stopped, Some(Exhausted::Deadline));
+        assert!(budget.is_interrupted() && !budget.is_out_of_steps());
+        assert_eq!(budget.step(0), Err(Exhausted::Deadline));
+    }
+
+    #[test]
+    fn a_deadline_far_away_changes_nothing() {
+        let limits = Limits { steps: 10_000, ..Limits::default() };
+        let far = Instant::now() + std::time::Duration::from_secs(3600);
+        let mut budget = Budget::new(limits).with_deadline(Some(far));
+        assert!((0..10_000).all(|_| budget.step(1).is_ok()));
+        assert_eq!(budget.step(1), Err(Exhausted::Steps(10_000)));
+        assert!(!budget.is_interrupted());
     }
 }

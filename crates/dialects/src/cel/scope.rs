@@ -1,6 +1,7 @@
 //! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::time::Instant;
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
@@ -35,6 +36,8 @@ pub(crate) struct Spent {
     bytes: u64,
     /// How many bytes may be made: what is left, and of how many.
     max_bytes: Option<(u64, u64)>,
+    deadline: Option<Instant>,
+    is_interrupted: bool,
 }
 
 /// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
@@ -46,6 +49,7 @@ impl Spent {
         Self {
             steps: Some(budget.steps_left()),
             max_bytes: Some((budget.bytes_left(), budget.bytes_limit())),
+            deadline: budget.deadline(),
             ..Self::default()
         }
     }
@@ -56,6 +60,9 @@ impl Spent {
         // Who was stopped by a budget that is smaller than usual may begin again with a larger one.
         let spent = if self.is_out { spent.max(budget.steps_left().saturating_add(1)) } else { spent };
         let _ = budget.step(spent);
+        if self.is_interrupted {
+            let _ = budget.check_clock();
+        }
         let _ = budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX));
     }
 
@@ -165,7 +172,7 @@ impl<'a> Scope<'a> {
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let spent = self.spent.get();
         let (available, work) = spent.available();
-        let mut cost = Cost::new(EXPRESSION_LIMIT).with_available(available).with_work(work);
+        let mut cost = Cost::new(EXPRESSION_LIMIT).with_available(available).with_work(work).with_deadline(spent.deadline);
         let (left, limit) = spent.max_bytes.unwrap_or((cost.bytes_left(), cost.bytes_left()));
         cost = cost.with_bytes(left.saturating_sub(spent.bytes), limit);
         let (work, bytes) = (cost.work_left(), cost.bytes_left());
@@ -176,10 +183,10 @@ impl<'a> Scope<'a> {
         self.spent.set(Spent {
             cost: spent.cost.saturating_add(cost.used()),
             bytes: spent.bytes.saturating_add(bytes.saturating_sub(cost.bytes_left())),
-            max_bytes: spent.max_bytes,
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
-            steps: spent.steps,
             is_out: spent.is_out || cost.is_out_of_work() || cost.used() > available,
+            is_interrupted: spent.is_interrupted || cost.is_interrupted(),
+            ..spent
         });
         result
     }

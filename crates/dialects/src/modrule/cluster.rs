@@ -1,5 +1,7 @@
 //! ModRules in a cluster.
 
+use std::time::Instant;
+
 use kubewright_engine::{
     Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
     Watched, Webhook,
@@ -90,9 +92,9 @@ impl InCluster for ModRule {
         bind_in_cluster(&Binding::read(binding)?, pod)
     }
 
-    fn dry_run(&self, request: &Value) -> Option<Result<Value, String>> {
+    fn dry_run(&self, request: &Value, deadline: Option<Instant>) -> Option<Result<Value, String>> {
         request.get("modRules").or_else(|| request.get("resourceManifest"))?;
-        Some(dry_run_with(self, request).map(|run| run.to_value()))
+        Some(dry_run_with(self, request, deadline).map(|run| run.to_value()))
     }
 
     fn originals(&self) -> &'static [&'static str] {

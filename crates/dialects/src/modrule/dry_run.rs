@@ -3,6 +3,8 @@
 //! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
 //! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
 
+use std::time::Instant;
+
 use kubewright_engine::{
     ClosedWorld, Diagnostic, Dialect, Engine, Fault, Operation, Outcome, Query, Request, Rule, RuleId,
     Settings, TraceNode, invalid,
@@ -22,6 +24,9 @@ const MAX_RULES: usize = 256;
 
 /// What its rules may spend together.
 const MAX_STEPS: u64 = 20_000_000;
+
+/// What is said where the time is over first.
+const TOO_LONG: &str = "the rules took too long";
 
 /// What a dry run found.
 #[derive(Debug, Clone)]
@@ -109,11 +114,15 @@ impl RuleRun {
 /// # Errors
 /// What is wrong with the request, in one line.
 pub fn dry_run(request: &Value) -> Result<DryRun, String> {
-    dry_run_with(&ModRule::new(&Options::default()), request)
+    dry_run_with(&ModRule::new(&Options::default()), request, None)
 }
 
-/// Answers a dry-run request with rules as `dialect` compiles them.
-pub(super) fn dry_run_with(dialect: &ModRule, request: &Value) -> Result<DryRun, String> {
+/// Answers a dry-run request with rules as `dialect` compiles them, before `deadline`.
+pub(super) fn dry_run_with(
+    dialect: &ModRule,
+    request: &Value,
+    deadline: Option<Instant>,
+) -> Result<DryRun, String> {
     let given = |key: &str| request.get(key).filter(|value| !value.is_null());
     let manifest = given("resourceManifest").ok_or("field `resourceManifest` is missing")?;
     let rules = given("modRules").ok_or("field `modRules` is missing")?;
@@ -125,6 +134,9 @@ pub(super) fn dry_run_with(dialect: &ModRule, request: &Value) -> Result<DryRun,
     let dialect = ModRule { assumed_node: around.node, ..dialect.clone() };
     let mut compiled = Vec::new();
     for rule in rules {
+        if is_over(deadline) {
+            return Err(TOO_LONG.to_owned());
+        }
         compiled.extend(compile(&dialect, rule, &around.namespace, around.is_named)?);
     }
     let mut review = Request::for_object(manifest.clone(), around.operation, &around.namespace);
@@ -132,7 +144,11 @@ pub(super) fn dry_run_with(dialect: &ModRule, request: &Value) -> Result<DryRun,
     if !review.namespace.is_empty() || !around.is_named {
         review.namespace = around.namespace;
     }
-    run(&Engine::new(compiled), &review, &world)
+    run(&Engine::new(compiled), &review, &world, deadline)
+}
+
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
 /// What stands around the object.
@@ -177,9 +193,17 @@ impl Around {
     }
 }
 
-fn run(engine: &Engine, review: &Request, world: &ClosedWorld) -> Result<DryRun, String> {
-    let settings = Settings { is_traced: true, total: Some(MAX_STEPS), ..Settings::default() };
+fn run(
+    engine: &Engine,
+    review: &Request,
+    world: &ClosedWorld,
+    deadline: Option<Instant>,
+) -> Result<DryRun, String> {
+    let settings = Settings { is_traced: true, total: Some(MAX_STEPS), deadline, ..Settings::default() };
     let decision = engine.decide(review, world, &settings);
+    if decision.is_unfinished && is_over(deadline) {
+        return Err(TOO_LONG.to_owned());
+    }
     if decision.is_unfinished {
         return Err(format!("the rules take more than {MAX_STEPS} steps together"));
     }

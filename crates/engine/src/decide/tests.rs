@@ -183,6 +183,42 @@ fn a_decision_that_takes_more_than_it_may_in_all_is_unfinished_and_says_so() {
 }
 
 #[test]
+fn a_decision_whose_deadline_has_passed_is_unfinished() {
+    let spends = |steps: u64| {
+        let mut rule = rule("a * * 0 !reject");
+        rule.program = Box::new(Spends(steps));
+        Engine::new(vec![rule])
+    };
+    let decide = |engine: &Engine, deadline| {
+        let settings = Settings { deadline, ..Settings::default() };
+        engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings)
+    };
+    let now = std::time::Instant::now();
+    let later = now + std::time::Duration::from_secs(3600);
+    for steps in [300, 5_000, 1_000_000] {
+        assert!(decide(&spends(steps), Some(now)).is_unfinished, "{steps}");
+        assert!(!decide(&spends(steps), Some(later)).is_unfinished, "{steps}");
+        assert!(!decide(&spends(steps), None).is_unfinished, "{steps}");
+    }
+}
+
+/// Spends steps one by one.
+struct Spends(u64);
+
+impl Program for Spends {
+    fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        Ok(Applies::Yes)
+    }
+
+    fn evaluate(&self, _: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        for _ in 0..self.0 {
+            evaluation.budget.step(1)?;
+        }
+        Ok(Effect::Pass("".into()))
+    }
+}
+
+#[test]
 fn a_rule_that_uses_up_what_is_its_own_leaves_the_decision_finished() {
     let engine = Engine::new(vec![rule("a * * 0 !spend"), rule("b * *")]);
     let limits = Limits { steps: 50, ..Limits::default() };

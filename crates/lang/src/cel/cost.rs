@@ -3,10 +3,15 @@
 //! Costs are the API server's: what is free there is free here. So that nothing that is free can run
 //! for ever or take all memory, work is counted besides: items made and looked at, whatever they cost.
 
+use std::time::Instant;
+
 use kubewright_value::StepMeter;
 use thiserror::Error;
 
 use super::val::Val;
+
+/// How much cost or work may pass between two looks at the clock.
+const UNITS_PER_CLOCK_CHECK: u64 = 4096;
 
 /// How much work besides costs is allowed.
 const MOST_WORK: u64 = 10_000_000;
@@ -28,6 +33,11 @@ pub struct Cost {
     is_out_of_work: bool,
     bytes: u64,
     max_bytes: u64,
+    deadline: Option<Instant>,
+    /// Above this much cost, and below this much work left, the clock is looked at or a limit was reached.
+    next_cost_check: u64,
+    next_work_check: u64,
+    is_interrupted: bool,
 }
 
 /// A limit of an expression was reached. Always an error of the rule, never a "no".
@@ -56,7 +66,27 @@ impl Cost {
             is_out_of_work: false,
             bytes: MAX_BYTES,
             max_bytes: MAX_BYTES,
+            deadline: None,
+            next_cost_check: limit,
+            next_work_check: 0,
+            is_interrupted: false,
         }
+    }
+
+    /// Returns a count that is interrupted soon after `deadline`, as if a limit were reached.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        if deadline.is_some() {
+            self.plan_clock_check();
+        }
+        self
+    }
+
+    /// Returns whether the deadline has passed, so that what was evaluated is not to be used.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.is_interrupted
     }
 
     /// Returns what was used.
@@ -80,7 +110,8 @@ impl Cost {
     /// Returns a count that ends earlier, because no more than `available` is left of what several share.
     #[must_use]
     pub fn with_available(self, available: u64) -> Self {
-        Self { available: available.min(self.limit), ..self }
+        let available = available.min(self.limit);
+        Self { available, next_cost_check: self.next_cost_check.min(available), ..self }
     }
 
     /// Returns whether more work was wanted than was left.
@@ -122,7 +153,7 @@ impl Cost {
     #[inline]
     pub fn charge(&mut self, count: u64) -> Result<(), Exceeded> {
         self.used = self.used.saturating_add(count);
-        if self.used > self.available { Err(Exceeded::Cost(self.limit)) } else { Ok(()) }
+        if self.used > self.next_cost_check { self.check() } else { Ok(()) }
     }
 
     /// Counts `count` items made, which take memory.
@@ -158,7 +189,26 @@ impl Cost {
                 return Err(Exceeded::Cost(self.limit));
             }
         }
-        Ok(())
+        if self.work < self.next_work_check { self.check() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check(&mut self) -> Result<(), Exceeded> {
+        self.is_interrupted |= self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if self.is_interrupted {
+            // Whoever goes on after this error is stopped by the next charge.
+            (self.next_cost_check, self.next_work_check) = (0, u64::MAX);
+            return Err(Exceeded::Cost(self.limit));
+        }
+        if self.deadline.is_some() {
+            self.plan_clock_check();
+        }
+        if self.used > self.available { Err(Exceeded::Cost(self.limit)) } else { Ok(()) }
+    }
+
+    fn plan_clock_check(&mut self) {
+        self.next_cost_check = self.available.min(self.used.saturating_add(UNITS_PER_CLOCK_CHECK));
+        self.next_work_check = self.work.saturating_sub(UNITS_PER_CLOCK_CHECK);
     }
 }
 
@@ -180,4 +230,29 @@ impl Default for Cost {
 #[must_use]
 pub fn traversal(size: u64) -> u64 {
     size.div_ceil(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_interrupts_what_costs_and_what_is_free() {
+        let interrupted = |step: fn(&mut Cost) -> Result<(), Exceeded>| {
+            let mut cost = Cost::default().with_deadline(Some(Instant::now()));
+            let stopped = (0..2 * UNITS_PER_CLOCK_CHECK).any(|_| step(&mut cost).is_err());
+            stopped && cost.is_interrupted() && step(&mut cost).is_err()
+        };
+        assert!(interrupted(|cost| cost.charge(1)));
+        assert!(interrupted(|cost| cost.work(1)));
+    }
+
+    #[test]
+    fn a_deadline_far_away_leaves_the_limit_where_it_is() {
+        let far = Instant::now() + std::time::Duration::from_secs(3600);
+        let mut cost = Cost::new(10_000).with_deadline(Some(far));
+        assert!((0..10_000).all(|_| cost.charge(1).is_ok()));
+        assert_eq!(cost.charge(1), Err(Exceeded::Cost(10_000)));
+        assert!(!cost.is_interrupted());
+    }
 }

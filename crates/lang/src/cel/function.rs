@@ -275,7 +275,7 @@ impl<'r, 'a> Call<'r, 'a> {
         self.cost.produce(take(budget.bytes_used()))?;
         made.map_err(|exhausted| match exhausted {
             Exhausted::Bytes(_) => self.cost.too_many_bytes(),
-            Exhausted::Steps(_) | Exhausted::Depth(_) => self.cost.too_much_work(),
+            Exhausted::Steps(_) | Exhausted::Depth(_) | Exhausted::Deadline => self.cost.too_much_work(),
         })
     }
 }

@@ -3,7 +3,7 @@
 //! Parts that both values share are skipped without a look inside. Lists are aligned
 //! by the cheapest script of additions, removals and changes in place, where a change
 //! in place costs as many units as parts differ; lists too long for that are compared
-//! place by place.
+//! place by place. Where a value differs in very many parts it is replaced as a whole.
 
 use kubewright_value::{Map, Text, Value, text_of};
 
@@ -14,6 +14,10 @@ const ALIGNED_PAIRS: usize = 4096;
 
 /// Below how many levels a change is one replacement.
 const DEEPEST: usize = 200;
+
+/// How many operations a value is changed by before it is replaced as a whole: a patch of a hundred thousand operations
+/// takes many times the memory of the object, and is larger than it.
+const MAX_OPERATIONS: usize = 2000;
 
 /// Returns a short patch that makes `after` of `before` under the standard's rules.
 #[must_use]
@@ -61,17 +65,32 @@ fn compare(before: &Value, after: &Value, trail: Option<&Trail<'_>>, operations:
         return;
     }
     let is_deep = trail.is_some_and(|trail| trail.depth >= DEEPEST);
+    let first = operations.len();
     match (before, after) {
         (Value::Object(old), Value::Object(new)) if !is_deep => compare_objects(old, new, trail, operations),
         (Value::Array(old), Value::Array(new)) if !is_deep => compare_lists(old, new, trail, operations),
         _ if before == after => {}
         _ => operations.push(Operation::Replace { path: Trail::pointer(trail), value: after.clone() }),
     }
+    if is_long(trail, operations, first) {
+        operations.truncate(first);
+        operations.push(Operation::Replace { path: Trail::pointer(trail), value: after.clone() });
+    }
+}
+
+/// Returns whether the value at `trail`, whose operations begin at `first`, should be replaced as a whole. The root
+/// never is: it is the object itself.
+fn is_long(trail: Option<&Trail<'_>>, operations: &[Operation], first: usize) -> bool {
+    trail.is_some() && operations.len() - first > MAX_OPERATIONS
 }
 
 fn compare_objects(old: &Map, new: &Map, trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
+    let first = operations.len();
     let mut kept = 0;
     for (place, (key, value)) in old.iter().enumerate() {
+        if is_long(trail, operations, first) {
+            return;
+        }
         match counterpart(new, place, key) {
             Some(other) => {
                 kept += 1;
@@ -108,9 +127,13 @@ fn compare_lists(old: &[Value], new: &[Value], trail: Option<&Trail<'_>>, operat
     let end = common(old.iter().rev(), new.iter().rev());
     let old = old.get(..old.len() - end).unwrap_or_default();
     let new = new.get(..new.len() - end).unwrap_or_default();
+    let first = operations.len();
     let mut place = start;
     let mut edits = script(old, new).into_iter().peekable();
     while let Some(edit) = edits.next() {
+        if is_long(trail, operations, first) {
+            return;
+        }
         let here = Trail::below(trail, TrailStep::Index(place));
         match edit {
             Edit::Change(before, after) => compare(before, after, Some(&here), operations),

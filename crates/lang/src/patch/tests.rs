@@ -1,4 +1,4 @@
-use kubewright_value::{Budget, Limits, Step, Value, json};
+use kubewright_value::{Budget, Limits, Map, Step, Value, json};
 
 use super::*;
 
@@ -272,6 +272,22 @@ fn check_round_trip(before: &Value, after: &Value) {
     let mut document = before.clone();
     apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default()).unwrap();
     assert_eq!(&document, after, "from {before} by {operations:?}");
+}
+
+#[test]
+fn what_differs_in_very_many_places_is_replaced_as_a_whole() {
+    let object = |image: &str| {
+        let containers = (0..5000).map(|_| Map::from([("image", image.into())]).into()).collect();
+        let spec = Map::from([("containers", Value::array(containers)), ("nodeName", image.into())]);
+        Value::from(Map::from([("kind", "Pod".into()), ("spec", spec.into())]))
+    };
+    let (before, after) = (object("a"), object("b"));
+    let operations = diff(&before, &after);
+    let paths: Vec<String> = operations.iter().map(|operation| operation.path().to_string()).collect();
+    assert_eq!(paths, ["/spec/containers", "/spec/nodeName"]);
+    let mut patched = before;
+    apply(&mut patched, &operations, &Options::rfc6902(), &mut Budget::default()).expect("a patch");
+    assert_eq!(patched, after);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reading a body that may be too large, too slow, or of the wrong type.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -8,18 +9,22 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Request, StatusCode};
 
-use super::bounds::{MAX_BODY, Room};
+use super::bounds::{MAX_BODY, Room, UnfinishedBody};
 use super::{Answer, problem};
 use crate::State;
 
-/// How long a body may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a body may take in any case.
+const MAX_BODY_TIME: Duration = Duration::from_secs(10);
+
+/// How long a body may take to begin, and how fast it must come then: an API server sends it at once.
+const FIRST_BYTES_TIME: Duration = Duration::from_secs(2);
+const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
+
+/// How much memory is reserved for what a client announces.
+const MAX_RESERVED: usize = 256 << 10;
 
 /// Reads the body of `request`, which must be JSON.
-pub(super) async fn read<'s>(
-    state: &'s State,
-    request: Request<Incoming>,
-) -> Result<(Bytes, Room<'s>), Answer> {
+pub(super) async fn read(state: &Arc<State>, request: Request<Incoming>) -> Result<(Bytes, Room), Answer> {
     if !is_json(request.headers()) {
         let message = "a body of the content type application/json is expected";
         return Err(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
@@ -28,21 +33,29 @@ pub(super) async fn read<'s>(
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(too_large());
     }
+    let Some(_unfinished) = UnfinishedBody::begin(state) else {
+        return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too many requests are being read"));
+    };
     let mut room = Room::new(state);
-    let read = tokio::time::timeout(PATIENCE, collect(body, &mut room)).await;
-    let bytes = read.map_err(|_| problem(StatusCode::REQUEST_TIMEOUT, "the body took too long"))??;
+    let bytes = collect(body, &mut room).await?;
     if bytes.is_empty() {
         return Err(problem(StatusCode::BAD_REQUEST, "the body is empty"));
     }
     Ok((bytes, room))
 }
 
-async fn collect(mut body: Incoming, room: &mut Room<'_>) -> Result<Bytes, Answer> {
+async fn collect(mut body: Incoming, room: &mut Room) -> Result<Bytes, Answer> {
+    let begun = Instant::now();
+    let mut received = 0;
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = tokio::time::timeout_at(due(begun, received).into(), body.frame())
+        .await
+        .map_err(|_| problem(StatusCode::REQUEST_TIMEOUT, "the body took too long"))?
+    {
         let frame = frame.map_err(|_| problem(StatusCode::BAD_REQUEST, "the body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
+        received += data.len();
         if !room.grow(data.len()) {
             return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"));
         }
@@ -52,7 +65,8 @@ async fn collect(mut body: Incoming, room: &mut Room<'_>) -> Result<Bytes, Answe
         }
         // Most bodies are one frame, which is taken as it is.
         if all.is_empty() {
-            let expected = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(MAX_BODY);
+            // Not more than was announced, and not all of that: it may never come.
+            let expected = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(MAX_RESERVED);
             all.reserve(first.len() + data.len() + expected);
             all.extend_from_slice(&first);
             first = Bytes::new();
@@ -63,6 +77,13 @@ async fn collect(mut body: Incoming, room: &mut Room<'_>) -> Result<Bytes, Answe
         }
     }
     if all.is_empty() { Ok(first) } else { Ok(all.freeze()) }
+}
+
+/// Returns when more of a body must have come of which `received` bytes are there.
+fn due(begun: Instant, received: usize) -> Instant {
+    let received = u32::try_from(received).unwrap_or(u32::MAX);
+    let earned = Duration::from_secs(1) * received / MIN_BYTES_PER_SECOND;
+    begun + (FIRST_BYTES_TIME + earned).min(MAX_BODY_TIME)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

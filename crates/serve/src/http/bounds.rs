@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
 
 use crate::State;
 use crate::metrics::Overload;
@@ -21,8 +22,23 @@ const MAX_BEGINNINGS: usize = 16 << 20;
 /// How much of a body is its beginning.
 const BEGINNING: usize = 64 << 10;
 
-/// From here on a body is large: it is read into values while no other large one is.
-pub(crate) const LARGE_BODY: usize = 512 << 10;
+/// Up to here a body is small: it is read, decided and answered among the others. What is larger takes long enough to be
+/// felt by them, and enough memory to be weighed.
+pub(crate) const MAX_SMALL_BODY: usize = 32 << 10;
+
+/// How many bodies may be read at once.
+const MAX_UNFINISHED_BODIES: usize = 1024;
+
+/// How many bytes of answers may wait for clients to take them, apart from short ones.
+const MAX_ANSWER_BYTES: usize = 32 << 20;
+const SHORT_ANSWER: usize = 4 << 10;
+
+/// How much memory bodies that are not small may need together once they are read. One that alone needs more is read while
+/// no other is.
+const MAX_READ_MEMORY: usize = 128 << 20;
+
+/// What a value needs in memory, with what rules usually make of it.
+const MEMORY_PER_VALUE: usize = 300;
 
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
@@ -32,28 +48,25 @@ pub(crate) struct Bounds {
     max_in_flight: usize,
     bodies: AtomicUsize,
     beginnings: AtomicUsize,
-    max_connections: usize,
-    pub(crate) large: Semaphore,
-    pub(crate) connections: Arc<Semaphore>,
+    unfinished_bodies: AtomicUsize,
+    answers: AtomicUsize,
+    memory: AtomicUsize,
+    memory_freed: Notify,
 }
 
 impl Bounds {
-    pub(crate) fn new(max_in_flight: usize, max_connections: usize) -> Self {
+    pub(crate) fn new(max_in_flight: usize) -> Self {
         Self {
             waiting: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
             beginnings: AtomicUsize::new(0),
-            max_connections,
-            large: Semaphore::new(1),
-            connections: Arc::new(Semaphore::new(max_connections)),
+            unfinished_bodies: AtomicUsize::new(0),
+            answers: AtomicUsize::new(0),
+            memory: AtomicUsize::new(0),
+            memory_freed: Notify::new(),
         }
-    }
-
-    /// Returns whether so many connections are open that those which nobody uses should make room.
-    pub(super) fn has_few_connections(&self) -> bool {
-        self.connections.available_permits() < self.max_connections / 5
     }
 }
 
@@ -85,16 +98,24 @@ impl Drop for Waiting {
     }
 }
 
-/// A place among the reviews under way, given back when it is dropped.
-pub(crate) struct Place<'s>(&'s State);
+/// What a request takes while it is under way; given back when it is dropped.
+pub(crate) struct Held {
+    pub(crate) _place: Place,
+    pub(crate) _room: Room,
+    pub(crate) _memory: Option<Memory>,
+}
 
-impl<'s> Place<'s> {
-    /// Takes a place, if there is one.
-    pub(crate) fn take(state: &'s State) -> Option<Self> {
+/// A place among the reviews under way, given back when it is dropped.
+pub(crate) struct Place(Arc<State>);
+
+impl Place {
+    /// Takes a place, if there is one. Half of them are for small reviews alone: the others may take long.
+    pub(crate) fn take(state: &Arc<State>, is_small: bool) -> Option<Self> {
         let before = state.bounds.in_flight.fetch_add(1, Ordering::Relaxed);
         state.metrics.in_flight_changed(before + 1);
-        let place = Self(state);
-        if before < state.bounds.max_in_flight {
+        let place = Self(Arc::clone(state));
+        let max = state.bounds.max_in_flight;
+        if before < if is_small { max } else { max.div_ceil(2) } {
             return Some(place);
         }
         state.metrics.overloaded(Overload::InFlight);
@@ -102,22 +123,48 @@ impl<'s> Place<'s> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         let before = self.0.bounds.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.0.metrics.in_flight_changed(before.saturating_sub(1));
     }
 }
 
+/// A body that is being read, until this is dropped.
+pub(crate) struct UnfinishedBody<'s>(&'s State);
+
+impl<'s> UnfinishedBody<'s> {
+    /// Begins to read a body, unless too many are being read and none of them is slow enough to make room.
+    pub(crate) fn begin(state: &'s State) -> Option<Self> {
+        let before = state.bounds.unfinished_bodies.fetch_add(1, Ordering::Relaxed);
+        let body = Self(state);
+        if before < MAX_UNFINISHED_BODIES {
+            return Some(body);
+        }
+        if state.connections.evict_slowest_body() {
+            state.metrics.connection_evicted();
+            return Some(body);
+        }
+        state.metrics.overloaded(Overload::InFlight);
+        None
+    }
+}
+
+impl Drop for UnfinishedBody<'_> {
+    fn drop(&mut self) {
+        self.0.bounds.unfinished_bodies.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Memory of a body, given back when it is dropped.
-pub(crate) struct Room<'s> {
-    state: &'s State,
+pub(crate) struct Room {
+    state: Arc<State>,
     bytes: usize,
 }
 
-impl<'s> Room<'s> {
-    pub(crate) fn new(state: &'s State) -> Self {
-        Self { state, bytes: 0 }
+impl Room {
+    pub(crate) fn new(state: &Arc<State>) -> Self {
+        Self { state: Arc::clone(state), bytes: 0 }
     }
 
     /// Takes room for `bytes` more, if there is any.
@@ -138,7 +185,7 @@ impl<'s> Room<'s> {
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for Room {
     fn drop(&mut self) {
         let (beginning, rest) = parts(self.bytes);
         self.state.bounds.beginnings.fetch_sub(beginning, Ordering::Relaxed);
@@ -150,6 +197,95 @@ impl Drop for Room<'_> {
 fn parts(bytes: usize) -> (usize, usize) {
     let beginning = bytes.min(BEGINNING);
     (beginning, bytes - beginning)
+}
+
+/// Memory of a body that is read into values, given back when it is dropped.
+pub(crate) struct Memory {
+    state: Arc<State>,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Takes what `body` needs, as soon as others have given back enough; nothing if that is not before `deadline`.
+    pub(crate) async fn take(state: &Arc<State>, body: &[u8], deadline: Instant) -> Option<Self> {
+        let bytes = needed(body).min(MAX_READ_MEMORY);
+        loop {
+            let freed = state.bounds.memory_freed.notified();
+            if state.bounds.try_take_memory(bytes) {
+                return Some(Self { state: Arc::clone(state), bytes });
+            }
+            // Whoever needs little does not wait behind those who need much: each tries when something was freed.
+            if tokio::time::timeout_at(deadline.into(), freed).await.is_err() {
+                state.metrics.overloaded(Overload::Memory);
+                return None;
+            }
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.state.bounds.memory.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.state.bounds.memory_freed.notify_waiters();
+    }
+}
+
+impl Bounds {
+    fn try_take_memory(&self, bytes: usize) -> bool {
+        let more = |taken: usize| Some(taken + bytes).filter(|taken| *taken <= MAX_READ_MEMORY);
+        self.memory.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+}
+
+/// Returns what `body`, which is JSON, needs in memory when it is read: its texts, and its values.
+fn needed(body: &[u8]) -> usize {
+    let (mut values, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in body {
+        match (is_text, byte) {
+            (true, _) if is_escaped => is_escaped = false,
+            (true, b'\\') => is_escaped = true,
+            (_, b'"') => is_text = !is_text,
+            (false, b'{' | b'[' | b',') => values += 1,
+            _ => {}
+        }
+    }
+    body.len() * 2 + values * MEMORY_PER_VALUE
+}
+
+/// Bytes of an answer that waits to be taken, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct AnswerRoom {
+    state: Arc<State>,
+    bytes: usize,
+}
+
+impl AnswerRoom {
+    /// Takes room for an answer of `bytes`. Short ones need none.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn take(state: &Arc<State>, bytes: usize) -> Result<Option<Self>, ()> {
+        if bytes <= SHORT_ANSWER {
+            return Ok(None);
+        }
+        let before = state.bounds.answers.fetch_add(bytes, Ordering::Relaxed);
+        let room = Self { state: Arc::clone(state), bytes };
+        // The first answer is given whatever its size.
+        if before > 0 && before.saturating_add(bytes) > MAX_ANSWER_BYTES {
+            state.metrics.overloaded(Overload::Memory);
+            // Whoever does not take an answer makes room for those who do.
+            if !state.connections.evict_slowest_reader() {
+                return Err(());
+            }
+        }
+        Ok(Some(room))
+    }
+}
+
+impl Drop for AnswerRoom {
+    fn drop(&mut self) {
+        self.state.bounds.answers.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
@@ -17,15 +17,17 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::bounds::Waiting;
-use super::idle::{Idle, Use};
+use super::Answer;
+use super::answer::AnswerBody;
+use super::bounds::{AnswerRoom, Waiting};
+use super::connections::{Ending, UnderWay, Usage};
 use super::routes::{self, too_many};
 use crate::State;
 
 const HANDSHAKE: Duration = Duration::from_secs(5);
 const HEADERS: Duration = Duration::from_secs(5);
 /// How long a connection that makes room may take to end.
-const ENDING: Duration = Duration::from_secs(5);
+const ENDING: Duration = Duration::from_secs(1);
 const PING: Duration = Duration::from_secs(30);
 const PONG: Duration = Duration::from_secs(10);
 const STREAMS: u32 = 100;
@@ -51,37 +53,24 @@ pub(crate) async fn serve(
     let (open, mut closed) = tokio::sync::mpsc::channel::<Infallible>(1);
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&state, &listener) => accepted,
+            accepted = accept(&listener) => accepted,
             _ = phase.wait_for(|phase| *phase == Phase::Closing) => break,
         };
-        let Some((stream, permit)) = accepted else { continue };
+        let Some(stream) = accepted else { continue };
         let (state, acceptor, phase) = (Arc::clone(&state), acceptor.clone(), phase.clone());
         let open = open.clone();
         tokio::spawn(async move {
-            let _held = (permit, open);
-            let _ = stream.set_nodelay(true);
-            match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => {
-                    state.metrics.connected();
-                    connection(&state, stream, phase).await;
-                    state.metrics.disconnected();
-                }
-                _ => state.metrics.handshake_failed(),
-            }
+            let _open = open;
+            connected(&state, stream, &acceptor, phase).await;
         });
     }
     drop((listener, open));
     let _ = closed.recv().await;
 }
 
-async fn accept(
-    state: &State,
-    listener: &TcpListener,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    // Before there is a place nobody is let in: who waits in the queue of the system costs us nothing.
-    let permit = Arc::clone(&state.bounds.connections).acquire_owned().await.ok()?;
+async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, permit)),
+        Ok((stream, _)) => Some(stream),
         Err(_) => {
             // No more descriptors, most likely; trying at once would only burn time.
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -90,19 +79,48 @@ async fn accept(
     }
 }
 
-async fn connection(state: &Arc<State>, stream: TlsStream<TcpStream>, phase: watch::Receiver<Phase>) {
-    let usage = Arc::new(Use::default());
+/// Serves one connection to its end, for which another may have to make room.
+async fn connected(
+    state: &Arc<State>,
+    stream: TcpStream,
+    acceptor: &TlsAcceptor,
+    phase: watch::Receiver<Phase>,
+) {
+    let (place, is_evicted) = state.connections.open();
+    if is_evicted {
+        state.metrics.connection_evicted();
+    }
+    let _ = stream.set_nodelay(true);
+    let handshake = tokio::select! {
+        handshake = timeout(HANDSHAKE, acceptor.accept(stream)) => handshake.ok().and_then(Result::ok),
+        _ = place.usage.ending() => None,
+    };
+    let Some(stream) = handshake else {
+        state.metrics.handshake_failed();
+        return;
+    };
+    state.metrics.connected();
+    connection(state, stream, &place.usage, phase).await;
+    state.metrics.disconnected();
+}
+
+async fn connection(
+    state: &Arc<State>,
+    stream: TlsStream<TcpStream>,
+    usage: &Arc<Usage>,
+    phase: watch::Receiver<Phase>,
+) {
     let service = {
-        let (state, usage) = (Arc::clone(state), Arc::clone(&usage));
+        let (state, usage) = (Arc::clone(state), Arc::clone(usage));
         service_fn(move |request: Request<Incoming>| {
-            let (asking, waiting) = (usage.asking(), Waiting::begin(&state));
+            let (under_way, waiting) = (usage.begin(), Waiting::begin(&state));
             let state = Arc::clone(&state);
             async move {
-                let _asking = asking;
-                if waiting.end() {
-                    return Ok(too_many());
-                }
-                Ok::<_, Infallible>(routes::answer(&state, request).await)
+                let answer = match waiting.end() {
+                    true => too_many(),
+                    false => routes::answer(&state, request, &under_way).await,
+                };
+                Ok::<_, Infallible>(sent(&state, answer, under_way))
             }
         })
     };
@@ -121,7 +139,7 @@ async fn connection(state: &Arc<State>, stream: TlsStream<TcpStream>, phase: wat
             .keep_alive_interval(PING)
             .keep_alive_timeout(PONG);
         let mut connection = pin!(server.serve_connection(stream, service));
-        until_closed(phase, usage.idle(state), connection.as_mut(), |connection| {
+        until_closed(state, phase, usage, connection.as_mut(), |connection| {
             connection.graceful_shutdown();
         })
         .await;
@@ -129,30 +147,40 @@ async fn connection(state: &Arc<State>, stream: TlsStream<TcpStream>, phase: wat
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(64 << 10).max_headers(64);
         let mut connection = pin!(server.serve_connection(stream, service));
-        until_closed(phase, usage.idle(state), connection.as_mut(), |connection| {
+        until_closed(state, phase, usage, connection.as_mut(), |connection| {
             connection.graceful_shutdown();
         })
         .await;
     }
 }
 
+/// Returns `answer` as it goes to the client, or that there is no room for it.
+fn sent(state: &Arc<State>, answer: Answer, under_way: UnderWay) -> Response<AnswerBody<Option<AnswerRoom>>> {
+    match AnswerRoom::take(state, answer.body().len()) {
+        Ok(room) => answer.map(|bytes| AnswerBody::new(bytes, under_way, room)),
+        Err(()) => too_many().map(|bytes| AnswerBody::new(bytes, under_way, None)),
+    }
+}
+
 /// Drives `connection` to its end, which `close` asks for when the server closes or others need the room.
 async fn until_closed<C: Future>(
+    state: &State,
     mut phase: watch::Receiver<Phase>,
-    idle: impl Future<Output = Idle>,
+    usage: &Usage,
     mut connection: std::pin::Pin<&mut C>,
     close: impl FnOnce(std::pin::Pin<&mut C>),
 ) {
     let makes_room = tokio::select! {
         _ = connection.as_mut() => return,
-        idle = idle => match idle {
-            Idle::Silent => return,
-            Idle::Unused => true,
+        ending = usage.ending() => match ending {
+            Ending::Abrupt => return,
+            Ending::Graceful => true,
         },
         _ = phase.wait_for(|phase| *phase == Phase::Closing) => false,
     };
     close(connection.as_mut());
     if makes_room {
+        let _closing = state.connections.closing();
         let _ = timeout(ENDING, connection).await;
     } else {
         let _ = connection.await;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
+use tokio::runtime::Handle;
 
-use super::bounds::{LARGE_BODY, Place};
+use super::bounds::{Held, MAX_SMALL_BODY, Memory, Place, Room};
+use super::connections::UnderWay;
 use super::{Answer, beside, body, problem};
 use crate::State;
 use crate::review;
@@ -24,11 +27,27 @@ const BINDING: &str = "binding";
 const GUARD: &str = "guard";
 const DRY_RUN: &str = "v1/dryrun";
 
+/// How long a path may be: no webhook of ours has a longer name.
+const MAX_PATH_BYTES: usize = 300;
+
+/// What was asked, with everything that it takes while it is under way.
+pub(crate) struct Call {
+    /// The path, without the slash before it.
+    pub(crate) hook: String,
+    pub(crate) bytes: Bytes,
+    pub(crate) deadline: Instant,
+    pub(crate) parent: Option<Parent>,
+    pub(crate) held: Arc<Held>,
+    /// The runtime that serves connections, where this is answered in another one.
+    pub(crate) home: Option<Handle>,
+}
+
 /// Answers `request`.
-pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> Answer {
+pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>, under_way: &UnderWay) -> Answer {
     let begun = Instant::now();
-    let path = request.uri().path().to_owned();
-    let Some(hook) = path.strip_prefix('/').filter(|hook| is_hook(hook)) else {
+    let path = request.uri().path();
+    let known = path.strip_prefix('/').filter(|hook| hook.len() <= MAX_PATH_BYTES && is_hook(hook));
+    let Some(hook) = known.map(str::to_owned) else {
         state.metrics.refused_request();
         return problem(StatusCode::NOT_FOUND, "there is nothing here");
     };
@@ -39,29 +58,70 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>) -> An
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
     let parent = state.traces.is_on().then(|| parent(&request)).flatten();
-    let (bytes, _room) = match body::read(state, request).await {
+    let (bytes, room) = match body::read(state, request).await {
         Ok(read) => read,
         Err(answer) => {
             state.metrics.refused_request();
             return answer;
         }
     };
-    let Some(_place) = Place::take(state) else {
+    under_way.decides();
+    let is_small = bytes.len() <= MAX_SMALL_BODY;
+    let Some(place) = Place::take(state, is_small && !matches!(hook.as_str(), RULES | DRY_RUN)) else {
         return too_many();
     };
-    let _large = match bytes.len() > LARGE_BODY {
-        true => match tokio::time::timeout_at(deadline.into(), state.bounds.large.acquire()).await {
-            Ok(Ok(turn)) => Some(turn),
-            _ => return problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
-        },
-        false => None,
-    };
-    match hook {
-        RULES => beside::rules(state, &bytes),
-        GUARD => beside::guard(state, &bytes),
-        BINDING => beside::binding(state, &bytes, deadline).await,
-        DRY_RUN => beside::dry_run(state, bytes, deadline).await,
-        hook => review::answer(state, hook, &bytes, deadline, parent).await,
+    let pending = Pending { hook, bytes, deadline, parent, place, room };
+    if is_small {
+        return dispatch(state, pending.call(None, None)).await;
+    }
+    large(state, pending).await
+}
+
+/// A request whose body is there, and for which there is a place.
+struct Pending {
+    hook: String,
+    bytes: Bytes,
+    deadline: Instant,
+    parent: Option<Parent>,
+    place: Place,
+    room: Room,
+}
+
+impl Pending {
+    fn call(self, memory: Option<Memory>, home: Option<Handle>) -> Call {
+        let Self { hook, bytes, deadline, parent, place, room } = self;
+        let held = Arc::new(Held { _place: place, _room: room, _memory: memory });
+        Call { hook, bytes, deadline, parent, held, home }
+    }
+}
+
+/// Answers what is not small, apart from what is: reading it alone takes long enough to be felt by others.
+async fn large(state: &Arc<State>, pending: Pending) -> Answer {
+    let (home, hook) = (Handle::current(), pending.hook.clone());
+    let runtime = state.large.handle().unwrap_or(&home).clone();
+    let state_there = Arc::clone(state);
+    let deadline = pending.deadline;
+    let answered = runtime.spawn(async move {
+        let state = state_there;
+        match Memory::take(&state, &pending.bytes, pending.deadline).await {
+            Some(memory) => dispatch(&state, pending.call(Some(memory), Some(home))).await,
+            None => problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
+        }
+    });
+    // Whatever happens there, whoever asked has an answer in time.
+    match tokio::time::timeout_at((deadline + MARGIN / 5).into(), answered).await {
+        Ok(answered) => answered.unwrap_or_else(|_| beside::failed(state)),
+        Err(_) => review::late(state, &hook),
+    }
+}
+
+async fn dispatch(state: &Arc<State>, call: Call) -> Answer {
+    match call.hook.as_str() {
+        RULES => beside::rules(state, call).await,
+        GUARD => beside::guard(state, &call.bytes),
+        BINDING => beside::binding(state, &call.bytes, call.deadline).await,
+        DRY_RUN => beside::dry_run(state, call).await,
+        _ => review::answer(state, call).await,
     }
 }
 

@@ -40,8 +40,39 @@ fn what_matters_less_than_the_level_is_left_out() {
 #[test]
 fn lines_that_nobody_takes_are_dropped_and_counted() {
     let (log, _lines) = Log::captured(Level::Info);
-    for _ in 0..WAITING + 5 {
+    for _ in 0..MAX_WAITING_LINES + 5 {
         log.line(Level::Info, "x").write();
     }
     assert_eq!(log.dropped(), 5);
+}
+
+#[test]
+fn a_line_has_a_bounded_length_whatever_comes_from_outside() {
+    let (log, mut lines) = Log::captured(Level::Info);
+    let long = "\u{1}".repeat(6 << 20);
+    let mut line =
+        log.line(Level::Info, &long).text("name", &long).value("patch", &Value::from(long.as_str()));
+    for _ in 0..100 {
+        line = line.text("user", &long);
+    }
+    line.number("microseconds", 7).write();
+    let line = lines.next().unwrap();
+    assert!(line.len() <= MAX_LINE_BYTES + 100, "{}", line.len());
+    let value = json::parse(line.trim_end()).unwrap();
+    assert_eq!(value.get("cut").and_then(Value::as_bool), Some(true));
+    assert!(value.get("name").and_then(Value::as_str).unwrap().ends_with("…[6291456 bytes]"));
+}
+
+#[test]
+fn lines_that_wait_have_bounded_bytes_together() {
+    let (log, lines) = Log::captured(Level::Info);
+    let long = "a".repeat(MAX_TEXT_BYTES);
+    for _ in 0..MAX_WAITING_LINES {
+        log.line(Level::Info, "x").text("a", &long).text("b", &long).write();
+    }
+    let dropped = log.dropped();
+    let waited: Vec<String> = lines.collect();
+    assert_eq!(waited.len() + usize::try_from(dropped).unwrap(), MAX_WAITING_LINES);
+    let bytes: usize = waited.iter().map(String::len).sum();
+    assert!(bytes > MAX_WAITING_BYTES / 2 && bytes <= MAX_WAITING_BYTES, "{bytes}");
 }

@@ -8,7 +8,8 @@ use kubewright_engine::Operation;
 use kubewright_value::Text;
 
 use super::SERIES;
-use super::text::{Exposition, escaped};
+use super::text::{Exposition, MAX_LABEL_BYTES, escaped};
+use crate::shorten::shortened;
 
 /// Kinds and webhooks come from outside; the rest of the series belongs to rules.
 const MOST: usize = SERIES / 5;
@@ -38,7 +39,7 @@ impl Requests {
         }
         let mut counts = self.counts.write().unwrap_or_else(PoisonError::into_inner);
         let key = match counts.len() < MOST {
-            true => key,
+            true => RequestKey { webhook: short(key.webhook), kind: short(key.kind), ..key },
             false => RequestKey { webhook: "other".into(), kind: "other".into(), ..key },
         };
         counts.entry(key).or_default().fetch_add(1, Ordering::Relaxed);
@@ -64,4 +65,9 @@ impl Requests {
             text.sample(name, &labels, count);
         }
     }
+}
+
+/// Returns what is kept of `name`: series live as long as the process.
+fn short(name: Text) -> Text {
+    if name.len() <= MAX_LABEL_BYTES { name } else { shortened(&name, MAX_LABEL_BYTES).into() }
 }

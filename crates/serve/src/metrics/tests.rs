@@ -44,3 +44,21 @@ fn kinds_beyond_the_cap_are_counted_together() {
 fn what_comes_from_outside_cannot_break_out_of_a_label() {
     assert_eq!(text::escaped("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
 }
+
+#[test]
+fn a_series_keeps_no_more_than_the_beginning_of_a_long_name() {
+    let requests = Requests::default();
+    for number in 0..100 {
+        requests.count(RequestKey {
+            is_allowed: true,
+            webhook: "w".repeat(1 << 20).into(),
+            kind: format!("{number}{}", "k".repeat(1 << 20)).into(),
+            operation: Operation::Create,
+        });
+    }
+    let mut text = Exposition::default();
+    requests.expose(&mut text);
+    let text = text.finish();
+    assert!(text.len() < 100 * 700, "{}", text.len());
+    assert_eq!(text.matches("…[").count(), 200, "{text}");
+}

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use crate::shorten::shortened;
+
 /// A text that is being made.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
@@ -33,7 +35,10 @@ impl Exposition {
     }
 }
 
+/// How long the value of a label may be; of a longer one the beginning is shown.
+pub(super) const MAX_LABEL_BYTES: usize = 253;
+
 /// Returns `value` as it is written between the quotes of a label.
 pub(super) fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    shortened(value, MAX_LABEL_BYTES).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,22 +1,37 @@
-//! The decision of one review: at once where it is small, apart from the others where it is not, and again where rules
+//! The decision of one review: at once where it is quick, apart from the others where it is not, and again where rules
 //! ask for what nobody knew.
+//!
+//! Whatever takes long is interrupted when its time is over, and begins anew where there is more time. An interrupted
+//! decision is never used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kubewright_engine::{Answer, Decision, Engine, Occasion, OpenWorld, Query, Request, Settings, World};
-use kubewright_value::Text;
+use kubewright_value::{Text, Value};
+use tokio::runtime::Handle;
 
 use super::{Review, Undecided};
+use crate::http::{Call, Held};
+use crate::lane::{Lane, LaneError};
 use crate::metrics::Trouble;
 use crate::{Snapshot, State};
 
-/// How many steps are taken among the other reviews: a few milliseconds.
-const QUICK: u64 = 300_000;
+/// How many steps are taken among the other reviews, and for how long: a few milliseconds.
+const QUICK_STEPS: u64 = 300_000;
+const QUICK_TIME: Duration = Duration::from_millis(20);
+
+/// From how long on a review has kept the others waiting: its steps take longer than steps should.
+const OVERRUN_TIME: Duration = Duration::from_millis(100);
+
+/// How many steps are taken in the lane for reviews that are not quick, and for how long. What is not done then goes on in
+/// the slow lane, so that a slow rule holds up slow rules alone.
+const MEDIUM_STEPS: u64 = 4_000_000;
+const MEDIUM_TIME: Duration = Duration::from_millis(200);
 
 /// How many steps are taken at all.
-const SLOW: u64 = 40_000_000;
+const MAX_STEPS: u64 = 40_000_000;
 
 /// How often it is decided anew because something was looked up.
 const ROUNDS: usize = 8;
@@ -32,18 +47,46 @@ pub(super) struct Case {
     review: Review,
     answers: OpenWorld,
     asked: usize,
+    /// The runtime that talks to the cluster, where the review is not in it.
+    home: Option<Handle>,
+    /// What the review takes; given back when it is decided, even where nobody waits for it any more.
+    _held: Arc<Held>,
 }
 
 impl Case {
-    pub(super) fn new(state: Arc<State>, snapshot: Arc<Snapshot>, hook: &str, review: Review) -> Self {
-        Self { state, snapshot, hook: hook.into(), review, answers: OpenWorld::default(), asked: 0 }
+    pub(super) fn new(state: &Arc<State>, snapshot: &Arc<Snapshot>, call: &Call, review: Review) -> Self {
+        Self {
+            state: Arc::clone(state),
+            snapshot: Arc::clone(snapshot),
+            hook: call.hook.as_str().into(),
+            review,
+            answers: OpenWorld::default(),
+            asked: 0,
+            home: call.home.clone(),
+            _held: Arc::clone(&call.held),
+        }
     }
 
-    fn decide(&self, total: u64) -> Result<Decision, Undecided> {
+    fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, Undecided> {
         let learnt = (self.asked > 0).then_some(&self.answers);
         let world = Seen { known: &*self.state.world, learnt };
-        decide(&self.snapshot, &self.hook, &self.review.request, &world, total)
+        decide(&self.snapshot, &self.hook, &self.review.request, &world, (total, Some(deadline)))
             .ok_or(Undecided::Trouble(Trouble::Panic))
+    }
+
+    /// Decides for at most `time`, and remembers where that was not kept.
+    fn decide_within(&self, total: u64, time: Duration, deadline: Instant) -> Result<Decision, Undecided> {
+        let begun = Instant::now();
+        let decision = self.decide(total, deadline.min(begun + time));
+        if begun.elapsed() > time + OVERRUN_TIME {
+            self.state.metrics.overran();
+            self.state.overruns.mark(&self.hook, &self.review.request.kind.kind);
+        }
+        decision
+    }
+
+    fn is_marked(&self) -> bool {
+        self.state.overruns.is_marked(&self.hook, &self.review.request.kind.kind)
     }
 }
 
@@ -51,10 +94,19 @@ impl Case {
 pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review, Decision), Undecided> {
     let mut round = 0;
     loop {
-        let mut decision = case.decide(QUICK)?;
-        if decision.is_unfinished {
-            (case, decision) = apart(case, deadline).await?;
-        }
+        // What is large is never quick, and must not hold up the reading of others that are.
+        let quick = match case.home.is_some() || case.is_marked() {
+            true => None,
+            false => Some(case.decide_within(QUICK_STEPS, QUICK_TIME, deadline)?),
+        };
+        let decision = match quick.filter(|decision| !decision.is_unfinished) {
+            Some(decision) => decision,
+            None => {
+                let decision;
+                (case, decision) = apart(case, deadline).await?;
+                decision
+            }
+        };
         round += 1;
         // A rule that asks on where nobody answers any more has its error.
         let is_open = !decision.queries.is_empty() && case.state.lookup.is_there();
@@ -65,7 +117,7 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
             let found = if round >= ROUNDS || case.asked >= QUERIES {
                 Err("the rules ask for too much".to_owned())
             } else {
-                look_up(&case.state, &query, deadline).await
+                look_up(&case, &query, deadline).await
             };
             case.asked += 1;
             match found {
@@ -83,40 +135,62 @@ pub(super) fn at_once(
     request: &Request,
     world: &dyn World,
 ) -> Option<Decision> {
-    decide(snapshot, hook, request, world, SLOW).filter(|decision| !decision.is_unfinished)
+    decide(snapshot, hook, request, world, (MAX_STEPS, None)).filter(|decision| !decision.is_unfinished)
 }
 
-/// Decides in the slow lane.
-async fn apart(case: Case, deadline: Instant) -> Result<(Case, Decision), Undecided> {
+/// Decides apart from the other reviews: for a while with those that are not quick, then with those that are slow.
+async fn apart(mut case: Case, deadline: Instant) -> Result<(Case, Decision), Undecided> {
     let state = Arc::clone(&case.state);
     state.metrics.went_slow();
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    let work = Box::new(move || {
-        let decision = case.decide(SLOW);
-        // Who asked may be gone.
-        let _ = sender.send(decision.map(|decision| (case, decision)));
-    });
-    if !state.slow.take(work, deadline) {
-        return Err(Undecided::Overload);
+    if !case.is_marked() {
+        let decision;
+        (case, decision) = in_lane(&state.medium, case, Some(MEDIUM_TIME), deadline).await?;
+        if !decision.is_unfinished {
+            return Ok((case, decision));
+        }
     }
-    let answered = tokio::time::timeout_at(deadline.into(), receiver).await;
-    let Ok(Ok(decided)) = answered else { return Err(Undecided::Trouble(Trouble::Deadline)) };
-    let (case, decision) = decided?;
-    if decision.is_unfinished {
-        return Err(Undecided::Trouble(Trouble::Steps));
+    let (case, decision) = in_lane(&state.slow, case, None, deadline).await?;
+    match decision.is_unfinished {
+        false => Ok((case, decision)),
+        true if Instant::now() >= deadline => Err(Undecided::Trouble(Trouble::Deadline)),
+        true => Err(Undecided::Trouble(Trouble::Steps)),
     }
-    Ok((case, decision))
 }
 
-async fn look_up(
-    state: &State,
-    query: &Query,
+/// Decides in `lane`, for as long as `slice` says or until `deadline`.
+async fn in_lane(
+    lane: &Lane,
+    case: Case,
+    slice: Option<Duration>,
     deadline: Instant,
-) -> Result<Option<kubewright_value::Value>, String> {
-    state.metrics.looked_up();
-    let looking = state.lookup.look_up(query, deadline);
-    let found = tokio::time::timeout_at(deadline.into(), looking).await;
-    found.unwrap_or_else(|_| Err("there was no time left to ask".to_owned()))
+) -> Result<(Case, Decision), Undecided> {
+    let work = move || {
+        let decision = match slice {
+            Some(slice) => case.decide_within(MEDIUM_STEPS, slice, deadline),
+            None => case.decide(MAX_STEPS, deadline),
+        };
+        decision.map(|decision| (case, decision))
+    };
+    match lane.run(work, deadline).await {
+        Ok(decided) => decided,
+        Err(LaneError::Full) => Err(Undecided::Overload),
+        Err(LaneError::Deadline) => Err(Undecided::Trouble(Trouble::Deadline)),
+    }
+}
+
+async fn look_up(case: &Case, query: &Query, deadline: Instant) -> Result<Option<Value>, String> {
+    let (state, query) = (Arc::clone(&case.state), query.clone());
+    let looking = async move {
+        state.metrics.looked_up();
+        let looking = state.lookup.look_up(&query, deadline);
+        let found = tokio::time::timeout_at(deadline.into(), looking).await;
+        found.unwrap_or_else(|_| Err("there was no time left to ask".to_owned()))
+    };
+    match &case.home {
+        None => looking.await,
+        // Connections to the cluster live where nothing large keeps them waiting.
+        Some(home) => home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was given up".to_owned())),
+    }
 }
 
 /// Nothing a rule contains should panic; where it does, it is the error of this review and of no other.
@@ -125,12 +199,14 @@ fn decide(
     hook: &str,
     request: &Request,
     world: &dyn World,
-    total: u64,
+    (total, deadline): (u64, Option<Instant>),
 ) -> Option<Decision> {
     let settings = Settings {
         occasion: Some(Occasion::Admission),
         total: Some(total),
+        deadline,
         keeps_identity: true,
+        abridges_patches: true,
         ..Settings::default()
     };
     let nothing = Engine::default();
@@ -152,11 +228,7 @@ impl World for Seen<'_> {
         }
     }
 
-    fn given(
-        &self,
-        rule: &kubewright_engine::RuleId,
-        request: &Request,
-    ) -> Vec<(Text, kubewright_value::Value)> {
+    fn given(&self, rule: &kubewright_engine::RuleId, request: &Request) -> Vec<(Text, Value)> {
         self.known.given(rule, request)
     }
 }

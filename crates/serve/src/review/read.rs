@@ -7,6 +7,13 @@ use thiserror::Error;
 /// How many values an AdmissionReview may consist of.
 const MAX_NODES: usize = 1_000_000;
 
+/// How long a `uid` may be; the API server's have 36 bytes.
+const MAX_UID_BYTES: usize = 128;
+
+/// How long what an API has names for may be: groups, versions, kinds, resources, namespaces. The API server takes none
+/// that is longer. Names of objects and users may be, and are shortened where they are shown.
+const MAX_API_NAME_BYTES: usize = 253;
+
 /// What the API server asks.
 #[derive(Debug, Clone)]
 pub struct Review {
@@ -56,6 +63,7 @@ impl Review {
         if uid.is_empty() {
             return lacks("uid");
         }
+        check_lengths(&raw)?;
         let Some(operation) = Operation::named(text("operation")) else { return lacks("operation") };
         let taken = |key: &str| raw.get(key).filter(|value| value.as_object().is_some()).cloned();
         let (object, old_object) = (taken("object"), taken("oldObject").unwrap_or_default());
@@ -74,6 +82,9 @@ impl Review {
         };
         if kind.kind.is_empty() {
             return lacks("kind");
+        }
+        if [&kind.group, &kind.version, &kind.kind].iter().any(|name| name.len() > MAX_API_NAME_BYTES) {
+            return Err(BadReview("`kind` of the object is longer than an API takes".to_owned()));
         }
         // A part may be of a type of its own, and is a part of what the resource is.
         let resource = |key: &str| raw.at(&["resource", key]).and_then(Value::as_str).unwrap_or_default();
@@ -107,4 +118,28 @@ impl Review {
         };
         Ok(Self { request, raw, has_object })
     }
+}
+
+/// Refuses names that no API server sends: they would be kept in counters and repeated in answers.
+fn check_lengths(request: &Value) -> Result<(), BadReview> {
+    let names: [&[&str]; 9] = [
+        &["kind", "group"],
+        &["kind", "version"],
+        &["kind", "kind"],
+        &["resource", "group"],
+        &["resource", "version"],
+        &["resource", "resource"],
+        &["subResource"],
+        &["namespace"],
+        &["operation"],
+    ];
+    let names = names.into_iter().map(|path| (path, MAX_API_NAME_BYTES));
+    for (path, most) in names.chain([(&["uid"][..], MAX_UID_BYTES)]) {
+        let length = request.at(path).and_then(Value::as_str).map_or(0, str::len);
+        if length > most {
+            let path = path.join(".");
+            return Err(BadReview(format!("`request.{path}` has {length} bytes, at most {most} are taken")));
+        }
+    }
+    Ok(())
 }

@@ -14,12 +14,20 @@ use crate::metrics::{RequestKey, RuleError};
 use crate::traces::{Parent, ReviewSpan, RuleSpan};
 use crate::{Notice, NoticeKind, Snapshot, State};
 
-/// How long a patch in the log may be.
-const PATCH: usize = 16 << 10;
+/// How long a patch in the log may be, in bytes and in operations.
+const MAX_PATCH_BYTES: usize = 16 << 10;
+const MAX_PATCH_OPERATIONS: usize = 200;
 
-/// How many rules are in one line of the log, and how long what each says may be.
-const RULES: usize = 50;
-const MESSAGE: usize = 2 << 10;
+/// How many rules are in one line of the log, how long what each says may be, and what all say together.
+const MAX_RULES: usize = 50;
+const MAX_MESSAGE_BYTES: usize = 2 << 10;
+const MAX_RULES_BYTES: usize = 32 << 10;
+
+/// How long the name of an object may be of which others hear: no Event can be about a longer one.
+const MAX_NAME_BYTES: usize = 253;
+
+/// How much of a message an Event or a status can use.
+const MAX_NOTICE_BYTES: usize = 4 << 10;
 
 /// A review that was decided.
 pub(super) struct Told<'a> {
@@ -101,9 +109,7 @@ impl Told<'_> {
             "" => format!("{version}/{kind}"),
             group => format!("{group}/{version}/{kind}"),
         };
-        let mut rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
-        let shown = rules.by_ref().take(RULES).map(|outcome| self.shown(outcome)).collect();
-        let more = rules.count();
+        let (shown, more) = self.shown_rules(decision);
         let mut line = log
             .line(level, "review")
             .text("uid", &request.uid)
@@ -124,10 +130,12 @@ impl Told<'_> {
         if more > 0 {
             line = line.number("moreRules", more as u64);
         }
-        if !verdict.patch.is_empty() {
+        if verdict.patch.len() > MAX_PATCH_OPERATIONS {
+            line = line.number("patchOperations", verdict.patch.len() as u64);
+        } else if !verdict.patch.is_empty() {
             let patch = shown_patch(&verdict.patch, request);
             let text = kubewright_value::json::to_string(&patch);
-            line = match text.len() <= PATCH {
+            line = match text.len() <= MAX_PATCH_BYTES {
                 true => line.value("patch", &patch),
                 false => line.number("patchBytes", text.len() as u64),
             };
@@ -135,12 +143,27 @@ impl Told<'_> {
         line.number("microseconds", u64::try_from(time.as_micros()).unwrap_or(u64::MAX)).write();
     }
 
+    /// Returns the rules that had something to say, as far as they fit into a line, and how many more there are.
+    fn shown_rules(&self, decision: &Decision) -> (Vec<Value>, usize) {
+        let mut rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
+        let (mut shown, mut bytes) = (Vec::new(), 0);
+        while shown.len() < MAX_RULES
+            && bytes < MAX_RULES_BYTES
+            && let Some(outcome) = rules.next()
+        {
+            bytes += outcome.message.len().min(MAX_MESSAGE_BYTES);
+            shown.push(self.shown(outcome));
+        }
+        (shown, rules.count())
+    }
+
     fn shown(&self, outcome: &Outcome) -> Value {
         let mut shown = Map::new();
         shown.insert("rule".into(), outcome.rule.to_string().into());
         shown.insert("result".into(), outcome.status.name().into());
         if !outcome.message.is_empty() {
-            shown.insert("message".into(), cut(outcome.message.to_string(), MESSAGE).into());
+            let message = cut(outcome.message.to_string(), MAX_MESSAGE_BYTES);
+            shown.insert("message".into(), message.into());
         }
         if outcome.is_refusal {
             shown.insert("refused".into(), true.into());
@@ -156,7 +179,7 @@ impl Told<'_> {
         let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
         let request = &self.review.request;
         // An Event about an Event would be the subject of the next one, without an end.
-        if request.kind.kind == "Event" {
+        if request.kind.kind == "Event" || request.name.len() > MAX_NAME_BYTES {
             return;
         }
         let notice = Notice {
@@ -169,7 +192,7 @@ impl Told<'_> {
                 name: request.name.clone(),
             },
             kind,
-            message: outcome.message.to_string(),
+            message: cut(outcome.message.to_string(), MAX_NOTICE_BYTES),
         };
         if self.state.notices.try_send(notice).is_err() {
             self.state.metrics.notice_dropped();

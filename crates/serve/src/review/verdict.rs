@@ -90,9 +90,8 @@ impl Verdict {
             self.write_status(&mut text);
         }
         if !self.patch.is_empty() {
-            let patch = Value::array(self.patch.iter().map(patch::Operation::to_value).collect());
             text.push_str(",\"patchType\":\"JSONPatch\",\"patch\":\"");
-            STANDARD.encode_string(json::to_string(&patch), &mut text);
+            STANDARD.encode_string(written_patch(&self.patch), &mut text);
             text.push('"');
         }
         if !self.warnings.is_empty() {
@@ -167,6 +166,19 @@ impl Verdict {
             fits
         });
     }
+}
+
+/// Returns `patch` as JSON, made one operation after the other.
+fn written_patch(patch: &[patch::Operation]) -> String {
+    let mut text = String::from("[");
+    for operation in patch {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        json::write(&mut text, &operation.to_value());
+    }
+    text.push(']');
+    text
 }
 
 fn quote(text: &mut String, value: &str) {

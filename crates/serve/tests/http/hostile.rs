@@ -8,7 +8,7 @@ use kubewright_serve::Snapshot;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::programs::rule;
-use crate::server::{Client, Running, review, wait_until};
+use crate::server::{Client, Running, review};
 
 const MAP: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"shop"}}"#;
 const JOB: &str = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;
@@ -112,7 +112,7 @@ fn slow_heads_bodies_and_handshakes_are_cut_off() {
     };
     within(&head, 4, 20);
     within(&handshake, 4, 20);
-    within(&body, 9, 29);
+    within(&body, 2, 9);
     assert!(body.1.contains("408"), "{}", body.1);
     within(&silent, 9, 29);
     still_answers(&server);
@@ -162,31 +162,6 @@ fn more_reviews_than_may_be_under_way_are_refused_at_once() {
         assert!(has_retry && time < Duration::from_secs(1), "{time:?}");
     }
     assert!(server.metric("kubewright_rejected_overload_total{reason=\"in_flight\"}") > 0.5);
-    still_answers(&server);
-}
-
-#[test]
-fn a_connection_too_many_waits_for_a_place() {
-    assert_eq!(kubewright_serve::Settings::default().max_connections, 1000);
-    let server = Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |state| {
-        state.settings.max_connections = 20;
-        *state = kubewright_serve::State::new(state.settings.clone(), state.notices.clone());
-    });
-    let mut held = server.runtime.block_on(async {
-        let mut held = Vec::new();
-        for _ in 0..20 {
-            held.push(tokio::net::TcpStream::connect(server.address).await.expect("a connection"));
-        }
-        held
-    });
-    let waits = server.runtime.block_on(async {
-        tokio::time::timeout(Duration::from_millis(500), server.tls(b"h2")).await.is_err()
-    });
-    assert!(waits, "there was a place");
-    held.truncate(10);
-    still_answers(&server);
-    drop(held);
-    wait_until("places", || server.metric("kubewright_tls_handshakes_failed_total") > 19.5);
     still_answers(&server);
 }
 

@@ -44,6 +44,7 @@ impl Program for Does {
                 evaluation.budget.step(1_000_000)?;
                 std::thread::sleep(std::time::Duration::from_millis(400));
             }
+            "naps" => std::thread::sleep(std::time::Duration::from_millis(400)),
             "asks" => asked(evaluation, "x")?,
             "asks for more" => {
                 for number in 0..100 {

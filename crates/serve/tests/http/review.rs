@@ -258,7 +258,7 @@ fn too_many_slow_reviews_are_refused_at_once_and_late_ones_are_errors() {
         let mut reviews = tokio::task::JoinSet::new();
         let client = server.client(b"h2").await;
         let Client::Two(sender) = client else { unreachable!("HTTP/2 was asked for") };
-        for _ in 0..40 {
+        for _ in 0..100 {
             let mut client = Client::Two(sender.clone());
             reviews.spawn(
                 async move { client.post("/validate?timeout=1s", review("CREATE", job)).await.status },
@@ -269,7 +269,7 @@ fn too_many_slow_reviews_are_refused_at_once_and_late_ones_are_errors() {
     let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
     assert!(count(429) > 0, "{statuses:?}");
     assert!(count(500) > 0, "{statuses:?}");
-    assert_eq!(count(429) + count(500) + count(200), 40, "{statuses:?}");
+    assert_eq!(count(429) + count(500) + count(200), 100, "{statuses:?}");
 }
 
 /// Answers every query, or none.
@@ -338,5 +338,5 @@ fn a_line_of_the_log_does_not_grow_with_the_number_of_rules() {
     let object = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"shop"}}"#;
     assert!(!server.post("/validate", review("CREATE", object)).is_allowed());
     let line = lines.find(|line| line.contains("\"review\"")).expect("a line");
-    assert!(line.contains("\"moreRules\":150") && line.len() < 128 << 10, "{}", line.len());
+    assert!(line.contains("\"moreRules\":") && line.len() < 64 << 10, "{}", line.len());
 }

@@ -14,3 +14,26 @@ fn who_comes_while_too_many_wait_makes_way_and_the_last_do_not() {
     drop(gone);
     assert_eq!(state.bounds.waiting.load(Ordering::Relaxed), 0);
 }
+
+#[tokio::test]
+async fn what_large_bodies_need_is_bounded_together_and_a_light_one_passes_a_heavy_one() {
+    let (notices, _told) = mpsc::channel(1);
+    let state = Arc::new(State::new(Settings::default(), notices));
+    let body = |values: usize| format!("[{}0]", "0,".repeat(values));
+    let soon = || Instant::now() + std::time::Duration::from_millis(50);
+    let half = MAX_READ_MEMORY / MEMORY_PER_VALUE / 2;
+    let first = Memory::take(&state, body(half).as_bytes(), soon()).await;
+    assert!(first.is_some());
+    // The heaviest takes everything, so it must wait; meanwhile a light one is taken.
+    assert!(Memory::take(&state, body(10 * half).as_bytes(), soon()).await.is_none());
+    assert!(Memory::take(&state, body(half / 4).as_bytes(), soon()).await.is_some());
+    drop(first);
+    assert!(Memory::take(&state, body(10 * half).as_bytes(), soon()).await.is_some());
+    assert_eq!(state.bounds.memory.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn texts_weigh_little_and_values_much() {
+    assert_eq!(needed(br#"{"a":"[{,,,\"[,"}"#), 17 * 2 + MEMORY_PER_VALUE);
+    assert_eq!(needed(b"[[],{},1]"), 9 * 2 + 5 * MEMORY_PER_VALUE);
+}

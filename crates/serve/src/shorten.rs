@@ -1,0 +1,29 @@
+//! Text from outside, short enough for a log line or a metric label.
+
+use std::borrow::Cow;
+
+/// Returns `text`, or its beginning and how long it was, in about `max_bytes` bytes.
+pub(crate) fn shortened(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return Cow::Borrowed(text);
+    }
+    let mark = format!("…[{} bytes]", text.len());
+    let mut end = max_bytes.saturating_sub(mark.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}{mark}", text.get(..end).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cut_off_is_said() {
+        assert_eq!(shortened("short", 20), "short");
+        assert_eq!(shortened(&"a".repeat(100), 20), "aaaaaa…[100 bytes]");
+        assert_eq!(shortened(&"ä".repeat(50), 20), "äää…[100 bytes]");
+        assert!(shortened(&"a".repeat(1 << 20), 253).len() <= 253);
+    }
+}
