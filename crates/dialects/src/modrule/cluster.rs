@@ -1,8 +1,8 @@
 //! ModRules in a cluster.
 
 use kubewright_engine::{
-    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
-    Watched, Webhook,
+    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName,
+    WatchRole, Watched, Webhook,
 };
 use kubewright_value::{Document, Value};
 
