@@ -19,6 +19,8 @@ mod graph;
 mod install;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/modrule.rs"]
+mod modrule;
 #[path = "cli/patterns.rs"]
 mod patterns;
 #[path = "cli/render.rs"]
@@ -395,7 +397,7 @@ fn a_test_file_does_not_show_what_is_no_object() {
 fn a_comparison_without_end_is_an_error_of_its_rule() {
     let values: Vec<String> = (0..20_000).map(|number| format!("v{number}")).collect();
     let rule = format!(
-        "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {{name: r, namespace: default}}\nspec: {{type: Reject, match: [{{select: '$.l[*]', matchFor: All, matchValues: {values:?}}}]}}\n"
+        "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {{name: r, namespace: default}}\nspec: {{type: Reject, match: [{{select: '$.l[*]', matchValues: {values:?}}}]}}\n"
     );
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("long-comparison.yaml");
     fs::write(&file, rule).expect("a file");

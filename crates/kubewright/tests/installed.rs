@@ -231,7 +231,10 @@ fn a_fresh_installation_takes_rules_of_the_cluster_and_leaves_system_namespaces_
     cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
     cluster.kubectl(&["get", "namespace", "kube-system"], "").expect_success();
-    assert!(!installed.manifests.contains("name: kube-system"), "deleting the manifests asks for what is ours");
+    assert!(
+        !installed.manifests.contains("name: kube-system"),
+        "deleting the manifests asks for what is ours"
+    );
 }
 
 #[test]

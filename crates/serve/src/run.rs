@@ -10,8 +10,8 @@ use crate::admission_policies::{self, ADMISSION_POLICIES};
 use crate::certificates::{self, CERTIFICATE};
 use crate::server::{ServeError, Server, asked_to_stop, log_panics};
 use crate::{
-    Bindings, Known, Live, Settings, State, Stores, ignored_namespaces, keep_compiled, tell, watch_over, webhooks,
-    workers,
+    Bindings, Known, Live, Settings, State, Stores, ignored_namespaces, keep_compiled, tell, watch_over,
+    webhooks, workers,
 };
 
 /// How many notices wait to be told.

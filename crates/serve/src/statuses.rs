@@ -119,7 +119,8 @@ fn faults(diagnostics: &[&Diagnostic]) -> Vec<String> {
         Some(document) => Fault::of(document, diagnostic).to_string(),
         None => format!("{} ({})", diagnostic.message, diagnostic.code.id),
     };
-    let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.iter().copied().partition(|found| found.is_error());
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        diagnostics.iter().copied().partition(|found| found.is_error());
     errors.into_iter().chain(warnings).map(say).collect()
 }
 

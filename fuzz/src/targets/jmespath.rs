@@ -119,7 +119,11 @@ thread_local! {
 }
 
 fn with_inputs() -> Functions {
-    Functions::kubernetes().with_inputs(Inputs { now: Some(1_714_557_600_000_000_000), random_seed: Some(7), keys: None })
+    Functions::kubernetes().with_inputs(Inputs {
+        now: Some(1_714_557_600_000_000_000),
+        random_seed: Some(7),
+        keys: None,
+    })
 }
 
 fn run(data: &[u8]) {

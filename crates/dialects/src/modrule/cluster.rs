@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use kubewright_engine::{
-    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName, WatchRole,
-    Watched, Webhook,
+    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName,
+    WatchRole, Watched, Webhook,
 };
 use kubewright_value::{Document, Value};
 

@@ -121,7 +121,12 @@ impl Criterion {
     }
 
     /// Judges the values of a list. `lacks_some`: other members of it are undefined.
-    fn judge_list(&self, values: &[&Value], lacks_some: bool, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn judge_list(
+        &self,
+        values: &[&Value],
+        lacks_some: bool,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         match values {
             [] => return Ok(false),
             [Value::Bool(answer)] if self.unwraps_booleans => return Ok(*answer),

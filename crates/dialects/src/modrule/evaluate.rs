@@ -9,8 +9,8 @@ use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
 use super::criterion::{Criterion, all_met};
-use super::path::PathTemplate;
 use super::ignored;
+use super::path::PathTemplate;
 use super::references::{Sight, View, has_hidden_fields, references};
 use super::source::Op;
 use super::value::{PatchValue, Surroundings, message};
@@ -154,7 +154,15 @@ impl Rule {
             return self.inputs;
         }
         let Request { uid, kind, namespace, name, .. } = request;
-        self.inputs.of_rendering(&[uid, &kind.group, &kind.kind, namespace, name, &self.reach.name(), &self.name])
+        self.inputs.of_rendering(&[
+            uid,
+            &kind.group,
+            &kind.kind,
+            namespace,
+            name,
+            &self.reach.name(),
+            &self.name,
+        ])
     }
 
     /// Renders all operations against the object as it is before the rule, then applies them as one. Templates see
@@ -271,8 +279,7 @@ impl PatchOperation {
             into.push(self.one(around, None, budget)?);
             return Ok(());
         };
-        let mut items =
-            select.evaluate(view, budget).map_err(|error| EvalError::new(error.message))?;
+        let mut items = select.evaluate(view, budget).map_err(|error| EvalError::new(error.message))?;
         // From the back, so that removing or inserting one item does not move the next one.
         if self.op == Op::Remove || self.path.ends_in_placeholder() {
             items.reverse();

@@ -43,6 +43,13 @@ impl PatchValue {
         let text = template
             .render(&context, around.inputs, budget)
             .map_err(|error| template_error(&error).at(location.clone()))?;
+        // An empty text is no value, and null over somebody's data is hardly meant.
+        if is_blank(&text) {
+            return Err(EvalError::new(
+                "the template gives an empty value, write '\"{{ … }}\"' for text that may be empty",
+            )
+            .at(location.clone()));
+        }
         yaml::parse(&text).map_err(|error| {
             let message = format!("the value `{}` is not YAML: {}", shorten(&text), error.message);
             EvalError::new(message).at(location.clone())
@@ -67,6 +74,11 @@ fn template_error(error: &TemplateError) -> EvalError {
         ErrorKind::Limit => EvalError::limit(message),
         _ => EvalError::new(message),
     }
+}
+
+/// Returns whether YAML has nothing in it but space and comments, and so stands for no value.
+pub(super) fn is_blank(yaml: &str) -> bool {
+    yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 fn shorten(text: &str) -> String {

@@ -127,9 +127,18 @@ fn changes_to_the_context_last_for_one_rendering() {
 
 #[test]
 fn unrepeatable_functions_are_refused_until_allowed() {
-    for name in
-        ["now", "ago", "randAlpha", "uuidv4", "shuffle", "bcrypt", "htpasswd", "encryptAES", "derivePassword", "genCA"]
-    {
+    for name in [
+        "now",
+        "ago",
+        "randAlpha",
+        "uuidv4",
+        "shuffle",
+        "bcrypt",
+        "htpasswd",
+        "encryptAES",
+        "derivePassword",
+        "genCA",
+    ] {
         let (kind, error) = Functions::rules().find(name).unwrap_err();
         assert_eq!(kind, ErrorKind::Refused);
         assert!(error.contains("can be allowed by name"), "{error}");

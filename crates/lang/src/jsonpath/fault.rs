@@ -47,6 +47,13 @@ impl Fault {
     }
 }
 
+impl FaultKind {
+    /// Returns whether what a path leads to is not there because nothing can be there.
+    pub(super) fn is_missing_property(&self) -> bool {
+        matches!(self, Self::OutOfBounds { .. } | Self::NoSuchIndex(_) | Self::NotSelectable(_))
+    }
+}
+
 impl From<Exhausted> for FaultKind {
     fn from(exhausted: Exhausted) -> Self {
         Self::Exhausted(exhausted)
@@ -82,7 +89,9 @@ impl fmt::Display for FaultKind {
             Self::NotComparable(operator, left, right) => {
                 write!(f, "operator `{}` cannot be used on {left} and {right}", operator.symbol())
             }
-            Self::NotList(what) => write!(f, "the right side of `in` must be an array or an object, found {what}"),
+            Self::NotList(what) => {
+                write!(f, "the right side of `in` must be an array or an object, found {what}")
+            }
             Self::Arguments(function) => {
                 write!(f, "function `{}` takes exactly one argument", function.name())
             }

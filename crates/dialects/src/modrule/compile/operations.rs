@@ -12,7 +12,7 @@ use crate::modrule::evaluate::PatchOperation;
 use crate::modrule::path::{PathTemplate, expand_shorthand};
 use crate::modrule::references::{REFERENCES, hidden_field};
 use crate::modrule::source::{Op, SourceOperation};
-use crate::modrule::value::PatchValue;
+use crate::modrule::value::{PatchValue, is_blank};
 
 impl Compiler<'_> {
     pub(super) fn operation(&mut self, source: &SourceOperation) -> Option<PatchOperation> {
@@ -207,11 +207,6 @@ impl Compiler<'_> {
             );
         }
     }
-}
-
-/// Returns whether `yaml`, which is null, has nothing in it that says so.
-fn is_blank(yaml: &str) -> bool {
-    yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// Returns the highest N of the `.#N` in a template.

@@ -42,13 +42,18 @@ const NAMED: &[Type] = &[Type::Text, Type::Any, Type::Any, Type::Int];
 
 pub(super) const TABLE: &[Function] = &[
     function("genPrivateKey", &[Type::Text], private_key).guarded(Access::Unrepeatable),
-    function("genCA", &[Type::Text, Type::Int], |call, a| authority(call, a, None)).guarded(Access::Unrepeatable),
-    function("genCAWithKey", &[Type::Text, Type::Int, Type::Text], |call, a| authority(call, a, Some(text(a, 2))))
+    function("genCA", &[Type::Text, Type::Int], |call, a| authority(call, a, None))
         .guarded(Access::Unrepeatable),
-    function("genSelfSignedCert", NAMED, |call, a| self_signed(call, a, None)).guarded(Access::Unrepeatable),
-    function("genSelfSignedCertWithKey", &[Type::Text, Type::Any, Type::Any, Type::Int, Type::Text], |call, a| {
-        self_signed(call, a, Some(text(a, 4)))
+    function("genCAWithKey", &[Type::Text, Type::Int, Type::Text], |call, a| {
+        authority(call, a, Some(text(a, 2)))
     })
+    .guarded(Access::Unrepeatable),
+    function("genSelfSignedCert", NAMED, |call, a| self_signed(call, a, None)).guarded(Access::Unrepeatable),
+    function(
+        "genSelfSignedCertWithKey",
+        &[Type::Text, Type::Any, Type::Any, Type::Int, Type::Text],
+        |call, a| self_signed(call, a, Some(text(a, 4))),
+    )
     .guarded(Access::Unrepeatable),
     function("genSignedCert", &[Type::Text, Type::Any, Type::Any, Type::Int, Type::Any], |call, a| {
         signed(call, a, None)
@@ -109,7 +114,9 @@ fn custom(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     call.charge(text(arguments, 0).len() + text(arguments, 1).len())?;
     let decoded = |index: usize, what: &str| {
         let bytes = base64_decode(text(arguments, index)).ok();
-        bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| format!("unable to decode base64 {what}"))
+        bytes
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .ok_or_else(|| format!("unable to decode base64 {what}"))
     };
     let (certificate, key) = (decoded(0, "certificate")?, decoded(1, "private key")?);
     Issuer::of(&certificate)?;
@@ -184,7 +191,9 @@ fn texts(call: &mut Call<'_>, list: &Item, complaint: &str) -> Result<Vec<String
         return Ok(Vec::new());
     }
     let Some(count) = list.list_len() else {
-        return Err(format!("wrong type for value; expected []interface {{}}; got {}", list.type_name()).into());
+        return Err(
+            format!("wrong type for value; expected []interface {{}}; got {}", list.type_name()).into()
+        );
     };
     call.charge_list(count)?;
     let mut texts = Vec::with_capacity(count);

@@ -236,7 +236,8 @@ fn images_get_a_registry_and_a_tag() {
 /// Evaluates `text` where the present moment and a seed are given.
 fn with_inputs(text: &str, random_seed: u64) -> String {
     let now = Some(1_714_557_600_000_000_000);
-    let functions = Functions::kubernetes().with_inputs(Inputs { now, random_seed: Some(random_seed), keys: None });
+    let functions =
+        Functions::kubernetes().with_inputs(Inputs { now, random_seed: Some(random_seed), keys: None });
     let expression = Expression::parse(text, &functions).expect(text);
     let found = expression.evaluate(&Value::object(Map::new()), &mut Budget::default());
     found.map_or_else(|error| error.message, |value| json::to_string(&value))

@@ -92,9 +92,11 @@ pub(super) fn issue(
     signer: &PrivateKey,
 ) -> Result<String, String> {
     let name = name_of(&subject.common_name);
-    let until = subject.days.checked_mul(SECONDS_OF_DAY).and_then(|life| subject.valid_from.checked_add(life));
+    let until =
+        subject.days.checked_mul(SECONDS_OF_DAY).and_then(|life| subject.valid_from.checked_add(life));
     let until = until.filter(|until| (0..=LAST_MOMENT).contains(until));
-    let until = until.ok_or_else(|| format!("{} days are no time for which a certificate can be valid", subject.days))?;
+    let until = until
+        .ok_or_else(|| format!("{} days are no time for which a certificate can be valid", subject.days))?;
     let authority = issuer.filter(|issuer| issuer.name != name).and_then(|issuer| issuer.key_id.as_deref());
     let body = der::sequence(&[
         der::element(0xa0, &der::integer(&[2])),
@@ -117,11 +119,7 @@ fn extensions(subject: &Subject, key: &PrivateKey, authority: Option<&[u8]>) -> 
     let constraints = if subject.is_authority { TRUE.to_vec() } else { Vec::new() };
     let mut extensions = vec![
         extension(&KEY_USAGE, true, &der::element(der::BIT_STRING, usage)),
-        extension(
-            &EXTENDED_KEY_USAGE,
-            false,
-            &der::sequence(&[SERVER_AUTH.to_vec(), CLIENT_AUTH.to_vec()]),
-        ),
+        extension(&EXTENDED_KEY_USAGE, false, &der::sequence(&[SERVER_AUTH.to_vec(), CLIENT_AUTH.to_vec()])),
         extension(&BASIC_CONSTRAINTS, true, &der::sequence(&[constraints])),
     ];
     if subject.is_authority {
@@ -157,7 +155,8 @@ fn name_of(common_name: &str) -> Vec<u8> {
     if common_name.is_empty() {
         return der::sequence(&[]);
     }
-    let is_printable = common_name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte));
+    let is_printable =
+        common_name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte));
     let tag = if is_printable { PRINTABLE_STRING } else { UTF8_STRING };
     let attribute = der::sequence(&[COMMON_NAME.to_vec(), der::element(tag, common_name.as_bytes())]);
     der::sequence(&[der::element(SET, &attribute)])
@@ -166,7 +165,10 @@ fn name_of(common_name: &str) -> Vec<u8> {
 fn moment(seconds: i64) -> Vec<u8> {
     const UTC_TIME: u8 = 0x17;
     const GENERALIZED_TIME: u8 = 0x18;
-    let (tag, layout) =
-        if seconds < FOUR_DIGIT_YEARS { (UTC_TIME, "060102150405Z") } else { (GENERALIZED_TIME, "20060102150405Z") };
+    let (tag, layout) = if seconds < FOUR_DIGIT_YEARS {
+        (UTC_TIME, "060102150405Z")
+    } else {
+        (GENERALIZED_TIME, "20060102150405Z")
+    };
     der::element(tag, Time::from_unix(seconds).format(layout).as_bytes())
 }

@@ -46,12 +46,13 @@ impl PrivateKey {
     pub(super) fn from_pem(text: &str) -> Result<Self, String> {
         let (kind, bytes) = pem::read(text).ok_or("no PEM data in input")?;
         match kind {
-            "PRIVATE KEY" => {
-                Self::from_pkcs8(&bytes).ok_or_else(|| "decoding PEM as PKCS#8: not an RSA, P-256 or Ed25519 key".to_owned())
+            "PRIVATE KEY" => Self::from_pkcs8(&bytes)
+                .ok_or_else(|| "decoding PEM as PKCS#8: not an RSA, P-256 or Ed25519 key".to_owned()),
+            "RSA PRIVATE KEY" => {
+                RsaKey::from_pkcs1(&bytes).map(|key| Self::Rsa(Box::new(key))).ok_or_else(|| {
+                    "parsing RSA private key from PEM: not an RSA key of 512 to 8192 bits".to_owned()
+                })
             }
-            "RSA PRIVATE KEY" => RsaKey::from_pkcs1(&bytes)
-                .map(|key| Self::Rsa(Box::new(key)))
-                .ok_or_else(|| "parsing RSA private key from PEM: not an RSA key of 512 to 8192 bits".to_owned()),
             "EC PRIVATE KEY" => Self::from_sec1(&bytes)
                 .ok_or_else(|| "parsing EC private key from PEM: not a key on the curve P-256".to_owned()),
             "DSA PRIVATE KEY" => Err(super::NO_DSA.to_owned()),

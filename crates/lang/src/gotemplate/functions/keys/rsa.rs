@@ -26,8 +26,8 @@ const MIN_BITS: u64 = 512;
 
 /// What precedes a SHA-256 digest in a signature: its algorithm, in DER.
 const DIGEST_INFO: [u8; 19] = [
-    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04,
-    0x20,
+    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
+    0x04, 0x20,
 ];
 
 /// A private key.
@@ -61,7 +61,11 @@ impl RsaKey {
     pub(super) fn from_pkcs1(bytes: &[u8]) -> Option<Self> {
         let elements = der::only(bytes)?.elements(der::SEQUENCE)?;
         let number = |index: usize| {
-            elements.get(index)?.of(der::INTEGER).map(BigUint::from_bytes_be).filter(|number| number.bits() > 0)
+            elements
+                .get(index)?
+                .of(der::INTEGER)
+                .map(BigUint::from_bytes_be)
+                .filter(|number| number.bits() > 0)
         };
         let key = Self {
             modulus: number(1)?,

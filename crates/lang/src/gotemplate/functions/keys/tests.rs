@@ -56,23 +56,42 @@ fn a_key_that_was_written_is_read_again() {
         );
         assert_eq!(rendered(&text), "true", "{kind}");
     }
-    let rsa = r#"{{ $ca := genCA "ca" 1 }}{{ eq (genSelfSignedCertWithKey "a" nil nil 1 $ca.Key).Key $ca.Key }}"#;
+    let rsa =
+        r#"{{ $ca := genCA "ca" 1 }}{{ eq (genSelfSignedCertWithKey "a" nil nil 1 $ca.Key).Key $ca.Key }}"#;
     assert_eq!(rendered(rsa), "true");
 }
 
 #[test]
 fn what_cannot_be_made_is_an_error() {
-    check_error(r#"{{ genPrivateKey "dsa" }}"#, "DSA keys are not supported, use `rsa`, `ecdsa` or `ed25519`");
+    check_error(
+        r#"{{ genPrivateKey "dsa" }}"#,
+        "DSA keys are not supported, use `rsa`, `ecdsa` or `ed25519`",
+    );
     assert_eq!(rendered(r#"{{ genPrivateKey "rot13" }}"#), "Unknown type rot13");
     check_error(r#"{{ genCAWithKey "a" 1 "x" }}"#, "parsing private key: no PEM data in input");
     let certificate = "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----";
-    check_error(&format!(r#"{{{{ genCAWithKey "a" 1 "{certificate}" }}}}"#), "no private key data in PEM block");
+    check_error(
+        &format!(r#"{{{{ genCAWithKey "a" 1 "{certificate}" }}}}"#),
+        "no private key data in PEM block",
+    );
     let key = "-----BEGIN RSA PRIVATE KEY-----\\nMAMCAQA=\\n-----END RSA PRIVATE KEY-----";
     check_error(&format!(r#"{{{{ genCAWithKey "a" 1 "{key}" }}}}"#), "parsing RSA private key from PEM");
-    check_error(r#"{{ genSelfSignedCertWithKey "a" (list "b") nil 1 (genPrivateKey "ecdsa") }}"#, "error parsing ip: b");
-    check_error(r#"{{ genSelfSignedCertWithKey "a" nil (list 1) 1 (genPrivateKey "ecdsa") }}"#, "1 is not a string");
-    check_error(r#"{{ genSelfSignedCertWithKey "a" nil nil 9999999 (genPrivateKey "ecdsa") }}"#, "9999999 days");
-    check_error(r#"{{ genSignedCert "a" nil nil 1 (dict "Cert" "x" "Key" "y") }}"#, "unable to decode certificate");
+    check_error(
+        r#"{{ genSelfSignedCertWithKey "a" (list "b") nil 1 (genPrivateKey "ecdsa") }}"#,
+        "error parsing ip: b",
+    );
+    check_error(
+        r#"{{ genSelfSignedCertWithKey "a" nil (list 1) 1 (genPrivateKey "ecdsa") }}"#,
+        "1 is not a string",
+    );
+    check_error(
+        r#"{{ genSelfSignedCertWithKey "a" nil nil 9999999 (genPrivateKey "ecdsa") }}"#,
+        "9999999 days",
+    );
+    check_error(
+        r#"{{ genSignedCert "a" nil nil 1 (dict "Cert" "x" "Key" "y") }}"#,
+        "unable to decode certificate",
+    );
     check_error(r#"{{ buildCustomCert "%" "" }}"#, "unable to decode base64 certificate");
 }
 
