@@ -42,7 +42,10 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let exceptions = load::find(&arguments.exceptions);
     let are_exceptions_missing = !exceptions.problems.is_empty();
     diagnostics.extend(exceptions.problems);
-    let documents = load::documents(&found.inputs, &mut diagnostics);
+    let mut documents = load::documents(&found.inputs, &mut diagnostics);
+    if arguments.further_exceptions.iter().any(|path| paths.contains(path)) {
+        documents.retain(|document| !kubewright_dialects::is_exception(document));
+    }
     let mut options = dialect_options(&arguments.options, namespace);
     let documents_of_exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
     options.exceptions = self::exceptions(documents_of_exceptions);

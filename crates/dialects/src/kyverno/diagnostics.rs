@@ -72,5 +72,6 @@ codes! {
     BAD_KIND "KW-K086" Error "an entry of `kinds` that cannot be read";
     UNLIKELY_KIND "KW-K087" Warning "an entry of `kinds` that no object fits";
     CHECK_BESIDE_FOREACH "KW-K088" Warning "`foreach` beside another check";
+    ENTRY_WITHOUT_KINDS "KW-K089" Warning "an entry of match without kinds";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, and no ValidatingAdmissionPolicy can be made";
 }

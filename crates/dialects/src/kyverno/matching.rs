@@ -49,6 +49,8 @@ struct Entry {
     has_resources: bool,
     /// Whether something is said about users.
     has_users: bool,
+    /// Whether it is only about users, and entries that must hold as well are about objects.
+    is_for_users_of_others: bool,
     /// `any[0]`; empty for the older form, which has one entry.
     what: String,
     /// Why a rule whose `exclude` this stands in is not about an object that it fits.
@@ -144,7 +146,13 @@ impl Side {
             ([], all) => (Mode::All, named(all, "all")),
             (any, _) => (Mode::Any, named(any, "any")),
         };
-        Self { mode, entries, is_lenient, what, path: written.path.clone() }
+        let entries: Vec<Entry> = entries;
+        let has_resources = mode == Mode::All && entries.iter().any(|entry| entry.has_resources);
+        let entries = entries.into_iter().map(|entry| Entry {
+            is_for_users_of_others: has_resources && !entry.has_resources && entry.has_users,
+            ..entry
+        });
+        Self { mode, entries: entries.collect(), is_lenient, what, path: written.path.clone() }
     }
 
     fn is_empty(&self) -> bool {
@@ -250,6 +258,7 @@ impl Entry {
         Self {
             has_resources: clauses.iter().any(|clause| !clause.is_about_user()),
             has_users: clauses.iter().any(Clause::is_about_user),
+            is_for_users_of_others: false,
             clauses,
             what,
             excluded: excluded.into(),
@@ -281,7 +290,8 @@ impl Entry {
         notes: &mut Notes,
     ) -> Result<Fit<'_>, Failure> {
         let ignores_users = self.has_users && is_lenient && !evaluation.request.has_user();
-        let mut fit = match self.has_resources || (self.has_users && !ignores_users) {
+        let has_rest = self.has_resources || (self.has_users && !ignores_users);
+        let mut fit = match has_rest || self.is_for_users_of_others {
             true => Fit::Yes(self),
             false => Fit::No("its match is empty"),
         };

@@ -29,7 +29,9 @@ impl CaseSelector {
             Key::Rule => rule.is_empty() || is_called(wanted, rule),
             Key::Resource => {
                 let (namespace, name) = resource;
-                name.is_empty() || is_called(wanted, name) || is_called(wanted, &format!("{namespace}/{name}"))
+                name.is_empty()
+                    || is_called(wanted, name)
+                    || is_called(wanted, &format!("{namespace}/{name}"))
             }
         })
     }
@@ -40,9 +42,7 @@ impl FromStr for CaseSelector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |part: &str| {
-            let (key, name) = part
-                .split_once('=')
-                .ok_or_else(|| format!("`{part}` is not `key=name`"))?;
+            let (key, name) = part.split_once('=').ok_or_else(|| format!("`{part}` is not `key=name`"))?;
             let key = match key.trim() {
                 "policy" => Key::Policy,
                 "rule" => Key::Rule,
@@ -51,7 +51,11 @@ impl FromStr for CaseSelector {
             };
             Ok((key, name.trim().to_owned()))
         };
-        text.split(',').filter(|part| !part.is_empty()).map(one).collect::<Result<_, _>>().map(|wanted| Self { wanted })
+        text.split(',')
+            .filter(|part| !part.is_empty())
+            .map(one)
+            .collect::<Result<_, _>>()
+            .map(|wanted| Self { wanted })
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         problems.extend(part.problems);
     }
     if let Some(selector) = &arguments.selector {
-        select(&mut files, selector, &mut problems);
+        select(&mut files, selector, arguments, &mut problems);
     }
     let mut told = HashSet::new();
     problems.retain(|problem| problem.is_error() && told.insert(problem.to_string()));
@@ -88,7 +88,12 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
 }
 
 /// Keeps the results of the cases that `selector` means.
-fn select(files: &mut Vec<FileResult>, selector: &CaseSelector, problems: &mut Vec<Diagnostic>) {
+fn select(
+    files: &mut Vec<FileResult>,
+    selector: &CaseSelector,
+    arguments: &Test,
+    problems: &mut Vec<Diagnostic>,
+) {
     let is_meant = |result: &CaseResult| {
         let rule = result.rule.as_ref();
         let policy = rule.map_or("", |rule| rule.policy.as_str());
@@ -99,8 +104,9 @@ fn select(files: &mut Vec<FileResult>, selector: &CaseSelector, problems: &mut V
     files.iter_mut().for_each(|file| file.results.retain(is_meant));
     files.retain(|file| !file.results.is_empty());
     if had_cases && files.is_empty() {
-        let problem = codes::about_path(&NOTHING_FOUND, "", "no case fits the selector".to_owned());
-        problems.push(problem.help("policies and rules are compared as the cases name them; `*` fits any text"));
+        let place = arguments.paths.join(" ");
+        let problem = codes::about_path(&NOTHING_FOUND, &place, "no case fits the selector");
+        problems.push(problem.help("names are compared as the cases write them; `*` fits any text"));
     }
 }
 

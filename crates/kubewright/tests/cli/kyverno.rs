@@ -86,3 +86,58 @@ fn trace_shows_what_a_rule_looked_at() {
     check("kyverno-trace", trace);
     check("kyverno-trace-json", &format!("{trace} --rule check-team -o json"));
 }
+
+#[test]
+fn somebody_connects_offline() {
+    let connect = "-r kyverno-cli/connect.yaml --operation CONNECT";
+    check("kyverno-cli-connect", &format!("apply kyverno-cli/no-exec.yaml {connect}"));
+    check("kyverno-cli-connect-trace", &format!("trace kyverno-cli/no-exec.yaml {connect} --rule no-shell"));
+    check("kyverno-cli-no-connect", "apply kyverno-cli/no-exec.yaml -r kyverno-cli/connect.yaml");
+}
+
+#[test]
+fn kinds_in_other_notations_are_said_in_that_of_kyverno() {
+    check("kyverno-cli-kinds", "lint kyverno-cli/kinds.yaml");
+}
+
+#[test]
+fn fields_in_the_wrong_place_are_told_where_they_belong() {
+    check("kyverno-cli-misplaced", "lint kyverno-cli/misplaced.yaml");
+}
+
+#[test]
+fn exceptions_are_found_where_the_flags_say() {
+    let apply = "apply kyverno-cli/exceptions-policy.yaml -r kyverno-cli/exceptions-objects.yaml";
+    check("kyverno-cli-exceptions-resources", &format!("{apply} --exceptions-with-resources"));
+    check("kyverno-cli-exceptions-policies", &format!("{apply} --exceptions-within-policies"));
+}
+
+#[test]
+fn payloads_are_named_by_flags_of_their_own() {
+    check("kyverno-cli-json", "apply kyverno-cli/json-policy.yaml --json kyverno-cli/payload.json");
+    check("kyverno-cli-no-input", "apply kyverno-cli/json-policy.yaml");
+}
+
+#[test]
+fn parameters_are_a_part_of_the_world() {
+    let params = "--parameter-resource kyverno-cli/params.yaml";
+    let apply = "apply kyverno-cli/params-policy.yaml -r kyverno-cli/params-objects.yaml";
+    check("kyverno-cli-params", &format!("{apply} {params}"));
+}
+
+#[test]
+fn cases_are_chosen_by_policy_rule_and_resource() {
+    check("kyverno-cli-selector", "test kyverno/labels -t 'policy=*,resource=web*' -o markdown");
+    check("kyverno-cli-selector-none", "test kyverno/labels -t policy=other");
+    check("kyverno-cli-selector-wrong", "test kyverno/labels -t kind=Pod");
+    check("kyverno-cli-test-yaml", "test kyverno/labels --output-format yaml");
+}
+
+#[test]
+fn nothing_that_passes_can_be_a_warning() {
+    let warn = "--warn-no-pass --warn-exit-code 4";
+    check(
+        "kyverno-cli-no-pass",
+        &format!("apply kyverno-cli/no-exec.yaml -r kyverno-cli/connect.yaml {warn}"),
+    );
+}

@@ -112,6 +112,16 @@ fn controllers_stand_where_pods_stood_and_other_kinds_are_left_out() {
     assert_eq!(kinds, [vec!["apps/v1/Deployment"], vec!["Deployment"]]);
 }
 
+#[test]
+fn kinds_with_their_group_are_known_as_controllers() {
+    let mixed = "match: {any: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Deployment.v1.apps]}}, \
+                 {resources: {kinds: [Service.v1.]}}]}, validate: {deny: {}}";
+    let all = generated_matching("Deployment", &[("r", mixed)]);
+    let kinds: Vec<&str> =
+        all[0].1.any.iter().flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
+    assert_eq!(kinds, ["apps/v1/Deployment", "Deployment.v1.apps"]);
+}
+
 /// Returns the kinds that a rewritten rule is about.
 fn kinds(one: &Generated) -> String {
     let filters = one.matching.any.iter().chain(&one.matching.all).chain(&one.matching.flat);

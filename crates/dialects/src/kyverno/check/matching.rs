@@ -12,7 +12,7 @@ use crate::selector::{LabelOperator, Selector};
 pub(super) fn check(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {
     let namespace = policy.namespace.as_ref();
     shape(findings, &rule.matching, namespace);
-    kinds(findings, &rule.matching);
+    kinds(findings, policy, &rule.matching);
     for matching in std::iter::once(&rule.matching).chain(&rule.exclude) {
         if policy.settings.is_background {
             users(findings, matching);
@@ -145,8 +145,9 @@ fn is_word(text: &str, limit: usize) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// Every entry of a `match` must say which kinds it is about.
-fn kinds(findings: &mut Findings<'_>, matching: &Match) {
+/// An entry of a `match` says which kinds it is about, unless another entry that must hold as well says it. Without
+/// any it is about every kind, which Kyverno refuses and a background scan cannot look at.
+fn kinds(findings: &mut Findings<'_>, policy: &Policy, matching: &Match) {
     let entries: Vec<&Filter> = match (matching.any.is_empty(), matching.all.is_empty()) {
         (true, true) => matching.flat.iter().collect(),
         (true, false) => matching.all.iter().collect(),
@@ -156,9 +157,32 @@ fn kinds(findings: &mut Findings<'_>, matching: &Match) {
     if entries.is_empty() {
         findings.at_key(&code::NO_KINDS, &matching.path, "`match` says nothing", help);
     }
+    let is_said = matching.any.is_empty() && entries.iter().any(|filter| !filter.kinds.is_empty());
     for filter in entries.into_iter().filter(|filter| filter.kinds.is_empty()) {
-        findings.at(&code::NO_KINDS, &filter.path, "the entry names no `kinds`", help);
+        if is_empty(filter) || (policy.settings.is_background && !is_said) {
+            findings.at(&code::NO_KINDS, &filter.path, "the entry names no `kinds`", help);
+        } else {
+            let message = match is_said {
+                true => "the entry names no `kinds`: Kyverno refuses it, and here another entry says them",
+                false => "the entry names no `kinds`: Kyverno refuses it, and here it is about every kind",
+            };
+            findings.at(&code::ENTRY_WITHOUT_KINDS, &filter.path, message, help);
+        }
     }
+}
+
+/// Returns whether an entry asks for nothing at all.
+fn is_empty(filter: &Filter) -> bool {
+    let is_about_objects = filter.name.is_some()
+        || filter.selector.is_some()
+        || filter.namespace_selector.is_some()
+        || !filter.names.is_empty()
+        || !filter.namespaces.is_empty()
+        || !filter.annotations.is_empty()
+        || !filter.operations.is_empty();
+    let is_about_users =
+        !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty();
+    !is_about_objects && !is_about_users
 }
 
 /// A rule about every kind may only do what every object allows.

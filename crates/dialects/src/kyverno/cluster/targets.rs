@@ -35,7 +35,17 @@ pub(super) fn of(policy: &Policy, without: Option<&str>) -> Vec<Target> {
 /// Adds what one rule is about: each kind as it is written, and what is done to it.
 fn collect(kinds: &mut BTreeMap<Text, Operations>, matching: &Match, exclude: Option<&Match>) {
     let mut own: BTreeMap<&Text, Operations> = BTreeMap::new();
-    for filter in matching.flat.iter().chain(&matching.all).chain(&matching.any) {
+    let every = Text::new_static("*");
+    let must_hold = || matching.flat.iter().chain(&matching.all);
+    let is_said = must_hold().any(|filter| !filter.kinds.is_empty());
+    // Of an entry without kinds every object may be meant, unless another one that must hold says them.
+    for filter in must_hold().filter(|_| !is_said).chain(&matching.any) {
+        if filter.kinds.is_empty() {
+            let all = own.entry(&every).or_insert(Operations::NONE);
+            *all = all.and(operations(filter));
+        }
+    }
+    for filter in must_hold().chain(&matching.any) {
         for kind in &filter.kinds {
             let all = own.entry(&kind.value).or_insert(Operations::NONE);
             *all = all.and(operations(filter));

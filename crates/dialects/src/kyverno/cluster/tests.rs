@@ -59,10 +59,27 @@ fn kinds_may_be_written_in_many_ways() {
     };
     assert_eq!(of("apps/v1/Deployment"), ["apps/v1/Deployment/ CUDC"]);
     assert_eq!(of("Pod/exec"), ["*/*/Pod/exec CUDC"]);
+    assert_eq!(of("Deployment.apps"), ["apps/*/Deployment/ CUDC"]);
+    assert_eq!(of("Deployment.v1.apps"), ["apps/v1/Deployment/ CUDC"]);
+    assert_eq!(of("*/*/Deployment"), ["*/*/Deployment/ CUDC"]);
+    assert_eq!(of("*.apps"), ["apps/*/*/ CUDC"]);
     assert_eq!(of("v1/Pod.status"), ["*/v1/Pod/status CUDC"]);
     assert_eq!(of("*/*"), ["*/*/*/* CUDC"]);
     assert_eq!(of("*/scale"), ["*/*/*/scale CUDC"]);
     assert_eq!(of("*"), ["/v1/pods/ephemeralcontainers CUDC", "/v1/pods/resize CUDC", "*/*/*/ CUDC"]);
+}
+
+#[test]
+fn an_entry_without_kinds_is_about_those_of_others_or_about_all() {
+    let of = |matching: &str| targets(&policy("background: false", matching, ""));
+    let users = "{subjects: [{kind: User, name: a}]}";
+    assert_eq!(
+        of(&format!("{{all: [{{resources: {{kinds: [Service]}}}}, {users}]}}")),
+        ["*/*/Service/ CUDC"]
+    );
+    let every = ["/v1/pods/ephemeralcontainers CUDC", "/v1/pods/resize CUDC", "*/*/*/ CUDC"];
+    assert_eq!(of(&format!("{{any: [{users}]}}")), every);
+    assert_eq!(of(&format!("{{all: [{users}]}}")), every);
 }
 
 #[test]

@@ -47,7 +47,8 @@ const VALIDATE_FIELDS: &[&str] = &[
 const IN_VALIDATE: &str = "it goes into `validate`";
 const IN_RULE: &str = "it goes into the rule, beside `validate`";
 const IN_SPEC: &str = "it goes into `spec`, beside `rules`";
-const GENERATE: &str = "set `validate.cel.generate: true`; `kubewright generate vap` writes the policy offline";
+const GENERATE: &str =
+    "set `validate.cel.generate: true`; `kubewright generate vap` writes the policy offline";
 
 /// Where fields belong that people write into a rule.
 const NOT_IN_RULE: &[(&str, &str)] = &[

@@ -228,7 +228,10 @@ pub(super) fn yaml(files: &[FileResult], coverage: Option<&Coverage>) -> io::Res
 /// Writes the results as a table in Markdown.
 pub(super) fn markdown(files: &[FileResult]) -> io::Result<()> {
     let mut out = standard_output();
-    writeln!(out, "| | policy | rule | resource | expected | actual | message |\n|---|---|---|---|---|---|---|")?;
+    writeln!(
+        out,
+        "| | policy | rule | resource | expected | actual | message |\n|---|---|---|---|---|---|---|"
+    )?;
     for result in files.iter().flat_map(|file| &file.results) {
         let mark = if result.is_ok { "✓" } else { "✗" };
         let policy = result.rule.as_ref().map_or(result.case.as_str(), |rule| rule.policy.as_str());

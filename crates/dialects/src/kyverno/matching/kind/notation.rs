@@ -103,7 +103,8 @@ fn extended(text: &str) -> Option<Parts<'_>> {
 
 /// Returns whether a cluster can have something of this kind: kinds begin with a capital letter, nothing else has any.
 fn is_possible(&[group, version, kind, subresource]: &Parts<'_>) -> bool {
-    let is_kind = !kind.contains('.') && kind.starts_with(|c: char| c.is_uppercase() || matches!(c, '*' | '?'));
+    let is_kind =
+        !kind.contains('.') && kind.starts_with(|c: char| c.is_uppercase() || matches!(c, '*' | '?'));
     let has_capital = [group, version, subresource].iter().any(|part| part.contains(char::is_uppercase));
     let is_part = !subresource.contains('.') && !is_undotted_group(subresource);
     let is_any_part = subresource == "*" || !is_version(subresource);

@@ -12,8 +12,8 @@ use kubewright_value::Value;
 use super::super::kubernetes::{FORMATS, LISTS, QUANTITIES, REGEX, URLS, VERSIONS};
 use super::super::{OPTIONALS, SETS, STRICT_NETWORK, STRINGS};
 use super::{
-    BINDINGS, CHECK_DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, TOKENS, documents, http, jwt,
-    resources,
+    BINDINGS, CHECK_DOCUMENTS, ENCODERS, HTTP, IMAGES, Library, MATH, RESOURCES, TOKENS, documents, http,
+    jwt, resources,
 };
 use crate::cel::environment::{Environment, Fields, Type};
 use crate::cel::val::{Kind, Val};

@@ -93,10 +93,15 @@ impl Opaque for KeySet {
 fn add(functions: &mut Functions) {
     let help = "what a JSON Web Token claims, once its signature is verified: `Claims` and `Valid`";
     functions.add(
-        Overload::function("jwt.Decode", &[Kind::String, Kind::String], Kind::Opaque(TOKEN), |arguments, call| {
-            let secret = Key::Secret(text(arguments, 1)?.as_bytes().to_vec());
-            decode(text(arguments, 0)?, |_| Ok(secret), call)
-        })
+        Overload::function(
+            "jwt.Decode",
+            &[Kind::String, Kind::String],
+            Kind::Opaque(TOKEN),
+            |arguments, call| {
+                let secret = Key::Secret(text(arguments, 1)?.as_bytes().to_vec());
+                decode(text(arguments, 0)?, |_| Ok(secret), call)
+            },
+        )
         .help(help),
     );
     functions.add(
@@ -109,7 +114,8 @@ fn add(functions: &mut Functions) {
     functions.add(
         Overload::function("jwks.Fetch", &[Kind::String], KEY_SET, |arguments, call| {
             let question = [text(arguments, 0)?.into(), Map::new().into(), Value::Null];
-            let found = ask(call, HTTP_GET, &question, "request failed")?.to_value().map_err(Failure::value)?;
+            let found =
+                ask(call, HTTP_GET, &question, "request failed")?.to_value().map_err(Failure::value)?;
             match found.get("keys").and_then(Value::as_array) {
                 Some(keys) if keys.len() <= MAX_KEYS => Ok(Val::opaque(KeySet(found))),
                 Some(_) => Err(Failure::value(format!("a set of keys may have {MAX_KEYS} of them"))),
@@ -160,9 +166,7 @@ fn chosen(set: &Value, header: &Value) -> Result<Key, Failure> {
     let keys = set.get("keys").and_then(Value::as_array).unwrap_or_default();
     let name = header.get("kid").and_then(Value::as_str);
     let key = match (name, keys) {
-        (Some(name), keys) => {
-            keys.iter().find(|key| key.get("kid").and_then(Value::as_str) == Some(name))
-        }
+        (Some(name), keys) => keys.iter().find(|key| key.get("kid").and_then(Value::as_str) == Some(name)),
         (None, [only]) => Some(only),
         (None, _) => None,
     };
@@ -184,7 +188,9 @@ fn is_valid(claims: &Value, call: &Call<'_, '_>) -> Result<bool, Failure> {
             _ => return Err(bad()),
         };
         let now = call.inputs().now.ok_or_else(|| {
-            Failure::value("whether a token is valid is not known here: the caller has to give the present moment")
+            Failure::value(
+                "whether a token is valid is not known here: the caller has to give the present moment",
+            )
         })?;
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact in a double")]
         let now = now.div_euclid(1_000_000_000) as f64;

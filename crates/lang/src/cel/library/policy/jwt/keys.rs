@@ -17,17 +17,26 @@ const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 128..=1024;
 const MAX_RSA_EXPONENT_BYTES: usize = 4;
 
 /// What stands before the checksum in a signature: the DER of its algorithm.
-const SHA256_PREFIX: &[u8] =
-    &[0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20];
-const SHA384_PREFIX: &[u8] =
-    &[0x30, 0x41, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02, 0x05, 0x00, 0x04, 0x30];
-const SHA512_PREFIX: &[u8] =
-    &[0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03, 0x05, 0x00, 0x04, 0x40];
+const SHA256_PREFIX: &[u8] = &[
+    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
+    0x04, 0x20,
+];
+const SHA384_PREFIX: &[u8] = &[
+    0x30, 0x41, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02, 0x05, 0x00,
+    0x04, 0x30,
+];
+const SHA512_PREFIX: &[u8] = &[
+    0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03, 0x05, 0x00,
+    0x04, 0x40,
+];
 
 /// A key.
 pub(super) enum Key {
     Secret(Vec<u8>),
-    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
     Curve(VerifyingKey),
     /// One that only verifies this algorithm.
     Bound(Box<Self>, String),
@@ -51,7 +60,9 @@ impl Key {
             ("RSA", _) => rsa(field("n")?, field("e")?)?,
             ("EC", "P-256") => Self::Curve(curve(&field("x")?, &field("y")?)?),
             (kind, "") => return Err(format!("keys of type `{kind}` are not supported")),
-            (kind, curve) => return Err(format!("keys of type `{kind}` and curve `{curve}` are not supported")),
+            (kind, curve) => {
+                return Err(format!("keys of type `{kind}` and curve `{curve}` are not supported"));
+            }
         };
         Ok(match text("alg") {
             Some(algorithm) => Self::Bound(Box::new(read), algorithm.to_owned()),
@@ -65,16 +76,15 @@ impl Key {
     /// When it is not one of this key, with the reason.
     pub(super) fn verify(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> Result<(), String> {
         let is_good = match (self, algorithm) {
-            (Self::Bound(key, bound), _) if bound == algorithm => return key.verify(algorithm, message, signature),
-            (Self::Secret(secret), "HS256") => {
-                Hmac::<Sha256>::new_from_slice(secret).is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok())
+            (Self::Bound(key, bound), _) if bound == algorithm => {
+                return key.verify(algorithm, message, signature);
             }
-            (Self::Secret(secret), "HS384") => {
-                Hmac::<Sha384>::new_from_slice(secret).is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok())
-            }
-            (Self::Secret(secret), "HS512") => {
-                Hmac::<Sha512>::new_from_slice(secret).is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok())
-            }
+            (Self::Secret(secret), "HS256") => Hmac::<Sha256>::new_from_slice(secret)
+                .is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok()),
+            (Self::Secret(secret), "HS384") => Hmac::<Sha384>::new_from_slice(secret)
+                .is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok()),
+            (Self::Secret(secret), "HS512") => Hmac::<Sha512>::new_from_slice(secret)
+                .is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok()),
             (Self::Rsa { modulus, exponent }, "RS256") => {
                 is_rsa(modulus, exponent, signature, &[SHA256_PREFIX, &Sha256::digest(message)].concat())
             }
@@ -112,7 +122,8 @@ fn is_rsa(modulus: &[u8], exponent: &[u8], signature: &[u8], payload: &[u8]) -> 
     let number = BigUint::from_bytes_be;
     let (modulus_number, signature_number) = (number(modulus), number(signature));
     let filling = modulus.len().checked_sub(payload.len() + 3).filter(|filling| *filling >= 8);
-    let Some(filling) = filling.filter(|_| signature.len() == modulus.len() && signature_number < modulus_number)
+    let Some(filling) =
+        filling.filter(|_| signature.len() == modulus.len() && signature_number < modulus_number)
     else {
         return false;
     };

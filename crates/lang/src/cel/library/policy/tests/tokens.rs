@@ -22,7 +22,8 @@ impl Host for Issuer {
         match arguments.first().and_then(Value::as_str) {
             Some("https://issuer/keys") => Ok(json::parse(KEYS).unwrap()),
             Some("https://issuer/one") => {
-                let key = json::parse(KEYS).unwrap().get("keys").and_then(|keys| keys.as_array()?.get(1).cloned());
+                let key =
+                    json::parse(KEYS).unwrap().get("keys").and_then(|keys| keys.as_array()?.get(1).cloned());
                 Ok(kubewright_value::Map::from([("keys", Value::array(key.into_iter().collect()))]).into())
             }
             Some("https://issuer/page") => Ok(json::parse("{}").unwrap()),
@@ -32,10 +33,14 @@ impl Host for Issuer {
 }
 
 fn evaluated(text: &str, now: i128) -> Result<String, String> {
-    let program = Program::compile(text, &Environment::http_check()).map_err(|errors| errors[0].message.clone())?;
+    let program =
+        Program::compile(text, &Environment::http_check()).map_err(|errors| errors[0].message.clone())?;
     let inputs = Inputs { now: Some(now * 1_000_000_000), ..Inputs::default() };
     let bindings = Bindings::new().with_host(&Issuer).with_inputs(inputs);
-    program.evaluate(&bindings, &mut Cost::default()).map(|found| format!("{found:?}")).map_err(|error| error.message)
+    program
+        .evaluate(&bindings, &mut Cost::default())
+        .map(|found| format!("{found:?}"))
+        .map_err(|error| error.message)
 }
 
 #[track_caller]
