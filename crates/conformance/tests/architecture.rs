@@ -50,6 +50,28 @@ const OUTSIDE: &[&str] = &[
     "getrandom",
 ];
 
+/// What writes or reads a whole value without a budget. While a rule is evaluated, `kubewright_value::bounded` does it.
+const UNBOUNDED: &[&str] = &[
+    " json::to_string(",
+    "(json::to_string(",
+    "json::to_pretty(",
+    " json::write(",
+    "yaml::write(",
+    "value.to_string()",
+    "object.to_string()",
+];
+
+/// Where it may stand all the same, and why.
+const UNBOUNDED_IN: &[(&str, &str)] = &[
+    ("dialects/src/convert/", "writes what a policy file says"),
+    ("dialects/src/fields.rs", "shows a scalar of a rule file"),
+    ("dialects/src/kyverno/manifests/", "what was signed is unpacked within limits of its own"),
+    ("dialects/src/kyverno/signing.rs", "signs a file"),
+    ("dialects/src/modrule/dry_run.rs", "measures the objects first"),
+    ("dialects/src/traits/pipeline/", "writes the files of a component"),
+    ("lang/src/interpolate/output.rs", "writes a scalar, which was counted"),
+];
+
 /// The words that name a dialect, and where they may stand.
 const DIALECT_WORDS: &[&str] = &["modrule", "kubemod", "kyverno", "kubepattern", "openchoreo"];
 
@@ -145,6 +167,29 @@ fn pure_crates_do_not_reach_outside() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn rules_write_and_read_whole_values_within_a_budget() {
+    let mut wrong = Vec::new();
+    for name in ["lang", "engine", "dialects"] {
+        for (path, content) in sources_of(name) {
+            let shown = path.to_string_lossy();
+            let is_test =
+                path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests");
+            if is_test || UNBOUNDED_IN.iter().any(|(place, _)| shown.contains(place)) {
+                continue;
+            }
+            let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+            for (number, line) in lines {
+                for call in UNBOUNDED.iter().filter(|call| line.contains(**call)) {
+                    wrong.push(format!("{shown}:{}: {call}", number + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use `kubewright_value::bounded`, or say in UNBOUNDED_IN why not: {wrong:#?}");
 }
 
 #[test]
