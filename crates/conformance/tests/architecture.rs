@@ -50,6 +50,28 @@ const OUTSIDE: &[&str] = &[
     "getrandom",
 ];
 
+/// What writes or reads a whole value without a budget. While a rule is evaluated, `kubewright_value::bounded` does it.
+const UNBOUNDED: &[&str] = &[
+    " json::to_string(",
+    "(json::to_string(",
+    "json::to_pretty(",
+    " json::write(",
+    "yaml::write(",
+    "value.to_string()",
+    "object.to_string()",
+];
+
+/// Where it may stand all the same, and why.
+const UNBOUNDED_IN: &[(&str, &str)] = &[
+    ("dialects/src/convert/", "writes what a policy file says"),
+    ("dialects/src/fields.rs", "shows a scalar of a rule file"),
+    ("dialects/src/kyverno/manifests/", "what was signed is unpacked within limits of its own"),
+    ("dialects/src/kyverno/signing.rs", "signs a file"),
+    ("dialects/src/modrule/dry_run.rs", "measures the objects first"),
+    ("dialects/src/traits/pipeline/", "writes the files of a component"),
+    ("lang/src/interpolate/output.rs", "writes a scalar, which was counted"),
+];
+
 /// The words that name a dialect, and where they may stand.
 const DIALECT_WORDS: &[&str] = &["modrule", "kubemod", "kyverno", "kubepattern", "openchoreo"];
 
@@ -145,6 +167,29 @@ fn pure_crates_do_not_reach_outside() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn rules_write_and_read_whole_values_within_a_budget() {
+    let mut wrong = Vec::new();
+    for name in ["lang", "engine", "dialects"] {
+        for (path, content) in sources_of(name) {
+            let shown = path.to_string_lossy();
+            let is_test =
+                path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests");
+            if is_test || UNBOUNDED_IN.iter().any(|(place, _)| shown.contains(place)) {
+                continue;
+            }
+            let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+            for (number, line) in lines {
+                for call in UNBOUNDED.iter().filter(|call| line.contains(**call)) {
+                    wrong.push(format!("{shown}:{}: {call}", number + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use `kubewright_value::bounded`, or say in UNBOUNDED_IN why not: {wrong:#?}");
 }
 
 #[test]
@@ -267,4 +312,37 @@ fn default_in(schema: &Value, place: &str) -> Option<String> {
     let below = below.filter_map(|key| Some((key.to_owned(), schema.get(key)?)));
     let mut all = named.map(|(name, schema)| (name.to_string(), schema)).chain(below);
     all.find_map(|(name, schema)| default_in(schema, &format!("{place}/{name}")))
+}
+
+/// The page that says where each section of the contracts is implemented and tested names files that are there.
+#[test]
+fn what_the_contract_page_names_exists() {
+    let page = std::fs::read_to_string(root().join("docs/contract.md")).expect("docs/contract.md");
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| section")) {
+        let columns: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let [_, implemented, tested] = columns.as_slice() else { panic!("three columns: {row}") };
+        for path in quoted(implemented) {
+            count += 1;
+            let is_there = ["crates", "crates/dialects/src"].iter().any(|base| root().join(base).join(path).exists());
+            if !is_there {
+                wrong.push(path.to_owned());
+            }
+        }
+        for path in quoted(tested) {
+            count += 1;
+            let base = if path.starts_with("crates/") { "" } else { "tests" };
+            if !root().join(base).join(path).exists() {
+                wrong.push(path.to_owned());
+            }
+        }
+    }
+    assert!(count > 100, "only {count} paths were found");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Returns what stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
 }

@@ -197,7 +197,8 @@ impl Walk<'_> {
         if let Some(short) = bounded::shortened_text(&outcome.message, most) {
             outcome.message = short.into();
         }
-        if let Some(short) = outcome.denial.as_ref().and_then(|denial| bounded::shortened_text(denial, most)) {
+        if let Some(short) = outcome.denial.as_ref().and_then(|denial| bounded::shortened_text(denial, most))
+        {
             outcome.denial = Some(short);
         }
         let kept = outcome.message.len() + outcome.denial.as_ref().map_or(0, String::len);

@@ -150,6 +150,12 @@ impl TraceNode {
     pub fn show(value: &Value) -> String {
         bounded::shortened_json(value, MAX_SHOWN_CHARACTERS)
     }
+
+    /// Returns what JSON has no word for in the same way.
+    #[must_use]
+    pub fn show_debug(value: &impl std::fmt::Debug) -> String {
+        bounded::shortened_debug(value, MAX_SHOWN_CHARACTERS)
+    }
 }
 
 #[cfg(test)]

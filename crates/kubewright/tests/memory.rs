@@ -1,196 +1,115 @@
-//! The server within the memory that the chart gives it, asked by those who want it to take more.
+//! How much memory hostile rules and objects can take, measured on the real binary.
+//!
+//! Parts of a value are shared, so a small value can be gigabytes of text. Everything that makes text, patterns or
+//! values is charged to the budget of the rule first; this shows that nothing goes around it. Each case runs in a
+//! process of its own, whose peak is read from `/proc`, and which could not take more than [`MAX_ADDRESS_KIB`] without
+//! being aborted. `KUBEWRIGHT_MEMORY_CASES` says how many generated cases of each language run; make it thousands after a
+//! change of the budgets.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot do its work has failed")]
+#![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
+
+#[path = "memory/attacks.rs"]
+mod attacks;
+#[path = "memory/generated.rs"]
+mod generated;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use bytes::Bytes;
-use kubewright_load::{Client, Target};
-use kubewright_value::quantity::Quantity;
-use kubewright_value::{Source, Value, json, yaml};
+use kubewright_value::{Limits, Value, json};
 
-/// What the program itself, its threads and the pages that it never touches take of the addresses.
-const ADDRESSES_BESIDE_MEMORY: u64 = 512 << 20;
+/// What the process takes besides the budget of a rule: itself, the object, its text, and copies on their way.
+const CONSTANT_BYTES: u64 = 224 << 20;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+/// So that a case that goes wrong is aborted, and does not take the machine with it.
+const MAX_ADDRESS_KIB: u64 = 6_000_000;
+
+/// What became of a run.
+struct Run {
+    code: Option<i32>,
+    peak_bytes: u64,
+    text: String,
 }
 
-/// Returns how many bytes the chart gives to the server.
-fn chart_limit() -> u64 {
-    let text = fs::read_to_string(root().join("charts/kubewright/values.yaml")).expect("the chart");
-    let values = yaml::read(&Source::new("values.yaml", &text)).documents;
-    let limit = values.first().and_then(|values| values.value.at(&["resources", "limits", "memory"]));
-    let limit = Quantity::parse(limit.and_then(Value::as_str).expect("a limit")).expect("a quantity");
-    limit.to_string().strip_suffix("Mi").and_then(|mebi| mebi.parse::<u64>().ok()).expect("Mi") << 20
-}
+/// A folder with the files of one case, which is removed afterwards.
+struct Folder(PathBuf);
 
-/// A server with the example rules and no more addresses than it may have memory; killed when it is dropped.
-struct Limited {
-    process: Child,
-    health: String,
-    client: Client,
-    folder: PathBuf,
-}
-
-impl Limited {
-    fn start(limit: u64) -> Self {
-        let folder = std::env::temp_dir().join(format!("kubewright-memory-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let authority = folder.join("ca.crt");
-        let kilobytes = ((limit + ADDRESSES_BESIDE_MEMORY) >> 10).to_string();
-        let script = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
-        let mut process = Command::new("sh")
-            .args(["-c", &script, env!("CARGO_BIN_EXE_kubewright"), "serve", "--offline"])
-            .args(["-p", "examples/kyverno", "-p", "examples/modrule", "--address", "127.0.0.1:0"])
-            .arg("--write-ca")
-            .arg(&authority)
-            // The allocator reserves a gigabyte of addresses ahead, of which nothing is used.
-            .env("MIMALLOC_ARENA_RESERVE", "8MiB")
-            .current_dir(root())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut lines = BufReader::new(process.stderr.take().expect("a log")).lines().map_while(Result::ok);
-        let line = lines.find(|line| line.contains("healthAddress")).expect("it listens");
-        // The log is read on, so that it does not wait.
-        std::thread::spawn(move || lines.for_each(drop));
-        let line = json::parse(&line).expect("JSON");
-        let address = |key| line.get(key).and_then(Value::as_str).expect("an address").to_owned();
-        let target = Target {
-            address: address("address").parse().expect("an address"),
-            authorities: fs::read_to_string(&authority).expect("a certificate"),
-            token: None,
-        };
-        let client = Client::new(target, 4).expect("a client");
-        Self { process, health: address("healthAddress"), client, folder }
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{name}"));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
     }
 
-    /// Returns how many bytes of memory it has had at most.
-    fn peak(&mut self) -> u64 {
-        let ended = self.process.try_wait().expect("a process");
-        assert!(ended.is_none(), "the server has ended: {ended:?}");
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("a process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
-        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
-    }
-
-    /// Sends `count` bodies at once; returns the statuses, 0 for no answer.
-    async fn flood(&self, path: &str, body: &Bytes, count: usize) -> Vec<u16> {
-        let limit = Duration::from_secs(20);
-        let mut answers = Vec::new();
-        for _ in 0..count {
-            answers.push(self.client.post(path, body.clone(), limit));
-        }
-        let mut statuses = Vec::new();
-        // All are under way while each is waited for.
-        let mut pending: Vec<_> = answers.into_iter().map(Box::pin).collect();
-        while !pending.is_empty() {
-            let (status, rest) = first_of(pending).await;
-            statuses.push(status);
-            pending = rest;
-        }
-        statuses
-    }
-
-    fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(&self.health).expect("a connection");
-        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("a request");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer
+    fn write(&self, name: &str, value: &Value) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, json::to_string(value)).expect("a file");
+        path.to_string_lossy().into_owned()
     }
 }
 
-/// Waits for the first of `pending`; returns its status and the others.
-async fn first_of<F>(mut pending: Vec<std::pin::Pin<Box<F>>>) -> (u16, Vec<std::pin::Pin<Box<F>>>)
-where
-    F: Future<Output = Result<kubewright_load::Answer, kubewright_load::LoadError>>,
-{
-    let (place, status) = std::future::poll_fn(|context| {
-        for (place, answer) in pending.iter_mut().enumerate() {
-            if let std::task::Poll::Ready(answer) = answer.as_mut().poll(context) {
-                return std::task::Poll::Ready((place, answer.map_or(0, |answer| answer.status)));
-            }
-        }
-        std::task::Poll::Pending
-    })
-    .await;
-    drop(pending.swap_remove(place));
-    (status, pending)
-}
-
-impl Drop for Limited {
+impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = (self.process.kill(), self.process.wait());
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Returns a review that creates a Pod with `spec`, by `user`.
-fn review(kind: &str, name: &str, user: &str, spec: &str) -> Bytes {
-    Bytes::from(format!(
-        r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","kind":{{"group":"","version":"v1","kind":"{kind}"}},"name":"{name}","namespace":"shop","operation":"CREATE","userInfo":{{"username":"{user}"}},"object":{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"m","namespace":"shop"}},"spec":{spec}}}}}}}"#
-    ))
+/// Runs `kubewright ARGUMENTS` and measures it.
+fn measured(arguments: &[&str], folder: &Folder) -> Run {
+    let output = folder.0.join("output");
+    let file = fs::File::create(&output).expect("a file");
+    let process = Command::new("sh")
+        .args(["-c", &format!("ulimit -v {MAX_ADDRESS_KIB} && exec \"$@\""), "sh"])
+        .arg(env!("CARGO_BIN_EXE_kubewright"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().expect("a file"))
+        .stderr(file)
+        .spawn()
+        .expect("the binary starts");
+    let (code, peak_bytes) = wait(process);
+    let text = fs::read(&output).expect("output");
+    Run { code, peak_bytes, text: String::from_utf8_lossy(&text).into_owned() }
 }
 
-fn containers(count: usize) -> Bytes {
-    let all = vec![r#"{"name":"c","image":"a"}"#; count].join(",");
-    review("Pod", "m", "ada", &format!(r#"{{"containers":[{all}]}}"#))
-}
-
-#[test]
-fn the_worst_reviews_fit_into_the_memory_that_the_chart_gives() {
-    let limit = chart_limit();
-    let mut server = Limited::start(limit);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
-    let keys = (0..150_000).map(|number| format!(r#""k{number}":{{}}"#)).collect::<Vec<_>>().join(",");
-    let floods: [(&str, &str, Bytes, usize); 6] = [
-        ("many containers, changed", "/mutate?timeout=4s", containers(95_000), 4),
-        ("many containers, judged", "/validate?timeout=4s", containers(95_000), 4),
-        ("as many containers as fit", "/mutate?timeout=4s", containers(230_000), 2),
-        (
-            "empty lists",
-            "/validate?timeout=4s",
-            review("Pod", "m", "ada", &format!("[{}[]]", "[],".repeat(990_000))),
-            4,
-        ),
-        ("many keys", "/validate?timeout=4s", review("Pod", "m", "ada", &format!("{{{keys}}}")), 4),
-        (
-            "a large text",
-            "/mutate?timeout=4s",
-            review("ConfigMap", "m", "ada", &format!("\"{}\"", "a".repeat(3 << 20))),
-            8,
-        ),
-    ];
-    for (what, path, body, count) in floods {
-        assert!(body.len() < 7 << 20, "{what}: {}", body.len());
-        let statuses = runtime.block_on(server.flood(path, &body, count));
-        let peak = server.peak();
-        println!("{what}, {} bytes: {statuses:?}, at most {} MiB so far", body.len(), peak >> 20);
-        assert!(peak < limit, "{what}: {} MiB", peak >> 20);
-        assert!(
-            statuses.iter().all(|status| matches!(status, 200 | 400 | 429 | 500)),
-            "{what}: {statuses:?}"
-        );
-    }
-    let long = "k".repeat(6 << 20);
-    for body in
-        [review(&long, "m", "ada", "{}"), review("Pod", &long, "ada", "{}"), review("Pod", "m", &long, "{}")]
-    {
-        for _ in 0..5 {
-            runtime.block_on(server.flood("/mutate?timeout=4s", &body, 4));
+/// Waits for a process, and returns its exit code and the most memory it had.
+fn wait(mut process: Child) -> (Option<i32>, u64) {
+    let status = format!("/proc/{}/status", process.id());
+    let mut peak = 0;
+    loop {
+        if let Ok(text) = fs::read_to_string(&status) {
+            let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+            peak = peak.max(kib.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) << 10);
         }
+        if let Some(status) = process.try_wait().expect("a process") {
+            return (status.code(), peak);
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
-    let peak = server.peak();
-    println!("long names: at most {} MiB", peak >> 20);
-    assert!(peak < limit, "long names: {} MiB", peak >> 20);
-    let metrics = server.get("/metrics");
-    assert!(metrics.contains("kubewright_build_info") && metrics.len() < 200_000, "{}", metrics.len());
-    assert!(server.get("/readyz").contains(" 200 "));
+}
+
+/// Runs a case, and fails unless it ends in an ordinary way and stays below `budget` and the constant.
+#[track_caller]
+fn holds(name: &str, arguments: &[&str], budget: u64, folder: &Folder) -> Run {
+    let run = measured(arguments, folder);
+    let shown: String = run.text.chars().take(500).collect();
+    assert!(matches!(run.code, Some(0..=2)), "{name}: exit {:?}: {shown}", run.code);
+    let limit = budget + CONSTANT_BYTES;
+    let (peak, most) = (run.peak_bytes >> 20, limit >> 20);
+    assert!(run.peak_bytes < limit, "{name}: a peak of {peak} MiB, expected less than {most}: {shown}");
+    run
+}
+
+/// Runs `rule` on `object` with `apply` and with `trace`; `wanted` is what `apply` says.
+#[track_caller]
+fn stays_small(name: &str, rule: &Value, object: &Value, wanted: &str) {
+    let folder = Folder::new(name);
+    let (rule, object) = (folder.write("rule.json", rule), folder.write("object.json", object));
+    let budget = Limits::default().bytes;
+    let applied = holds(name, &["apply", &rule, "-r", &object], budget, &folder);
+    let shown: String = applied.text.chars().take(2000).collect();
+    assert!(applied.text.contains(wanted), "{name}: expected `{wanted}` in: {shown}");
+    holds(name, &["trace", &rule, "-r", &object], budget, &folder);
 }

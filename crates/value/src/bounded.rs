@@ -4,7 +4,7 @@
 //! walks a whole value while a rule is evaluated does it through here: each node is a step, and each byte of text
 //! is charged before it is made. [`json::to_string`](crate::json::to_string) charges nothing and is for output.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::json::writer::{self, Sink};
 use crate::json::{self, JsonError};
@@ -129,6 +129,16 @@ pub fn shortened_json(value: &Value, characters: usize) -> String {
     short.text
 }
 
+/// Returns the first `characters` of what `value` is formatted as, with `…` behind them if there are more.
+#[must_use]
+pub fn shortened_debug(value: &impl fmt::Debug, characters: usize) -> String {
+    let mut short = Shortened { text: String::new(), left: characters };
+    if write!(short, "{value:?}").is_err() {
+        short.text.push('…');
+    }
+    short.text
+}
+
 /// Returns `text`, if it has at most `bytes`; otherwise as many whole characters of it, and how much was left out.
 #[must_use]
 pub fn shortened_text(text: &str, bytes: usize) -> Option<String> {
@@ -167,6 +177,12 @@ impl Sink for Shortened {
                 Err(Full)
             }
         }
+    }
+}
+
+impl fmt::Write for Shortened {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        Sink::push(self, part).map_err(|_| fmt::Error)
     }
 }
 

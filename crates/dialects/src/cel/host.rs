@@ -11,7 +11,7 @@ use kubewright_lang::cel::library::policy::{
     GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
     RESOURCE_POST,
 };
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::{Map, Text, Value, bounded};
 
 use super::scope::Scope;
 
@@ -40,12 +40,12 @@ impl Host for Scope<'_> {
                     (true, name) => path::of_object([version, resource, namespace, name.map_or("", text)])?,
                     (false, _) => path::of_list([version, resource, namespace], &Value::Null)?,
                 };
-                self.call("POST", &url, object.to_string().into())?.ok_or_else(|| NO_RESOURCE.to_owned())
+                self.call("POST", &url, self.body(object)?)?.ok_or_else(|| NO_RESOURCE.to_owned())
             }
             (RESOURCE_NAME, [_, kind]) => Ok(resource_name(text(kind)).into()),
             (GLOBAL_CONTEXT, [name, projection]) => self.shared(text(name), text(projection)),
             (HTTP_GET, [url, ..]) => self.response("GET", text(url), Text::default()),
-            (HTTP_POST, [url, body, ..]) => self.response("POST", text(url), body.to_string().into()),
+            (HTTP_POST, [url, body, ..]) => self.response("POST", text(url), self.body(body)?),
             (IMAGE_DATA, [image]) => {
                 let found = self.known(Query::Image(text(image).into()))?;
                 found
@@ -77,6 +77,13 @@ impl Scope<'_> {
                 Err(self.not_known(error))
             }
         }
+    }
+
+    /// Returns what is sent, as JSON, which counts like text that an expression makes.
+    fn body(&self, value: &Value) -> Result<Text, String> {
+        self.within(|budget| bounded::to_json(value, budget))
+            .map(Text::from)
+            .map_err(|exhausted| exhausted.to_string())
     }
 
     fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, String> {
@@ -111,7 +118,7 @@ impl Scope<'_> {
     }
 
     fn is_allowed(&self, check: &Map) -> Result<Value, String> {
-        let data = self.review(check).to_string().into();
+        let data = self.body(&self.review(check))?;
         let query = Query::Api(ApiCall::resource("POST", REVIEWS, data));
         let review = match self.world.get(&query) {
             Answer::Found(review) => review,

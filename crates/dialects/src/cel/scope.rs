@@ -9,7 +9,7 @@ use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request}
 use kubewright_lang::cel::{
     self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
 };
-use kubewright_value::{Budget, Map, Value};
+use kubewright_value::{Budget, Exhausted, Limits, Map, Value};
 
 use super::request::resource_of;
 use super::{Expression, Variable, request};
@@ -191,6 +191,23 @@ impl<'a> Scope<'a> {
         result
     }
 
+    /// Runs `make` with what is left of the bytes of the rule.
+    pub(super) fn within<T>(
+        &self,
+        make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
+    ) -> Result<T, Exhausted> {
+        let spent = self.spent.get();
+        let limits = Limits::default();
+        let (left, limit) = spent.max_bytes.unwrap_or((limits.bytes, limits.bytes));
+        let mut budget = Budget::new(Limits { bytes: left.saturating_sub(spent.bytes), ..limits });
+        let made = make(&mut budget).map_err(|exhausted| match exhausted {
+            Exhausted::Bytes(_) => Exhausted::Bytes(limit),
+            other => other,
+        });
+        self.spent.set(Spent { bytes: spent.bytes.saturating_add(budget.bytes_used()), ..spent });
+        made
+    }
+
     fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
         let is_why = |unanswered: &&EvalError| error.message.contains(&unanswered.message);
         if let Some(unanswered) = self.unanswered.borrow().iter().find(is_why) {
@@ -328,7 +345,7 @@ fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::Eva
             false => ("denied".to_owned(), Seen::No),
         },
         Ok(value) => (
-            value.to_value().map_or_else(|_| format!("{value:?}"), |value| TraceNode::show(&value)),
+            value.to_value().map_or_else(|_| TraceNode::show_debug(value), |value| TraceNode::show(&value)),
             Seen::Done,
         ),
         Err(error) => (error.message.clone(), Seen::Error),

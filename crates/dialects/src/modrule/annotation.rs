@@ -5,7 +5,7 @@
 //! here it changes only together with the object, and a patch that does not fit it leaves it as it is.
 
 use kubewright_lang::patch::{self, Operation, Options};
-use kubewright_value::{Budget, Map, Text, Value, json};
+use kubewright_value::{Budget, Map, Text, Value, bounded};
 
 /// The annotation's name.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -32,13 +32,14 @@ pub(super) fn patch_along(
     if text(object).as_ref() != Some(before) {
         return;
     }
-    let Ok(mut configuration) = json::parse(before) else { return };
+    let Ok(Ok(mut configuration)) = bounded::parse_json(before, budget) else { return };
     if patch::apply(&mut configuration, operations, options, budget).is_err() {
         return;
     }
+    let Ok(text) = bounded::to_json(&sorted(&configuration), budget) else { return };
     let annotation = PLACE.iter().try_fold(object, |here, key| here.as_object_mut()?.get_mut(key));
     if let Some(annotation) = annotation {
-        *annotation = json::to_string(&sorted(&configuration)).into();
+        *annotation = text.into();
     }
 }
 

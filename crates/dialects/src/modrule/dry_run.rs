@@ -10,7 +10,7 @@ use kubewright_engine::{
     Settings, TraceNode, invalid,
 };
 use kubewright_lang::{patch, textdiff};
-use kubewright_value::{Document, Map, Text, Value, yaml};
+use kubewright_value::{Budget, Document, Limits, Map, Text, Value, bounded, yaml};
 
 use super::ModRule;
 use super::annotation::sorted;
@@ -58,12 +58,22 @@ pub struct RuleRun {
     pub trace: Option<Box<TraceNode>>,
 }
 
+/// How large objects may be that are compared as text.
+const MAX_DIFF_BYTES: u64 = 8 << 20;
+
 impl DryRun {
     /// Returns the change as a unified diff of YAML with sorted keys.
     #[must_use]
     pub fn diff(&self) -> String {
-        let text = |value: &Value| yaml::write(&sorted(value));
-        textdiff::unified(&text(&self.before), &text(&self.after), 3)
+        let text = |value: &Value| {
+            let limits = Limits { bytes: MAX_DIFF_BYTES, ..Limits::default() };
+            bounded::charge_text(value, &mut Budget::new(limits)).ok()?;
+            Some(yaml::write(&sorted(value)))
+        };
+        match (text(&self.before), text(&self.after)) {
+            (Some(before), Some(after)) => textdiff::unified(&before, &after, 3),
+            _ => format!("(an object of more than {} MiB is not compared)", MAX_DIFF_BYTES >> 20),
+        }
     }
 
     /// Returns the answer: `patch`, `diff`, `rejections` as KubeMod has them, and `rules` with what each rule did.

@@ -3,7 +3,7 @@
 use kubewright_engine::EvalError;
 use kubewright_lang::gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
 use kubewright_lang::jsonpath::Selected;
-use kubewright_value::{Budget, Location, Text, Value, yaml};
+use kubewright_value::{Budget, Location, Text, Value, bounded};
 
 /// A value that is known, or a template for it.
 pub(super) enum PatchValue {
@@ -50,7 +50,7 @@ impl PatchValue {
             )
             .at(location.clone()));
         }
-        yaml::parse(&text).map_err(|error| {
+        bounded::parse_yaml(&text, budget)?.map_err(|error| {
             let message = format!("the value `{}` is not YAML: {}", shorten(&text), error.message);
             EvalError::new(message).at(location.clone())
         })

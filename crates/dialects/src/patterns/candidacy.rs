@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kubewright_graph::{Graph, Id, Node, Sort};
-use kubewright_value::{Budget, Exhausted, Location, Text, Value, json};
+use kubewright_value::{Budget, Exhausted, Location, Text, Value, bounded};
 
 use super::detect::{Settings, kinds_of};
 use super::filter::{Condition, Filter, Operands};
@@ -142,10 +142,12 @@ fn checked(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<(bool
         for condition in conditions {
             let held = condition.holds(object, &chosen, budget, &mut false)?;
             let values = condition.key.values(object, &chosen, budget)?;
+            let found = values.into_iter().map(|value| bounded::to_json(value, budget));
+            let found = found.collect::<Result<_, _>>()?;
             all.push(Checked {
                 list,
                 condition: text(condition),
-                found: values.into_iter().map(json::to_string).collect(),
+                found,
                 held,
                 discards: match list {
                     "matchAll" => !held,

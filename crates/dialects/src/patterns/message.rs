@@ -2,7 +2,8 @@
 //!
 //! A text is read once, and what is put in is never read again: labels are written by anybody.
 
-use kubewright_value::{Budget, Exhausted, Text, Value, json};
+use kubewright_value::bounded::BoundedText;
+use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::key::{Anchor, Frame, Key, KeyError, KeyStep, collect_anchors};
 
@@ -117,7 +118,7 @@ impl Template {
                     if found.is_empty() && !(is_namespace && values.object(*role).is_some()) {
                         empty.push(key.text.to_string());
                     }
-                    text.push_str(&shown(&found));
+                    text.push_str(&shown(&found, budget)?);
                 }
             }
             budget.produce(text.len() - before)?;
@@ -159,19 +160,23 @@ fn at<'v>(
 }
 
 /// Returns values as people read them: several joined by `, `, objects as JSON.
-fn shown(values: &[&Value]) -> String {
-    let one = |value: &Value| match super::operator::text_of(value) {
-        Some(text) => text.to_string(),
-        None => json::to_string(value),
-    };
-    let mut texts = Vec::new();
+fn shown(values: &[&Value], budget: &mut Budget) -> Result<String, Exhausted> {
+    let mut out = BoundedText::new(budget);
+    let mut between = "";
     for value in values {
-        match value.as_array() {
-            Some(items) => texts.extend(items.iter().filter(|item| !item.is_null()).map(one)),
-            None => texts.push(one(value)),
+        let items = match value.as_array() {
+            Some(items) => items.iter().filter(|item| !item.is_null()).collect(),
+            None => vec![*value],
+        };
+        for item in items {
+            out.push_str(std::mem::replace(&mut between, ", "))?;
+            match super::operator::text_of(item) {
+                Some(text) => out.push_str(&text)?,
+                None => out.push_json(item)?,
+            }
         }
     }
-    texts.join(", ")
+    Ok(out.into_string())
 }
 
 fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {

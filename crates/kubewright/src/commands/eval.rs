@@ -5,7 +5,7 @@ use std::io::Write as _;
 use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
 use kubewright_value::display::escape_json;
-use kubewright_value::{Budget, Position, Value};
+use kubewright_value::{Budget, Limits, Position, Value, bounded};
 
 mod cel;
 mod jmespath;
@@ -72,12 +72,24 @@ fn values(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
     let found = expression
         .evaluate(root, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))?;
-    let line = |value: Option<Value>| value.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
-    Ok(match found {
-        Found::Undefined => vec![line(None)],
-        Found::One(value) => vec![line(Some(value))],
+    let line = |value: Option<Value>| match value {
+        Some(value) => printed(&value),
+        None => Ok("undefined".to_owned()),
+    };
+    match found {
+        Found::Undefined => Ok(vec![line(None)?]),
+        Found::One(value) => Ok(vec![line(Some(value))?]),
         Found::Many(values) => values.into_iter().map(line).collect(),
-    })
+    }
+}
+
+/// What a result may be as text: parts of values are shared, so that a small one can be larger than memory.
+const OUTPUT_LIMITS: Limits = Limits { steps: 50_000_000, bytes: 64 << 20, depth: 512 };
+
+/// Returns `value` as JSON.
+fn printed(value: &Value) -> Result<String, Failure> {
+    bounded::to_json(value, &mut Budget::new(OUTPUT_LIMITS))
+        .map_err(|exhausted| Failure::usage(format!("the result cannot be printed: {exhausted}")))
 }
 
 /// Returns each value with what the wildcards before it captured.
@@ -92,9 +104,9 @@ fn captured(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
             Key::Index(index) => format!("#{number}={index} "),
             Key::Name(name) => format!("#{number}={} ", Value::from(name.clone())),
         });
-        format!("{} {value}", keys.collect::<String>()).trim_start().to_owned()
+        Ok(format!("{} {}", keys.collect::<String>(), printed(value)?).trim_start().to_owned())
     };
-    Ok(selected.iter().map(|selected| line(&selected.keys, &selected.value)).collect())
+    selected.iter().map(|selected| line(&selected.keys, &selected.value)).collect()
 }
 
 fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {

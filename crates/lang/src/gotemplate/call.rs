@@ -68,6 +68,12 @@ pub(super) struct Call<'a> {
     overlays: Vec<(Arc<Map>, Rc<Dict>)>,
 }
 
+/// What a list takes that holds nothing.
+const LIST_BYTES: usize = 64;
+
+/// What a dictionary takes with its first entry: a node of its tree has room for eleven.
+const DICT_BYTES: usize = 64 + 11 * (size_of::<Text>() + size_of::<Item>());
+
 impl<'a> Call<'a> {
     pub(super) fn new(
         budget: &'a mut Budget,
@@ -93,6 +99,15 @@ impl<'a> Call<'a> {
         self.budget.step(length as u64)?;
         self.budget.produce(length.saturating_mul(size_of::<Item>()))?;
         Ok(())
+    }
+
+    /// Charges for one list or dictionary, besides what it holds.
+    pub(super) fn charge_container(&mut self, item: &Item) -> Result<(), Failure> {
+        Ok(match item {
+            Item::Dict(_) => self.budget.produce(DICT_BYTES)?,
+            Item::List(_) => self.budget.produce(LIST_BYTES)?,
+            _ => {}
+        })
     }
 
     /// Charges for text before it is made.

@@ -268,6 +268,7 @@ impl<'a> Run<'a> {
         let looked_at: usize = values.iter().filter_map(Item::as_bytes).map(<[u8]>::len).sum();
         self.limit(|call| call.budget.step(1 + looked_at as u64 / 8))?;
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
+            self.call.charge_container(&item)?;
             if let Some(made) = item.as_bytes() {
                 self.call.budget.produce(made.len())?;
             }

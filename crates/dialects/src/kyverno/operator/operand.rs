@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use kubewright_lang::glob::{self, Glob, has_wildcard};
+use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::semver::Version;
-use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
 
 use super::range::Range;

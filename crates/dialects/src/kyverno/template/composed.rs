@@ -145,12 +145,7 @@ impl Writer {
     }
 
     /// Writes a value that stands outside of quotes, and returns how much of the text `after` it was used.
-    fn bare(
-        &mut self,
-        value: &Sourced,
-        after: &str,
-        context: &mut Context<'_>,
-    ) -> Result<usize, Unresolved> {
+    fn bare(&mut self, value: &Sourced, after: &str, context: &mut Context<'_>) -> Result<usize, Unresolved> {
         if !value.is_foreign {
             let text = text_of(&value.value, context.budget())?;
             self.push(&text, context)?;
@@ -226,12 +221,7 @@ impl Writer {
 }
 
 /// Returns a value as it stands between quotes.
-fn inserted(
-    value: &Value,
-    quote: Quote,
-    is_in_string: bool,
-    budget: &mut Budget,
-) -> Result<Text, Exhausted> {
+fn inserted(value: &Value, quote: Quote, is_in_string: bool, budget: &mut Budget) -> Result<Text, Exhausted> {
     let text = |budget: &mut Budget| text_of(value, budget);
     match quote {
         Quote::Raw => text(budget),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_lang::cel::{Bindings, Cost, EvalErrorKind};
 use kubewright_lang::interpolate::{RenderError, Rendered, Template, TextTemplate};
-use kubewright_value::{Exhausted, Map, Position, Step, Text, Value};
+use kubewright_value::{Exhausted, Map, Position, Step, Text, Value, bounded};
 
 use super::{Evaluator, Outcome};
 use crate::fields::{Placed, within};
@@ -122,7 +122,12 @@ impl<'r> Evaluator<'r> {
     /// Takes as many steps as the expressions at `path` did work.
     pub(super) fn paid(&mut self, cost: &Cost, path: &[Step]) -> Outcome<()> {
         let work = Cost::default().work_left().saturating_sub(cost.work_left());
-        self.spend(work.max(1), path)
+        self.spend(work.max(1), path)?;
+        let bytes = Cost::default().bytes_left().saturating_sub(cost.bytes_left());
+        self.budget.produce(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(|exhausted| {
+            self.is_spent = true;
+            self.exhausted(path, exhausted)
+        })
     }
 
     pub(super) fn exhausted(&self, path: &[Step], exhausted: Exhausted) -> Box<Diagnostic> {
@@ -156,9 +161,8 @@ impl<'r> Evaluator<'r> {
     fn unfit(&self, path: &[Step], what: &str, found: &Rendered, wanted: &str) -> Box<Diagnostic> {
         let found = match found {
             Rendered::Omitted => "nothing".to_owned(),
-            Rendered::Value(value) => format!("{} {value}", value.kind()),
+            Rendered::Value(value) => format!("{} {}", value.kind(), bounded::shortened_json(value, 120)),
         };
-        let found: String = found.chars().take(120).collect();
         self.wrong(&code::WRONG_RESULT, path, format!("{what} gives {found}, expected {wanted}"))
     }
 

@@ -4,13 +4,16 @@
 use std::io::Write as _;
 
 use kubewright_lang::cel::{Bindings, Cost, Environment, Program, library};
-use kubewright_value::Value;
+use kubewright_value::{Value, bounded};
 
 use super::failure;
 use crate::arguments::Eval;
 use crate::failure::{Exit, Failure};
 use crate::load;
 use crate::output::{standard_output, tell};
+
+/// How much is shown of a value that JSON has no word for.
+const MAX_SHOWN_CHARACTERS: usize = 1 << 16;
 
 /// Returns the result as JSON; a value that JSON has no word for as CEL writes it.
 pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure> {
@@ -36,7 +39,10 @@ pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure>
         tell(format_args!("cost: {} of {}", cost.used(), cost.limit()));
     }
     let value = result.map_err(|error| failure(text, error.message, error.position, 1))?;
-    Ok(value.to_value().map_or_else(|_| format!("{value:?}"), |value| value.to_string()))
+    match value.to_value() {
+        Ok(value) => super::printed(&value),
+        Err(_) => Ok(bounded::shortened_debug(&value, MAX_SHOWN_CHARACTERS)),
+    }
 }
 
 /// Writes each function, how it is called and what it does.

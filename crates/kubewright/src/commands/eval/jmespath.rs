@@ -21,7 +21,7 @@ pub(super) fn found(text: &str, root: &Value) -> Result<String, Failure> {
         .find(root, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))?;
     match found {
-        Found::Value(value) => Ok(value.to_string()),
+        Found::Value(value) => super::printed(&value),
         Found::Missing(key) => Err(Failure::usage(unknown_key(&key))
             .help("a rule cannot answer then; `||` gives another value, as in `a.b || 'none'`")),
     }

@@ -105,6 +105,7 @@ fn deep_copy(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
 
 fn copied(call: &mut Call<'_>, item: &Item) -> Outcome {
     call.budget.step(1)?;
+    call.charge_container(item)?;
     match item {
         Item::List(list) if !list.is_nil => {
             call.charge_list(list.items.len())?;
@@ -126,7 +127,8 @@ fn copied(call: &mut Call<'_>, item: &Item) -> Outcome {
         // A copy of JSON is one that changes do not reach.
         Item::Object(map) => {
             let mut entries = BTreeMap::new();
-            call.charge_list(map.len())?;
+            call.charge_container(&Item::dict(Of::Any, BTreeMap::new())?)?;
+            call.charge_list(map.len().saturating_mul(2))?;
             for (key, value) in map.iter() {
                 call.budget.enter()?;
                 let copy = copied(call, &Item::json(value));

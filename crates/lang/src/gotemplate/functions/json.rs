@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kubewright_value::{Exhausted, Number};
+use kubewright_value::{Exhausted, Number, bounded};
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::Item;
@@ -36,10 +36,8 @@ const COMPACT: Style = Style { is_pretty: false, escapes_html: true };
 const PRETTY: Style = Style { is_pretty: true, escapes_html: true };
 const RAW: Style = Style { is_pretty: false, escapes_html: false };
 
-/// Values take a few times the room of their text.
 fn read(call: &mut Call<'_>, text: &str) -> Outcome {
-    call.charge(text.len().saturating_mul(4))?;
-    match kubewright_value::json::parse(text) {
+    match bounded::parse_json(text, call.budget)? {
         Ok(value) => Ok(Item::json(&value)),
         Err(error) => Err(error.to_string().into()),
     }

@@ -232,7 +232,7 @@ fn a_short_text_that_stands_for_very_much_is_refused() {
     }
     let text =
         format!("lists.range(1000).map(x, yaml.parse({} + '#' + string(x))).size()", json::quote(&text));
-    fails(&text, "the expression costs more than 1000000");
+    fails(&text, "the budget of 33554432 bytes is used up");
 }
 
 #[test]
