@@ -87,6 +87,7 @@ impl Graph {
             EdgeType::MANAGES,
             EdgeType::SAME_NETWORK,
             EdgeType::TOLERATES,
+            EdgeType::MOUNTS,
             // Nothing attracts itself, so that two members of one group differ.
             EdgeType::HAS_AFFINITY_TO,
             EdgeType::HAS_ANTI_AFFINITY_TO,
