@@ -30,9 +30,7 @@ use crate::review::{Counts, ObjectReport};
 
 pub(crate) use chosen::{Chosen, Format, Target, keep_apart, keep_inputs, standard_output};
 pub(crate) use diff::{Diff, hunks};
-pub(crate) use file::{
-    refuse_input, refuse_link, write as write_file, write_named_by_object,
-};
+pub(crate) use file::{refuse_input, refuse_link, write as write_file, write_named_by_object};
 pub(crate) use folder::{FileNames, Folder, safe};
 pub(crate) use github::{annotation, diagnostics as github_diagnostics, written as annotate};
 pub(crate) use json::{diagnostic as json_diagnostic, object_text as json_object, place as json_place};

@@ -13,7 +13,7 @@ use kubewright_value::{Budget, Document, Text, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::Failure;
-use crate::load::{self, Input, Wanted};
+use crate::load::{self, Wanted};
 use crate::progress::Bar;
 use crate::review::Place;
 use crate::session::no_objects;
@@ -60,8 +60,6 @@ pub(crate) struct Survey {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many objects there are.
     pub(crate) objects: usize,
-    /// Every file that was read.
-    pub(crate) inputs: Vec<Input>,
 }
 
 impl Survey {
@@ -84,8 +82,7 @@ impl Survey {
             return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
         }
         let mut diagnostics = Vec::new();
-        let mut inputs = Vec::new();
-        let mut written = documents(references, &mut inputs, &mut diagnostics);
+        let mut written = documents(references, &mut diagnostics);
         written.extend(match paths {
             [] if is_without_patterns => Vec::new(),
             [] => shipped(),
@@ -98,7 +95,7 @@ impl Survey {
                     names.iter().any(|name| own == Some(name.as_str()))
                 });
                 if !files.is_empty() {
-                    written.extend(documents(&files, &mut inputs, &mut diagnostics));
+                    written.extend(documents(&files, &mut diagnostics));
                 }
                 written
             }
@@ -111,10 +108,10 @@ impl Survey {
         if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
             diagnostics.push(no_patterns(paths));
         }
-        let objects = read_objects(resources, &mut inputs, &mut diagnostics)?;
+        let objects = read_objects(resources, &mut diagnostics)?;
         let (graph, places) = built(objects, &known);
         diagnostics.extend(left_out(&graph, resources));
-        Ok(Self { patterns, graph, objects: places.len(), places, diagnostics, inputs })
+        Ok(Self { patterns, graph, objects: places.len(), places, diagnostics })
     }
 
     /// Returns the patterns that ship and objects that are part of the binary.
@@ -124,7 +121,7 @@ impl Survey {
         let patterns = compiled(&shipped(), &known, &mut diagnostics);
         let objects = objects.iter().map(|object| (object.value.clone(), Place::of(object))).collect();
         let (graph, places) = built(objects, &known);
-        Self { patterns, graph, objects: places.len(), places, diagnostics, inputs: Vec::new() }
+        Self { patterns, graph, objects: places.len(), places, diagnostics }
     }
 
     /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
@@ -202,11 +199,10 @@ fn is_called(pattern: &Pattern, names: &[String]) -> bool {
 }
 
 /// Reads the documents of `paths`; lists stand for their items.
-fn documents(paths: &[String], inputs: &mut Vec<Input>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
+fn documents(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
     let found = load::find(paths);
     diagnostics.extend(found.problems);
     let documents = load::documents(&found.inputs, diagnostics);
-    inputs.extend(found.inputs);
     load::taken(documents, Wanted::Payloads, &mut Vec::new())
 }
 
@@ -232,11 +228,7 @@ fn no_patterns(paths: &[String]) -> Diagnostic {
 }
 
 /// Reads the objects of `paths`, each with its place.
-fn read_objects(
-    paths: &[String],
-    inputs: &mut Vec<Input>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Vec<(Value, Place)>, Failure> {
+fn read_objects(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Result<Vec<(Value, Place)>, Failure> {
     let found = load::find_manifests(paths);
     diagnostics.extend(found.problems);
     let mut objects: Vec<(Value, Place)> = Vec::new();
@@ -256,7 +248,6 @@ fn read_objects(
         },
     )?;
     bar.clear();
-    inputs.extend(found.inputs);
     diagnostics.extend(in_short(problems));
     if objects.is_empty() && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         diagnostics.push(no_objects(paths));

@@ -11,10 +11,14 @@ mod admission;
 mod convert;
 #[path = "cli/detect.rs"]
 mod detect;
+#[path = "cli/files.rs"]
+mod files;
 #[path = "cli/function.rs"]
 mod function;
 #[path = "cli/graph.rs"]
 mod graph;
+#[path = "cli/hidden.rs"]
+mod hidden;
 #[path = "cli/install.rs"]
 mod install;
 #[path = "cli/kyverno.rs"]
@@ -368,7 +372,8 @@ fn an_output_takes_the_place_of_no_other_file() {
     fs::write(&manifest, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n").expect("a file");
     let twice = format!("-o json={0} -o yaml={1}/./twice.out", file.display(), folder.display());
     let over = format!("-o json={}", manifest.display());
-    for (outputs, want) in [(twice, "two outputs would go to"), (over, "is a manifest and would be lost")] {
+    for (outputs, want) in [(twice, "two outputs would go to"), (over, "is read, and would be written over")]
+    {
         let output = kubewright(&format!("apply rules -r {} {outputs}", manifest.display()), "");
         assert_eq!(output.status.code(), Some(2), "{outputs}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(want), "{outputs}");
@@ -390,7 +395,7 @@ fn a_test_file_does_not_show_what_is_no_object() {
     fs::write(folder.join("kubewright-test.yaml"), text).expect("a file");
     let output = kubewright(&format!("test {}", folder.display()), "");
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(shown.contains("holds no object") && !shown.contains("s3cret"), "{shown}");
+    assert!(shown.contains("is neither YAML nor JSON") && !shown.contains("s3cret"), "{shown}");
 }
 
 #[test]

@@ -78,7 +78,9 @@ impl Template {
 
     /// Returns whether a placeholder tells how many objects fill `role`.
     pub(crate) fn counts(&self, role: usize) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Place(Place::Count(counted)) if *counted == role))
+        self.pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Place(Place::Count(counted)) if *counted == role))
     }
 
     /// Returns the roles that placeholders name.

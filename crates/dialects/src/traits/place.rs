@@ -119,7 +119,9 @@ impl<'s> Subject<'s> {
             ("labels", parent) if is_metadata(parent) => Some(Entry::Label),
             ("annotations", parent) if is_metadata(parent) => Some(Entry::Annotation),
             ("matchLabels", _) => Some(Entry::Label),
-            ("selector", "spec") if before.len() == 1 && self.is_core(&["Service", "ReplicationController"]) => {
+            ("selector", "spec")
+                if before.len() == 1 && self.is_core(&["Service", "ReplicationController"]) =>
+            {
                 Some(Entry::Label)
             }
             // Some kinds have a structure of this name.
@@ -158,7 +160,9 @@ impl<'s> Subject<'s> {
 pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
     let is_of_container = |before: &[At]| {
         let [.., At::Key(spec), At::Key(list), item] = before else { return false };
-        item.is_item() && spec == "spec" && ["containers", "initContainers", "ephemeralContainers"].contains(&list.as_str())
+        item.is_item()
+            && spec == "spec"
+            && ["containers", "initContainers", "ephemeralContainers"].contains(&list.as_str())
     };
     match path {
         [At::Key(metadata), At::Key(name)] if metadata == "metadata" => match name.as_str() {
@@ -171,7 +175,9 @@ pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
         {
             is_of_container(before).then_some("the value of an environment variable")
         }
-        [before @ .., At::Key(list), item] if ["args", "command"].contains(&list.as_str()) && item.is_item() => {
+        [before @ .., At::Key(list), item]
+            if ["args", "command"].contains(&list.as_str()) && item.is_item() =>
+        {
             is_of_container(before).then_some("an argument of a container")
         }
         _ => None,
@@ -183,10 +189,7 @@ pub(super) fn steps(path: &Path) -> Vec<At> {
     let step = |segment: &Segment| match segment {
         Segment::Key(key) => At::Key(key.to_string()),
         Segment::Number(text, _) => At::Number(text.to_string()),
-        Segment::Index(_)
-        | Segment::Append
-        | Segment::Every
-        | Segment::Filter { .. } => At::Item,
+        Segment::Index(_) | Segment::Append | Segment::Every | Segment::Filter { .. } => At::Item,
     };
     path.segments().map(step).collect()
 }

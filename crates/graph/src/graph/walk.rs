@@ -87,6 +87,7 @@ impl Graph {
             EdgeType::MANAGES,
             EdgeType::SAME_NETWORK,
             EdgeType::TOLERATES,
+            EdgeType::MOUNTS,
             // Nothing attracts itself, so that two members of one group differ.
             EdgeType::HAS_AFFINITY_TO,
             EdgeType::HAS_ANTI_AFFINITY_TO,
@@ -97,7 +98,9 @@ impl Graph {
         let mut selects: Vec<u32> = self.links(id, kind).map(|link| link.group).collect();
         selects.sort_unstable();
         let has_sources = |number: &&u32| {
-            self.selections.group(**number).is_some_and(|group| group.sources.iter().any(|source| source.kind == kind))
+            self.selections
+                .group(**number)
+                .is_some_and(|group| group.sources.iter().any(|source| source.kind == kind))
         };
         let mut selected_by: Vec<u32> = slot.selected_by.iter().filter(has_sources).copied().collect();
         selected_by.sort_unstable();
@@ -143,9 +146,7 @@ impl Graph {
             EdgeType::DEFINES_KIND => self.defined_by(to).into_iter().find(|edge| edge.from == from),
             EdgeType::MANAGES => self.managers(to).into_iter().find(|edge| edge.from == from),
             EdgeType::TOLERATES => self.tolerates_node(from, to),
-            EdgeType::MOUNTS => {
-                self.stored_between(from, to, kind).or_else(|| self.mounts_volume(from, to))
-            }
+            EdgeType::MOUNTS => self.stored_between(from, to, kind).or_else(|| self.mounts_volume(from, to)),
             _ => self.stored_between(from, to, kind),
         }
     }

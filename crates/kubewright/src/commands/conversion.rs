@@ -116,11 +116,7 @@ fn roots(paths: &[String]) -> Vec<String> {
     roots
 }
 
-fn give_out(
-    arguments: &Conversions,
-    converted: &[Converted],
-    own: &HashSet<PathBuf>,
-) -> Result<(), Failure> {
+fn give_out(arguments: &Conversions, converted: &[Converted], own: &HashSet<PathBuf>) -> Result<(), Failure> {
     if let Some(folder) = &arguments.output_dir {
         return into_folder(folder, converted, own);
     }
@@ -170,7 +166,8 @@ fn into_folder(folder: &Path, converted: &[Converted], own: &HashSet<PathBuf>) -
 /// Returns the files of `documents` that have nothing in them but what is written here, and may be written anew.
 fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
     let file = |document: &Document| fs::canonicalize(document.source.name.as_str()).ok();
-    let (own, others): (Vec<&Document>, Vec<&Document>) = documents.iter().partition(|document| is_written(document));
+    let (own, others): (Vec<&Document>, Vec<&Document>) =
+        documents.iter().partition(|document| is_written(document));
     let others: HashSet<PathBuf> = others.into_iter().filter_map(file).collect();
     own.into_iter().filter_map(file).filter(|path| !others.contains(path)).collect()
 }

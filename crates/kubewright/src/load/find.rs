@@ -62,12 +62,14 @@ pub(crate) fn find_manifests(paths: &[String]) -> Found {
     let mut found = find(paths);
     let mut left_out = found.left_out.iter().filter(|path| manifest::is_manifest(path));
     if let Some(first) = left_out.next() {
-        let more = match left_out.count() {
-            0 => "is".to_owned(),
-            others => format!("and {} are", plural(others, "other file")),
-        };
         let name = first.to_string_lossy().into_owned();
-        let message = format!("`{name}` {more} left out, though kubectl would take it");
+        let message = match left_out.count() {
+            0 => format!("`{name}` is left out, though kubectl would take it"),
+            others => {
+                let others = plural(others, "other file");
+                format!("`{name}` and {others} are left out, though kubectl would take them")
+            }
+        };
         let help = "hidden files, test files and links that lead out of the folder are read where they are named themselves";
         found.problems.push(codes::about_path(&LEFT_OUT, &name, message).help(help));
     }

@@ -98,7 +98,10 @@ fn tell(list: &ListOfObjects, document: &Document, problems: &mut Vec<Diagnostic
     let (message, help) = match (list.has_items, list.is_called_list) {
         (true, true) => return,
         (true, false) => (
-            format!("this {} has `items`, so kubectl takes it for a list: its items are looked at, and not itself", list.kind),
+            format!(
+                "this {} has `items`, so kubectl takes it for a list: its items are looked at, and not itself",
+                list.kind
+            ),
             "call the kind `List`, or take `items` out",
         ),
         (false, _) => (
@@ -140,8 +143,9 @@ impl ListOfObjects {
 
     /// Returns an item with the kind that follows from that of its list, where it names neither kind nor apiVersion.
     pub(super) fn typed(&self, mut item: Document) -> Document {
-        let is_missing =
-            |key| item.value.get(key).is_none_or(|text| text.as_str().is_some_and(str::is_empty) || text.is_null());
+        let is_missing = |key| {
+            item.value.get(key).is_none_or(|text| text.as_str().is_some_and(str::is_empty) || text.is_null())
+        };
         let kind = self.kind.strip_suffix("List").unwrap_or(&self.kind);
         let is_untyped = !kind.is_empty() && is_missing("kind") && is_missing("apiVersion");
         if let Some(map) = item.value.as_object_mut().filter(|_| is_untyped) {

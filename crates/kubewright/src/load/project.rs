@@ -83,7 +83,9 @@ fn real(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (absolute.parent(), absolute.components().next_back()) {
         (Some(parent), Some(Component::Normal(name))) => real(parent).join(name),
-        (Some(parent), Some(Component::ParentDir)) => real(parent).parent().map_or(absolute.clone(), Path::to_owned),
+        (Some(parent), Some(Component::ParentDir)) => {
+            real(parent).parent().map_or(absolute.clone(), Path::to_owned)
+        }
         _ => absolute,
     }
 }

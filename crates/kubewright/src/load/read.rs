@@ -11,9 +11,9 @@ use kubewright_value::{Document, Source, json};
 
 use super::Input;
 use super::dump;
+use super::find::plain;
 use super::objects::ListOfObjects;
 use super::registry;
-use super::find::plain;
 use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
 
 /// How large a file may be.
@@ -63,7 +63,8 @@ pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     if let Input::File(path) = input
         && !is_document(path, &bytes)
     {
-        let message = format!("`{name}` is neither YAML nor JSON with rules or objects, so no more is said about it");
+        let message =
+            format!("`{name}` is neither YAML nor JSON with rules or objects, so nothing of it is shown");
         let problem = codes::about_path(&NOT_A_DOCUMENT, &name, message);
         return Err(Box::new(problem.help("name a file that ends in `.yaml`, `.yml` or `.json`")));
     }
@@ -83,7 +84,9 @@ fn is_document(path: &Path, bytes: &[u8]) -> bool {
         return true;
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let is_field = |line: &str| ["apiVersion:", "kind:", "version: kubepattern"].iter().any(|field| line.starts_with(field));
+    let is_field = |line: &str| {
+        ["apiVersion:", "kind:", "version: kubepattern"].iter().any(|field| line.starts_with(field))
+    };
     text.lines().any(is_field) || text.contains("\"apiVersion\"") || text.contains("\"kind\"")
 }
 

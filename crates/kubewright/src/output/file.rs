@@ -14,7 +14,9 @@ use crate::load;
 pub(crate) fn refuse_input(path: &Path) -> Result<(), Failure> {
     if load::is_input(path) {
         let message = format!("`{}` is read, and would be written over", path.display());
-        return Err(Failure::usage(message).help("name another file for the output; nothing was written to it"));
+        return Err(
+            Failure::usage(message).help("name another file for the output; nothing was written to it")
+        );
     }
     Ok(())
 }

@@ -299,7 +299,7 @@ fn what_was_read_is_not_written_over() {
         kubewright(&format!("render -f {at} --trait render/traits/alert.yaml --output-dir {at} -q"), "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("was read, and would be written over"), "{said}");
+    assert!(said.contains("is read, and would be written over"), "{said}");
     assert_eq!(files(&path), ["deployment-shop-web.yaml"]);
     assert_eq!(fs::read_to_string(&manifest).expect("the file"), base);
 }

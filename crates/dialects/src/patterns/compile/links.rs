@@ -134,7 +134,8 @@ impl Compiler<'_> {
 fn default_direction(definition: &Definition, entry: &source::Relationship, types: &Types) -> Direction {
     let [one, other] = entry.ids.as_slice() else { return Direction::Any };
     let is_symmetric = types.names.iter().all(|name| types::is_symmetric(name));
-    let kinds = |id: &Text| definition.resources.iter().find(|resource| resource.id == *id).map(|found| &found.kinds);
+    let kinds =
+        |id: &Text| definition.resources.iter().find(|resource| resource.id == *id).map(|found| &found.kinds);
     match (kinds(&one.value), kinds(&other.value)) {
         (Some(ones), Some(others)) if entry.list == List::Relationships && !is_symmetric => {
             let has_common = ones.iter().any(|one| others.iter().any(|other| may_be_same(one, other)));

@@ -11,6 +11,7 @@ use kubewright_value::{Budget, Exhausted, Text, Value};
 use super::super::criteria::{Basis, Criteria, Criterion, Side, index_texts, offered_labels, wanted_labels};
 use super::super::key::{Anchor, Frame};
 use super::super::operator::Operator;
+use super::super::pattern::Link;
 use super::{Search, edges};
 
 /// Candidates by something that the other object must have too.
@@ -97,6 +98,36 @@ impl Search<'_> {
         Ok(None)
     }
 
+    /// Returns everything of an object for `role` that criteria compare, as text.
+    pub(super) fn profile(&mut self, role: usize, id: Id, budget: &mut Budget) -> Result<Rc<str>, Exhausted> {
+        if let Some(known) = self.alike.profiles.get(&(role, id)) {
+            return Ok(Rc::clone(known));
+        }
+        let mut text = String::new();
+        for (number, entry) in self.pattern.entries.iter().enumerate() {
+            let names = entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role);
+            let (Link::Criteria(criteria), true, Some(object)) = (&entry.link, names, self.object(id)) else {
+                continue;
+            };
+            let end = self.end(number, role);
+            for frame in self.frames_of(criteria, end, (role, object), budget)? {
+                for criterion in &criteria.all {
+                    let values = end.side(criterion).values(object, &frame, budget)?;
+                    for value in values.iter() {
+                        text.push_str(&value.to_string());
+                        text.push(',');
+                    }
+                    text.push(';');
+                }
+                text.push('|');
+            }
+        }
+        budget.produce(text.len())?;
+        let profile: Rc<str> = text.into();
+        self.alike.profiles.insert((role, id), Rc::clone(&profile));
+        Ok(profile)
+    }
+
     /// Returns how many candidates of `role` the criteria of `entry` have to be tried with.
     pub(super) fn narrowed_size(
         &mut self,
@@ -107,7 +138,7 @@ impl Search<'_> {
     ) -> Result<usize, Exhausted> {
         let pattern = self.pattern;
         match pattern.entries.get(entry).map(|entry| &entry.link) {
-            Some(super::super::pattern::Link::Criteria(criteria)) => {
+            Some(Link::Criteria(criteria)) => {
                 Ok(self.narrowed(entry, criteria, (from, a), role, budget)?.len())
             }
             _ => Ok(usize::MAX),

@@ -20,14 +20,19 @@ pub(super) struct Alike {
     /// With whom the other roles are filled, by the key of the leader; nothing where they cannot be.
     bindings: HashMap<LeaderKey, Option<Binding>>,
     /// Who can fill the other roles, by the key of the leader.
-    pub(super) witnesses: HashMap<LeaderKey, Rc<Vec<(usize, Vec<Id>)>>>,
+    pub(super) witnesses: HashMap<LeaderKey, Rc<Witnesses>>,
     /// By entry: what an object may have in common with others.
     neighbours: HashMap<(usize, SelectionKey), Rc<Vec<Id>>>,
     /// By entry: the first of the neighbours that are alike.
     representatives: HashMap<(usize, SelectionKey), Id>,
     /// Objects with which the roles behind a step cannot be filled, whoever leads.
     pub(super) dead_ends: HashSet<(usize, Id)>,
+    /// By role: everything of an object that criteria compare, as text.
+    pub(super) profiles: HashMap<(usize, Id), Rc<str>>,
 }
+
+/// Who can fill each role, in canonical order.
+pub(super) type Witnesses = Vec<(usize, Vec<Id>)>;
 
 /// What the required relationships of a leader are made of.
 pub(super) type LeaderKey = Vec<SelectionKey>;

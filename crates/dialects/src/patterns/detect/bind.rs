@@ -1,6 +1,7 @@
 //! Bindings: which objects fill the roles together with a leader.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use kubewright_graph::Id;
 use kubewright_value::{Budget, Exhausted};
@@ -9,6 +10,9 @@ use super::super::pattern::Link;
 use super::links::{Adjacent, Held};
 use super::plan::Plan;
 use super::{Binding, Search};
+
+/// An entry with criteria, and the role and object that it compares another one with.
+type Compared = (usize, usize, Id);
 
 /// What the search for bindings is after.
 #[derive(Default)]
@@ -66,11 +70,19 @@ impl Search<'_> {
             Some(first) => Box::new(first.iter(graph)),
             None => Box::new(scope.into_iter()),
         };
+        let is_witness = at >= self.plan.actor_steps;
+        // Where one is enough, and criteria alone tell objects apart, one of those that are alike is enough to try.
+        let may_skip =
+            is_witness && self.plan.is_told_by_criteria(at) && goal.visit.is_none() && goal.also.is_none();
+        let mut tried: HashSet<Rc<str>> = HashSet::new();
         let mut any = false;
         for id in ids {
             budget.step(1)?;
             let is_taken = !self.pattern.allows_same && binding.contains(&Some(id));
             if is_taken || !others.iter().all(|list| list.contains(id, graph)) {
+                continue;
+            }
+            if may_skip && !tried.insert(self.profile(role, id, budget)?) {
                 continue;
             }
             if let Some(slot) = binding.get_mut(role) {
@@ -84,7 +96,6 @@ impl Search<'_> {
                 *slot = None;
             }
             any |= found;
-            let is_witness = at >= self.plan.actor_steps;
             let is_enough = found && is_witness && goal.visit.is_none();
             if is_enough || goal.is_more {
                 break;
@@ -120,7 +131,7 @@ impl Search<'_> {
         role: usize,
         binding: &Binding,
         budget: &mut Budget,
-    ) -> Result<(Vec<Adjacent>, Vec<(usize, usize, Id)>), Exhausted> {
+    ) -> Result<(Vec<Adjacent>, Vec<Compared>), Exhausted> {
         let mut adjacent: Vec<Adjacent> = Vec::with_capacity(joins.len());
         let mut compared = Vec::new();
         for (entry, from) in joins {
@@ -148,7 +159,7 @@ impl Search<'_> {
     /// Returns whether an object meets all of `compared`: entries, and the roles and objects that they compare it with.
     fn agrees(
         &mut self,
-        compared: &[(usize, usize, Id)],
+        compared: &[Compared],
         (role, id): (usize, Id),
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {

@@ -180,7 +180,9 @@ impl Search<'_> {
         to: usize,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
-        let Some(candidates) = self.candidates.get(to).filter(|_| found.at_least > 1) else { return Ok(true) };
+        let Some(candidates) = self.candidates.get(to).filter(|_| found.at_least > 1) else {
+            return Ok(true);
+        };
         let mut different = HashSet::new();
         for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
             let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;

@@ -1,7 +1,8 @@
 //! In which order the roles of a pattern are bound.
 
+use super::super::criteria::Basis;
 use super::super::lint::named_kinds;
-use super::super::pattern::{List, Pattern, Rule, Topology};
+use super::super::pattern::{Entry, Link, List, Pattern, Rule, Topology};
 
 /// The order, and what each step has to look at.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(super) struct PlanStep {
     /// Whether the steps behind this one look at no role that was bound before it, and no object fits two roles: whether they
     /// can be done then depends on who fills this role alone.
     pub(super) is_independent: bool,
+    /// Whether only criteria say how the object of this role goes with those of roles behind it.
+    is_told_by_criteria: bool,
 }
 
 impl Plan {
@@ -65,7 +68,14 @@ impl Plan {
                 is_mandatory && is_actor(*role) && entry.pairs.iter().any(names)
             });
             let counts = counts.map(|(at, _)| at).collect();
-            steps.push(PlanStep { role: *role, joins, vetoes: Vec::new(), counts, is_independent: false });
+            steps.push(PlanStep {
+                role: *role,
+                joins,
+                vetoes: Vec::new(),
+                counts,
+                is_independent: false,
+                is_told_by_criteria: false,
+            });
         }
         for veto in late {
             let Some(entry) = pattern.entries.get(veto) else { continue };
@@ -78,8 +88,10 @@ impl Plan {
         }
         for at in 0..steps.len() {
             let is_independent = at > 0 && is_independent(pattern, &steps, at);
+            let is_told = is_told_by_criteria(pattern, &steps, at);
             if let Some(step) = steps.get_mut(at) {
                 step.is_independent = is_independent;
+                step.is_told_by_criteria = is_told;
             }
         }
         let actor_steps = steps.iter().rposition(|step| is_actor(step.role)).map_or(0, |last| last + 1);
@@ -101,10 +113,33 @@ impl Plan {
         }
     }
 
+    /// Returns whether only criteria say how the object of step `at` goes with others.
+    pub(super) fn is_told_by_criteria(&self, at: usize) -> bool {
+        self.steps.get(at).is_some_and(|step| step.is_told_by_criteria)
+    }
+
     /// Returns whether `role` is bound by a step.
     pub(super) fn binds(&self, role: usize) -> bool {
         self.steps.iter().any(|step| step.role == role)
     }
+}
+
+/// Returns whether the role of step `at` goes with roles behind it by criteria alone, and has no forbidden or counted
+/// relationship by edges.
+fn is_told_by_criteria(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {
+    let Some(role) = steps.get(at).map(|step| step.role) else { return false };
+    let names = |entry: &Entry| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role);
+    let is_criteria = |entry: &Entry| matches!(&entry.link, Link::Criteria(criteria) if matches!(criteria.basis, Basis::Custom));
+    let (mut has_any, mut are_all) = (false, true);
+    for (number, entry) in pattern.entries.iter().enumerate().filter(|(_, entry)| names(entry)) {
+        // What joins it with a role before is in the list that is gone through.
+        let is_joined =
+            steps.get(at).is_some_and(|step| step.joins.iter().any(|(joined, _)| *joined == number));
+        let is_edge_before = is_joined && entry.at_least == 1 && entry.pairs.len() == 1;
+        has_any |= is_criteria(entry);
+        are_all &= is_criteria(entry) || is_edge_before;
+    }
+    has_any && are_all
 }
 
 /// Returns whether what follows step `at` depends on the role of this step alone.
@@ -113,7 +148,8 @@ fn is_independent(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {
     let is_before = |role: usize| before.iter().any(|step| step.role == role);
     let looks_back = |step: &PlanStep| {
         let entries = step.joins.iter().map(|(entry, _)| entry).chain(&step.vetoes).chain(&step.counts);
-        let mut pairs = entries.filter_map(|entry| pattern.entries.get(*entry)).flat_map(|entry| &entry.pairs);
+        let mut pairs =
+            entries.filter_map(|entry| pattern.entries.get(*entry)).flat_map(|entry| &entry.pairs);
         pairs.any(|(one, other)| is_before(*one) || is_before(*other)) || step.joins.is_empty()
     };
     let kinds = |step: &PlanStep| named_kinds(&pattern.roles.get(step.role)?.kinds);

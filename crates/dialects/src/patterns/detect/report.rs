@@ -13,6 +13,7 @@ use super::super::key::{Anchor, Frame};
 use super::super::message::Values;
 use super::super::pattern::{Entry, Link, List, Pattern, Rule};
 use super::super::points::Points;
+use super::alike::Witnesses;
 use super::links::Held;
 use super::{Binding, Search, edges};
 
@@ -233,7 +234,7 @@ impl Search<'_> {
         actors: &Binding,
         late: &[usize],
         budget: &mut Budget,
-    ) -> Result<Rc<Vec<(usize, Vec<Id>)>>, Exhausted> {
+    ) -> Result<Rc<Witnesses>, Exhausted> {
         let leader = actors.get(self.pattern.leader).copied().flatten();
         let key = leader.and_then(|leader| self.leader_key(leader));
         if let Some(known) = key.as_ref().and_then(|key| self.alike.witnesses.get(key)) {

@@ -406,7 +406,8 @@ fn assumed_actors<'d>(
     entries: &[Relationship],
 ) -> Vec<Placed<Text>> {
     let is_forbidden = |id: &Text| {
-        let mut naming = entries.iter().filter(|entry| entry.ids.iter().any(|named| named.value == *id)).peekable();
+        let mut naming =
+            entries.iter().filter(|entry| entry.ids.iter().any(|named| named.value == *id)).peekable();
         let is_veto = |entry: &Relationship| entry.rule == Rule::Matrix { required: true, shared: false };
         naming.peek().is_some() && naming.all(is_veto)
     };

@@ -277,7 +277,8 @@ impl Evaluator<'_> {
             manifest.label(),
             cut(&split.message, SHOWN)
         );
-        let failure = Diagnostic::new(&code::PARTED_KEY, message, location).about(&manifest.object, path.text());
+        let failure =
+            Diagnostic::new(&code::PARTED_KEY, message, location).about(&manifest.object, path.text());
         let help = match &operate.path.value {
             PathProgram::Fixed(_) => escaped(&operate.written, path, split.segment),
             _ => "`/` in a key is written `~1`".to_owned(),

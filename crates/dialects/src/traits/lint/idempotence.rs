@@ -5,11 +5,11 @@ use kubewright_value::{Text, Value};
 
 use super::Linter;
 use super::lost::shape;
-use crate::traits::place::{At, Subject, steps};
 use crate::fields::within;
 use crate::traits::compile::Expression;
 use crate::traits::compile::program::{Operate, Patch, Template};
 use crate::traits::diagnostics as code;
+use crate::traits::place::{At, Subject, steps};
 
 /// The variables of the loops in a condition that is proposed.
 const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];

@@ -54,7 +54,12 @@ impl Linter<'_> {
         let (last, last_length) = path.position(path.segments().len() - 1);
         let length = (last.column + last_length).saturating_sub(position.column).max(length);
         let location = within(self.document, &operate.path.path, position, length);
-        self.report(&code::PARTED_KEY, location, split.message, escaped(&operate.written, path, split.segment));
+        self.report(
+            &code::PARTED_KEY,
+            location,
+            split.message,
+            escaped(&operate.written, path, split.segment),
+        );
         true
     }
 

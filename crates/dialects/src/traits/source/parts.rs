@@ -165,7 +165,13 @@ fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) 
     };
     if target.kind.is_none() {
         let message = "the target has no `kind`, so everything would be meant";
-        report(reader, &code::MISSING_FIELD, &target.path, message, "name the kind of the resources that are meant");
+        report(
+            reader,
+            &code::MISSING_FIELD,
+            &target.path,
+            message,
+            "name the kind of the resources that are meant",
+        );
     }
     let parts = [("group", &target.group), ("version", &target.version)];
     let missing: Vec<String> =

@@ -13,7 +13,8 @@ impl Graph {
     /// Returns what `id` mounts: what is stored, and the volumes behind its claims.
     pub(super) fn mounted(&self, id: Id) -> Inner<'_> {
         let stored = self.stored_out(id, EdgeType::MOUNTS);
-        let claims = || Edges(self.stored_out(id, EdgeType::MOUNTS)).filter(|edge| self.is_core(edge.to, CLAIM));
+        let claims =
+            || Edges(self.stored_out(id, EdgeType::MOUNTS)).filter(|edge| self.is_core(edge.to, CLAIM));
         let mut volumes = claims().flat_map(|claim| self.volumes_of(claim)).peekable();
         if volumes.peek().is_none() {
             return stored;
@@ -64,7 +65,8 @@ impl Graph {
 
     /// Returns whether `id` is of `kind`. A claim may be known by its name alone, a volume that is not there is not mounted.
     fn is_core(&self, id: Id, kind: &str) -> bool {
-        let is_known = |node: &Node| node.sort == Sort::Object || (node.sort == Sort::Absent && kind == CLAIM);
+        let is_known =
+            |node: &Node| node.sort == Sort::Object || (node.sort == Sort::Absent && kind == CLAIM);
         self.node(id).is_some_and(|node| node.kind == kind && node.group().is_empty() && is_known(node))
     }
 }

@@ -15,8 +15,6 @@ use crate::load::{self, Input, Wanted};
 /// What `-f` names.
 pub(super) struct Base {
     pub(super) documents: Vec<Document>,
-    /// The files.
-    pub(super) inputs: Vec<Input>,
 }
 
 /// Finds and reads the manifests, or standard input where none are named; `others` are files that are read for
@@ -43,7 +41,7 @@ pub(super) fn read(
         Ok(())
     })?;
     problems.extend(wrong);
-    Ok(Base { documents, inputs })
+    Ok(Base { documents })
 }
 
 /// Returns what is named, or standard input.
@@ -59,7 +57,7 @@ pub(super) fn paths(arguments: &Render) -> Result<Vec<String>, Failure> {
 }
 
 /// Returns the files of `inputs` without links.
-pub(super) fn real(inputs: &[Input]) -> HashSet<PathBuf> {
+fn real(inputs: &[Input]) -> HashSet<PathBuf> {
     let files = inputs.iter().filter_map(|input| match input {
         Input::File(path) => fs::canonicalize(path).ok(),
         Input::Standard => None,

@@ -14,8 +14,8 @@ use kubewright_value::{Document, Map, Value, json};
 use crate::arguments::{Render, RenderFormat, RenderPlane};
 use crate::failure::Failure;
 use crate::output::{
-    ColorChoice, FileNames, Paint, hunks, refuse_input, refuse_link, standard_output, visible, write_named_by_object,
-    yaml_text,
+    ColorChoice, FileNames, Paint, hunks, refuse_input, refuse_link, standard_output, visible,
+    write_named_by_object, yaml_text,
 };
 
 /// What stands before the manifests of the observability plane.
@@ -56,10 +56,7 @@ pub(super) fn write(
 ///
 /// # Errors
 /// When they cannot be written.
-pub(super) fn manifests(
-    arguments: &Render,
-    parts: &[Part<'_>],
-) -> Result<(), Failure> {
+pub(super) fn manifests(arguments: &Render, parts: &[Part<'_>]) -> Result<(), Failure> {
     match (&arguments.output_dir, arguments.output) {
         (Some(folder), _) => into_folder(folder, arguments, parts),
         (None, RenderFormat::Yaml) => Ok(stream(arguments, parts)?),

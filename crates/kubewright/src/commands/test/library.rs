@@ -58,7 +58,11 @@ impl Library {
         loan.get_or_init(|| {
             let mut problems = Vec::new();
             let read = load::documents(std::slice::from_ref(input), &mut problems);
-            Book { documents: read.into_iter().flat_map(load::opened).collect(), problems, objects: OnceLock::new() }
+            Book {
+                documents: read.into_iter().flat_map(load::opened).collect(),
+                problems,
+                objects: OnceLock::new(),
+            }
         });
         loan
     }

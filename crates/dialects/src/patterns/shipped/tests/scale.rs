@@ -64,39 +64,67 @@ fn sets(count: usize) -> Vec<(&'static str, String)> {
     };
     let few = (count / 10).max(1);
     vec![
-        ("a tenth as many Services that select all", build(&|text| {
-            pods(text, count, "");
-            services(text, "all", few, all);
-        })),
-        ("as many Services that select all", build(&|text| {
-            pods(text, count, "");
-            services(text, "all", count, all);
-        })),
-        ("a Service for each, and some for all", build(&|text| {
-            pods(text, count, "");
-            services(text, "own", count, own);
-            services(text, "all", few, all);
-        })),
-        ("Services that lead outside", build(&|text| {
-            pods(text, count, "");
-            services(text, "all", count / 4, all);
-            ingresses(text, "all", few);
-        })),
-        ("budgets for all", build(&|text| {
-            pods(text, count, "");
-            selecting(text, "apiVersion: policy/v1, kind: PodDisruptionBudget", "selector", count / 4);
-        })),
-        ("policies for all", build(&|text| {
-            pods(text, count, "");
-            services(text, "all", few, all);
-            selecting(text, "apiVersion: networking.k8s.io/v1, kind: NetworkPolicy", "podSelector", count / 4);
-        })),
-        ("one claim, Secret and path for all", build(&|text| {
-            let volumes = ", volumes: [{name: a, persistentVolumeClaim: {claimName: data}}, {name: b, secret: {secretName: key}}, {name: c, hostPath: {path: /data}}]";
-            pods(text, count, volumes);
-            text.push_str("---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}}\n");
-            text.push_str("---\n{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: shop}}\n");
-        })),
+        (
+            "a tenth as many Services that select all",
+            build(&|text| {
+                pods(text, count, "");
+                services(text, "all", few, all);
+            }),
+        ),
+        (
+            "as many Services that select all",
+            build(&|text| {
+                pods(text, count, "");
+                services(text, "all", count, all);
+            }),
+        ),
+        (
+            "a Service for each, and some for all",
+            build(&|text| {
+                pods(text, count, "");
+                services(text, "own", count, own);
+                services(text, "all", few, all);
+            }),
+        ),
+        (
+            "Services that lead outside",
+            build(&|text| {
+                pods(text, count, "");
+                services(text, "all", count / 4, all);
+                ingresses(text, "all", few);
+            }),
+        ),
+        (
+            "budgets for all",
+            build(&|text| {
+                pods(text, count, "");
+                selecting(text, "apiVersion: policy/v1, kind: PodDisruptionBudget", "selector", count / 4);
+            }),
+        ),
+        (
+            "policies for all",
+            build(&|text| {
+                pods(text, count, "");
+                services(text, "all", few, all);
+                selecting(
+                    text,
+                    "apiVersion: networking.k8s.io/v1, kind: NetworkPolicy",
+                    "podSelector",
+                    count / 4,
+                );
+            }),
+        ),
+        (
+            "one claim, Secret and path for all",
+            build(&|text| {
+                let volumes = ", volumes: [{name: a, persistentVolumeClaim: {claimName: data}}, {name: b, secret: {secretName: key}}, {name: c, hostPath: {path: /data}}]";
+                pods(text, count, volumes);
+                text.push_str("---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}}\n");
+                text.push_str(
+                    "---\n{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: shop}}\n",
+                );
+            }),
+        ),
     ]
 }
 

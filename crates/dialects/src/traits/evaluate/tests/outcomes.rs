@@ -125,11 +125,7 @@ fn an_index_makes_no_list() {
     row(
         "{}",
         "/s/l/0",
-        [
-            Err("`0` needs a list, and `/s/l` is missing"),
-            Err("`/s` has no key `l`"),
-            Ok("{}"),
-        ],
+        [Err("`0` needs a list, and `/s/l` is missing"), Err("`/s` has no key `l`"), Ok("{}")],
     );
 }
 
