@@ -325,7 +325,8 @@ fn what_the_contract_page_names_exists() {
         let [_, implemented, tested] = columns.as_slice() else { panic!("three columns: {row}") };
         for path in quoted(implemented) {
             count += 1;
-            let is_there = ["crates", "crates/dialects/src"].iter().any(|base| root().join(base).join(path).exists());
+            let is_there =
+                ["crates", "crates/dialects/src"].iter().any(|base| root().join(base).join(path).exists());
             if !is_there {
                 wrong.push(path.to_owned());
             }

@@ -72,9 +72,7 @@ impl Module {
                 folder: root.join("helm"),
                 dependency: "helm.sh/helm/v3",
             },
-            _ => {
-                Module { requirements: requirements(&root)?, folder: root, dependency: "k8s.io/kubernetes" }
-            }
+            _ => Module { requirements: requirements(&root)?, folder: root, dependency: "k8s.io/kubernetes" },
         })
     }
 

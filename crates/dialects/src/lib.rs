@@ -21,9 +21,9 @@ mod trace;
 pub mod traits;
 mod workload;
 
+pub use bounded::compile;
 pub use kubewright_lang::gotemplate::KeySource;
 pub use kyverno::signing;
-pub use bounded::compile;
 pub use load::{Loaded, codes, load, load_within};
 
 use kubewright_engine::{Diagnostic, Dialect, RuleId};

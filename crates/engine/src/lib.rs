@@ -29,8 +29,8 @@ pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use fault::{Fault, invalid};
 pub use in_cluster::{
-    AdmissionPolicy, AdmissionPolicyState, Door, GENERATED_LABEL, IgnoredNamespace, InCluster, Needs, Reply, Right, RuleFailure, RuleReport,
-    Shared, Target, TargetName, WatchRole, Watched, Webhook,
+    AdmissionPolicy, AdmissionPolicyState, Door, GENERATED_LABEL, IgnoredNamespace, InCluster, Needs, Reply,
+    Right, RuleFailure, RuleReport, Shared, Target, TargetName, WatchRole, Watched, Webhook,
 };
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};

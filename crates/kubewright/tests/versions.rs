@@ -39,7 +39,8 @@ impl Drop for Server {
 fn it_installs_patches_and_refuses() {
     let Some(cluster) = Cluster::start() else { return };
     let version = version(&cluster);
-    let output = Command::new(BINARY).args(["install", "--generate-vap"]).output().expect("the binary starts");
+    let output =
+        Command::new(BINARY).args(["install", "--generate-vap"]).output().expect("the binary starts");
     let manifests = String::from_utf8(output.stdout).expect("text");
     cluster.wait_until("the manifests are taken", || {
         cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
@@ -47,7 +48,9 @@ fn it_installs_patches_and_refuses() {
     let log = cluster.folder().join("serve.log");
     let _server = serve(&cluster, &log);
     for rule in RULES {
-        cluster.wait_until("a rule is stored", || cluster.kubectl(&["apply", "-f", "-"], rule).is_success());
+        // What begins with a brace is JSON for an old kubectl.
+        let rule = format!("---\n{rule}");
+        cluster.wait_until("a rule is stored", || cluster.kubectl(&["apply", "-f", "-"], &rule).is_success());
     }
     let create = |words: &[&str]| {
         cluster.kubectl(&[&["create"], words, &["--dry-run=server", "-o", "json"]].concat(), "")
@@ -85,7 +88,14 @@ fn serve(cluster: &Cluster, log: &std::path::Path) -> Server {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
     let address = format!("127.0.0.1:{port}");
     let server = Command::new(BINARY)
-        .args(["serve", "--generate-vap", "--namespace", NAMESPACE, "--drain=0s", "--health-address=127.0.0.1:0"])
+        .args([
+            "serve",
+            "--generate-vap",
+            "--namespace",
+            NAMESPACE,
+            "--drain=0s",
+            "--health-address=127.0.0.1:0",
+        ])
         .args(["--address", &address, "--url", &format!("https://{address}")])
         .arg("--kubeconfig")
         .arg(cluster.kubeconfig_of(NAMESPACE, "kubewright"))

@@ -2,8 +2,8 @@
 //! kept as they should be, and left to the API server once it enforces them.
 //!
 //! A policy alone enforces nothing; its binding is written only after the API server has checked the types of the
-//! policy. While both are there as they should be, the rule is in no webhook; otherwise the webhook enforces it, so there
-//! may be moments with both and none without either.
+//! policy. While both are there as they should be, the rule is in no webhook; otherwise the webhook enforces it. Whatever we
+//! do ourselves, there may be moments with both and none without either.
 
 mod compare;
 mod keep;
@@ -19,7 +19,8 @@ pub(crate) use keep::ADMISSION_POLICIES;
 pub use keep::keep;
 
 /// What status a policy that asks has while nothing is generated at all.
-const OFF: &str = "skip generating ValidatingAdmissionPolicy: it is off, and `serve --generate-vap` turns it on.";
+const OFF: &str =
+    "skip generating ValidatingAdmissionPolicy: it is off, and `serve --generate-vap` turns it on.";
 
 /// What status it has before it was looked at.
 const NOT_YET: &str = "the ValidatingAdmissionPolicy is not written yet";

@@ -64,7 +64,13 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
     let server = Server::bind(Arc::clone(&state))?;
 
     tokio::spawn(watch_over(Arc::clone(&state), Arc::clone(&stores)));
-    tokio::spawn(tell(Arc::clone(&state), client.clone(), Arc::clone(&stores), told, instance(&state.settings)));
+    tokio::spawn(tell(
+        Arc::clone(&state),
+        client.clone(),
+        Arc::clone(&stores),
+        told,
+        instance(&state.settings),
+    ));
     match state.settings.tls_folder.clone() {
         Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
         None => drop(tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()))),

@@ -8,12 +8,12 @@ mod crowds;
 mod drain;
 #[path = "http/hostile.rs"]
 mod hostile;
+#[path = "http/long.rs"]
+mod long;
 #[path = "http/namespaced.rs"]
 mod namespaced;
 #[path = "http/old_object.rs"]
 mod old_object;
-#[path = "http/long.rs"]
-mod long;
 #[path = "http/programs.rs"]
 mod programs;
 #[path = "http/review.rs"]
@@ -22,7 +22,7 @@ mod review;
 mod secrets;
 #[path = "http/server.rs"]
 mod server;
-#[path = "http/unreadable.rs"]
-mod unreadable;
 #[path = "http/slow.rs"]
 mod slow;
+#[path = "http/unreadable.rs"]
+mod unreadable;

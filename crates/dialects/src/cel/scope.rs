@@ -172,7 +172,10 @@ impl<'a> Scope<'a> {
     fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
         let spent = self.spent.get();
         let (available, work) = spent.available();
-        let mut cost = Cost::new(EXPRESSION_LIMIT).with_available(available).with_work(work).with_deadline(spent.deadline);
+        let mut cost = Cost::new(EXPRESSION_LIMIT)
+            .with_available(available)
+            .with_work(work)
+            .with_deadline(spent.deadline);
         let (left, limit) = spent.max_bytes.unwrap_or((cost.bytes_left(), cost.bytes_left()));
         cost = cost.with_bytes(left.saturating_sub(spent.bytes), limit);
         let (work, bytes) = (cost.work_left(), cost.bytes_left());

@@ -9,8 +9,8 @@ mod targets;
 use std::sync::LazyLock;
 
 use kubewright_engine::{
-    AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status, WatchRole, Watched,
-    Webhook,
+    AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status,
+    WatchRole, Watched, Webhook,
 };
 use kubewright_lang::cel::Timestamp;
 use kubewright_value::duration::Duration;

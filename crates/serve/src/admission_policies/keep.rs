@@ -74,13 +74,20 @@ struct Keeper {
     answered: HashMap<(Part, Text), (Value, Value)>,
     /// What the API server does not take, and why.
     refused: HashMap<ObjectName, (Arc<AdmissionPolicy>, String)>,
-    /// Since when the objects of a rule are as they should be: of which generations, and when that was seen.
-    settled: HashMap<ObjectName, ([Value; 4], Instant)>,
+    /// The rules whose objects are as they should be.
+    settled: HashMap<ObjectName, Settled>,
     /// How often the objects of a rule were put right.
     rewrites: HashMap<ObjectName, Rewrites>,
     /// Since when something is there for nothing.
     stale: HashMap<(Part, Text), Instant>,
     has_looked: bool,
+}
+
+/// What was as it should be, in which generations, and since when.
+struct Settled {
+    policy: AdmissionPolicy,
+    versions: [Value; 4],
+    since: Instant,
 }
 
 /// What was found about one rule.
@@ -160,7 +167,7 @@ impl Keeper {
         };
         let next = match self.next(&complete) {
             Step::Write(..) | Step::Unbind(_) => {
-                if let Some(wait) = self.wait_for_others(name) {
+                if let Some(wait) = self.wait_for_others(name, &complete) {
                     return Outcome::Again(wait, "somebody else keeps changing the objects".to_owned());
                 }
                 sleep(jitter(APART)).await;
@@ -218,25 +225,36 @@ impl Keeper {
         let now = Instant::now();
         // What was there before this process has long been heard of.
         let since = if self.has_looked { now } else { now.checked_sub(SETTLING).unwrap_or(now) };
-        let (known, at) = self.settled.entry(name.clone()).or_insert_with(|| (versions.clone(), since));
-        if *known != versions {
-            (*known, *at) = (versions, now);
+        let known = self.settled.entry(name.clone()).or_insert_with(|| Settled {
+            policy: wanted.clone(),
+            versions: versions.clone(),
+            since,
+        });
+        if known.versions != versions {
+            *known = Settled { policy: wanted.clone(), versions, since: now };
         }
-        let age = now.saturating_duration_since(*at);
+        let age = now.saturating_duration_since(known.since);
         match SETTLING.checked_sub(age).filter(|left| !left.is_zero()) {
             None => Outcome::InForce,
-            Some(left) => Outcome::Again(left, "the API server takes the ValidatingAdmissionPolicy up".to_owned()),
+            Some(left) => {
+                Outcome::Again(left, "the API server takes the ValidatingAdmissionPolicy up".to_owned())
+            }
         }
     }
 
     /// Returns how long is waited before the objects of a rule are put right, where somebody else keeps changing them.
-    fn wait_for_others(&mut self, name: &ObjectName) -> Option<Duration> {
+    fn wait_for_others(&mut self, name: &ObjectName, wanted: &AdmissionPolicy) -> Option<Duration> {
         let now = Instant::now();
+        if self.settled.get(name).is_some_and(|settled| settled.policy != *wanted) {
+            // It is the rule that has changed.
+            self.settled.remove(name);
+        }
         let rewrites = self.rewrites.entry(name.clone()).or_default();
         let wait = rewrites.wait(now);
         if wait.is_none() && self.settled.remove(name).is_some() {
             rewrites.add(now);
-            let message = "a ValidatingAdmissionPolicy or its binding was changed or deleted and is put right";
+            let message =
+                "a ValidatingAdmissionPolicy or its binding was changed or deleted and is put right";
             self.state.log.line(Level::Warn, message).text("rule", &name.to_string()).write();
         }
         wait
@@ -274,6 +292,10 @@ impl Keeper {
                 }
                 Outcome::Again(LOOK_SOON, super::NOT_YET.to_owned())
             }
+            // A list of what the API server does not know is empty; only who writes is told.
+            Err(error) if error.is_not_found() && !is_there => {
+                Outcome::Again(LOOK_AGAIN, unreachable(&error))
+            }
             Err(error) if error.is_conflict() || error.is_already_there() || error.is_not_found() => {
                 // Another replica was faster, or somebody else; the watch may be later than this answer.
                 let _ = reread(&self.client, &path, store).await;
@@ -281,7 +303,8 @@ impl Keeper {
             }
             Err(error) if error.is_invalid() => {
                 let why = format!("the API server does not take it: {error}");
-                let line = self.state.log.line(Level::Error, "the API server does not take an admission policy");
+                let line =
+                    self.state.log.line(Level::Error, "the API server does not take an admission policy");
                 line.text("name", &path.name).text("error", &error.to_string()).write();
                 self.refused.insert(name.clone(), (Arc::clone(policy), why.clone()));
                 Outcome::Problem(why)

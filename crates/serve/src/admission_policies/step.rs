@@ -43,7 +43,9 @@ pub(super) fn step(wanted: &AdmissionPolicy, found: Found<'_>) -> Step {
         if let Some(actual) = actual.filter(|actual| !is_owned(actual, wanted)) {
             let text = |path: &[&str]| actual.at(path).and_then(Value::as_str).unwrap_or_default();
             let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
-            return Step::Wait(format!("{kind} `{name}` is there already and does not belong to this policy"));
+            return Step::Wait(format!(
+                "{kind} `{name}` is there already and does not belong to this policy"
+            ));
         }
     }
     let policy = match found.policy {

@@ -38,7 +38,8 @@ impl Compiler<'_> {
         });
         let Some(path) = asking else { return };
         let (policy, dialect) = (self.policy.clone(), self.dialect);
-        let written = admission_policy::written(&self.document, policy, &dialect.exceptions, &dialect.functions);
+        let written =
+            admission_policy::written(&self.document, policy, &dialect.exceptions, &dialect.functions);
         if let Err(reason) = written {
             let message = reason.trim_end_matches('.').to_owned();
             let help = "the webhook enforces the rule; leave `generate` out if that is meant";

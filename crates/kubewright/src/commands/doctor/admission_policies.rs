@@ -26,7 +26,8 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             message => message,
         };
         let why = format!("{name} asks for one and has none: {why}");
-        let remedy = "the webhook enforces it; `kubewright install --generate-vap` gives the server flag and rights";
+        let remedy =
+            "the webhook enforces it; `kubewright install --generate-vap` gives the server flag and rights";
         findings.warn("admission policies", why, remedy);
     }
     if !done.is_empty() {

@@ -64,7 +64,11 @@ fn the_policy_is_written_first_and_bound_when_its_types_are_checked() {
 #[test]
 fn a_policy_whose_types_are_wrong_is_not_bound() {
     let wanted = wanted();
-    let policy = stored(&wanted.policy, 2, "[{fieldRef: 'spec.validations[0].expression', warning: \"no such\\nfield\"}]");
+    let policy = stored(
+        &wanted.policy,
+        2,
+        "[{fieldRef: 'spec.validations[0].expression', warning: \"no such\\nfield\"}]",
+    );
     let found = Found { policy: Some(&policy), ..Found::default() };
     let why = "the type check of the API server warns: spec.validations[0].expression: no such field";
     assert_eq!(step(&wanted, found), Step::Wait(why.to_owned()));
@@ -77,7 +81,8 @@ fn a_policy_whose_types_are_wrong_is_not_bound() {
 fn what_somebody_has_changed_is_put_right() {
     let wanted = wanted();
     let policy = stored(&wanted.policy, 2, "[]");
-    let open = edited(&policy, "matchConditions", yaml::parse("[{name: off, expression: 'false'}]").expect("YAML"));
+    let open =
+        edited(&policy, "matchConditions", yaml::parse("[{name: off, expression: 'false'}]").expect("YAML"));
     let found = Found { policy: Some(&open), ..Found::default() };
     let Step::Write(Part::Policy, object) = step(&wanted, found) else { panic!("it is written") };
     assert_eq!(object.get("spec"), wanted.policy.get("spec"));

@@ -5,8 +5,7 @@ use super::*;
 use crate::Options;
 use crate::kyverno::Kyverno;
 
-const CEL: &str =
-    "validate: {failureAction: Enforce, cel: {generate: true, expressions: [{expression: 'has(object.spec)'}]}}";
+const CEL: &str = "validate: {failureAction: Enforce, cel: {generate: true, expressions: [{expression: 'has(object.spec)'}]}}";
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("p.yaml", text)).documents.remove(0)
