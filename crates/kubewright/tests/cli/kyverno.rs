@@ -57,6 +57,19 @@ fn failures_that_refuse_nothing_can_be_warnings() {
 }
 
 #[test]
+fn an_update_is_forgiven_what_was_wrong_before_it_only_where_that_is_known() {
+    let update = "kyverno/updates/policy.yaml -r kyverno/updates/new.yaml --operation UPDATE";
+    check("kyverno-update", &format!("apply {update}"));
+    check(
+        "kyverno-update-set",
+        "apply kyverno/updates/policy.yaml -r kyverno/updates/new.yaml --set request.operation=UPDATE",
+    );
+    check("kyverno-update-old", &format!("apply {update} --old kyverno/updates/old.yaml"));
+    check("kyverno-update-sound", &format!("apply {update} --old kyverno/updates/sound.yaml"));
+    check("kyverno-update-trace", &format!("trace {update}"));
+}
+
+#[test]
 fn what_rules_look_up_can_be_given() {
     check_with(
         "kyverno-world",
