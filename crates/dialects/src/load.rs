@@ -130,8 +130,13 @@ fn unclaimed(document: &Document) -> Diagnostic {
         }
         ref other => format!("expected a rule, found {}", other.kind()),
     };
-    Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()]))
-        .help("resources are passed with `-r`, what rules may look up with `--world`")
+    let help = match crate::is_exception(document) {
+        true => {
+            "exceptions are passed with `--exceptions`; `--exceptions-within-policies` takes those among rules"
+        }
+        false => "resources are passed with `-r`, what rules may look up with `--world`",
+    };
+    Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()])).help(help)
 }
 
 fn report_duplicates(loaded: &mut Loaded) {

@@ -2,7 +2,7 @@
 
 use kubewright_value::Text;
 
-use super::super::matching::kind::{Notation, read};
+use super::super::matching::kind::{Notation, connection, read};
 use super::{Findings, code};
 use crate::fields::Placed;
 
@@ -13,6 +13,12 @@ pub(super) fn check(findings: &mut Findings<'_>, kind: &Placed<Text>) {
         return;
     }
     match read(text) {
+        Some(([_, _, name, ""], Notation::Kyverno)) if connection(name).is_some() => {
+            let message =
+                format!("`{name}` is sent by whoever connects, and rules name what is connected to");
+            let help = format!("write `{}`", connection(name).unwrap_or_default());
+            findings.at(&code::UNLIKELY_KIND, &kind.path, message, help);
+        }
         Some((_, Notation::Kyverno)) => {}
         Some((parts, Notation::Extended)) => {
             let message = format!("`{text}` is {} here, and nothing that exists for Kyverno", meaning(parts));

@@ -46,6 +46,13 @@ const OPTIONS: [(&str, &str, &str); 10] = [
     ("token", "TokenRequest", "ServiceAccount"),
 ];
 
+/// Returns how a policy names the connections that are sent as objects of `kind`, such as `Pod/exec` for
+/// `PodExecOptions`.
+pub(crate) fn connection(kind: &str) -> Option<String> {
+    let known = OPTIONS.iter().find(|(_, options, _)| *options == kind && kind.ends_with("Options"));
+    known.map(|(part, _, whole)| format!("{whole}/{part}"))
+}
+
 impl KindSelector {
     /// Reads `text`.
     pub(super) fn parse(text: &str) -> Self {
