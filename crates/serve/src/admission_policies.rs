@@ -8,12 +8,15 @@
 mod compare;
 mod keep;
 mod step;
+mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kubewright_cluster::Resource;
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, ObjectName};
+
+use crate::events::cut;
 
 pub(crate) use keep::ADMISSION_POLICIES;
 pub use keep::keep;
@@ -24,6 +27,9 @@ const OFF: &str =
 
 /// What status it has before it was looked at.
 const NOT_YET: &str = "the ValidatingAdmissionPolicy is not written yet";
+
+/// How long a message in a status may be: the API server's reasons can be of any length.
+const MAX_MESSAGE_BYTES: usize = 1024;
 
 /// How far the API server is with enforcing rules itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,7 +64,7 @@ impl Progress {
             }
             Ok(_) => self.problems.get(name).map_or(NOT_YET, String::as_str),
         };
-        AdmissionPolicyState { is_generated: false, message: message.to_owned() }
+        AdmissionPolicyState { is_generated: false, message: cut(message.to_owned(), MAX_MESSAGE_BYTES) }
     }
 }
 

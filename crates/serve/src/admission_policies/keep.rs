@@ -8,18 +8,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Error, Event, Pace, Resource, Store};
+use kubewright_cluster::{Client, Pace, Resource, Store};
 use kubewright_engine::{AdmissionPolicy, ObjectName};
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::compare::{completed, is_generated_for};
+use super::compare::completed;
 use super::step::{Found, Part, Step, step};
+use super::write::{called, failed, unreachable};
 use super::{Progress, resources};
 use crate::jitter::jitter;
 use crate::log::Level;
-use crate::reread::reread;
 use crate::webhooks::Rewrites;
 use crate::{RuleState, Snapshot, State, Stores};
 
@@ -28,13 +28,13 @@ pub(crate) const ADMISSION_POLICIES: &str = "admission policies";
 
 /// How long both objects must have been there before the webhook leaves the rule to them, and how long something is
 /// stale before it goes: every API server looks for new policies once a second.
-const SETTLING: Duration = Duration::from_secs(3);
+pub(super) const SETTLING: Duration = Duration::from_secs(3);
 
 /// How often everything is looked at without a reason.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// How often while something is waited for.
-const LOOK_SOON: Duration = Duration::from_millis(500);
+pub(super) const LOOK_SOON: Duration = Duration::from_millis(500);
 
 /// The longest wait before a write.
 const APART: Duration = Duration::from_millis(150);
@@ -64,34 +64,35 @@ pub async fn keep(
     }
 }
 
-struct Keeper {
-    state: Arc<State>,
-    client: Client,
+/// What is kept, and what is remembered of it.
+pub(super) struct Keeper {
+    pub(super) state: Arc<State>,
+    pub(super) client: Client,
     stores: Arc<Stores>,
     /// Policies, then bindings.
     kept: [(Resource, Arc<Store>); 2],
     /// The spec that was last written under a name, and what the API server made of it.
-    answered: HashMap<(Part, Text), (Value, Value)>,
+    pub(super) answered: HashMap<(Part, Text), (Value, Value)>,
     /// What the API server does not take, and why.
-    refused: HashMap<ObjectName, (Arc<AdmissionPolicy>, String)>,
+    pub(super) refused: HashMap<ObjectName, (Arc<AdmissionPolicy>, String)>,
     /// The rules whose objects are as they should be.
-    settled: HashMap<ObjectName, Settled>,
+    pub(super) settled: HashMap<ObjectName, Settled>,
     /// How often the objects of a rule were put right.
     rewrites: HashMap<ObjectName, Rewrites>,
     /// Since when something is there for nothing.
-    stale: HashMap<(Part, Text), Instant>,
+    pub(super) stale: HashMap<(Part, Text), Instant>,
     has_looked: bool,
 }
 
 /// What was as it should be, in which generations, and since when.
-struct Settled {
+pub(super) struct Settled {
     policy: AdmissionPolicy,
     versions: [Value; 4],
     since: Instant,
 }
 
 /// What was found about one rule.
-enum Outcome {
+pub(super) enum Outcome {
     InForce,
     Problem(String),
     /// Something was written, or will be: it is looked again after this.
@@ -260,118 +261,6 @@ impl Keeper {
         wait
     }
 
-    async fn write(
-        &mut self,
-        name: &ObjectName,
-        policy: &Arc<AdmissionPolicy>,
-        wanted: &AdmissionPolicy,
-        part: Part,
-        object: Value,
-    ) -> Outcome {
-        self.settled.remove(name);
-        let (resource, store) = self.of(part);
-        let path = resource.named("", &called(&object));
-        let is_there = object.at(&["metadata", "resourceVersion"]).is_some();
-        let written = match is_there {
-            true => self.client.replace(&path, &object).await,
-            false => self.client.create(&resource.all(), &object).await,
-        };
-        let wanted = match part {
-            Part::Policy => &wanted.policy,
-            Part::Binding => &wanted.binding,
-        };
-        match written {
-            Ok(answer) => {
-                let specs = wanted.get("spec").cloned().zip(answer.get("spec").cloned());
-                store.apply(Event::Set(answer));
-                let message = if is_there { "admission policy changed" } else { "admission policy created" };
-                let line = self.state.log.line(Level::Info, message);
-                line.text("resource", &path.resource).text("name", &path.name).write();
-                if let Some(specs) = specs {
-                    self.answered.insert((part, path.name.clone()), specs);
-                }
-                Outcome::Again(LOOK_SOON, super::NOT_YET.to_owned())
-            }
-            // A list of what the API server does not know is empty; only who writes is told.
-            Err(error) if error.is_not_found() && !is_there => {
-                Outcome::Again(LOOK_AGAIN, unreachable(&error))
-            }
-            Err(error) if error.is_conflict() || error.is_already_there() || error.is_not_found() => {
-                // Another replica was faster, or somebody else; the watch may be later than this answer.
-                let _ = reread(&self.client, &path, store).await;
-                Outcome::Again(LOOK_SOON, super::NOT_YET.to_owned())
-            }
-            Err(error) if error.is_invalid() => {
-                let why = format!("the API server does not take it: {error}");
-                let line =
-                    self.state.log.line(Level::Error, "the API server does not take an admission policy");
-                line.text("name", &path.name).text("error", &error.to_string()).write();
-                self.refused.insert(name.clone(), (Arc::clone(policy), why.clone()));
-                Outcome::Problem(why)
-            }
-            Err(error) => Outcome::Again(LOOK_SOON * 4, failed(&error)),
-        }
-    }
-
-    /// Removes what was generated for rule objects that ask for it no more. The webhook enforces them meanwhile.
-    async fn clean(
-        &mut self,
-        snapshot: &Snapshot,
-        wanted: &BTreeMap<ObjectName, Arc<AdmissionPolicy>>,
-    ) -> Duration {
-        let mut pause = LOOK_AGAIN;
-        let now = Instant::now();
-        let uids: Vec<Value> = snapshot.states.iter().filter_map(|state| self.uid(state)).collect();
-        let mut stale = HashMap::new();
-        for part in [Part::Binding, Part::Policy] {
-            let names = wanted.values().map(|policy| match part {
-                Part::Policy => called(&policy.policy),
-                Part::Binding => called(&policy.binding),
-            });
-            let names: Vec<Text> = names.collect();
-            for object in self.of(part).1.all() {
-                let name = called(&object);
-                if names.contains(&name) || !uids.iter().any(|uid| is_generated_for(&object, uid)) {
-                    continue;
-                }
-                let since = self.stale.get(&(part, name.clone())).copied().unwrap_or(now);
-                stale.insert((part, name), since);
-            }
-        }
-        let mut due: Vec<(Part, Text)> = stale
-            .iter()
-            .filter(|(_, since)| now.saturating_duration_since(**since) >= SETTLING)
-            .map(|(key, _)| key.clone())
-            .collect();
-        // A policy without a binding enforces nothing; a binding without a policy is a mistake.
-        due.sort_by(|one, other| other.cmp(one));
-        if !stale.is_empty() {
-            pause = LOOK_SOON;
-        }
-        self.stale = stale;
-        for (part, name) in due {
-            if let Err(error) = self.delete(part, &name).await {
-                let line = self.state.log.line(Level::Error, "cannot delete an admission policy");
-                line.text("name", &name).text("error", &error.to_string()).write();
-            }
-        }
-        pause
-    }
-
-    async fn delete(&self, part: Part, name: &Text) -> Result<(), Error> {
-        let (resource, store) = self.of(part);
-        let path = resource.named("", name);
-        match self.client.delete(&path).await {
-            Ok(_) => {
-                let line = self.state.log.line(Level::Info, "admission policy deleted");
-                line.text("resource", &path.resource).text("name", name).write();
-            }
-            Err(error) if error.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-        reread(&self.client, &path, store).await
-    }
-
     /// Tells the compiler of rules, where there is news.
     fn publish(&mut self, progress: Progress) {
         if **self.state.admission_policies.load() != progress {
@@ -393,7 +282,8 @@ impl Keeper {
         self.answered.retain(|(_, name), _| names.contains(name));
     }
 
-    fn of(&self, part: Part) -> (&Resource, &Arc<Store>) {
+    /// Returns the resource and the store of a part.
+    pub(super) fn of(&self, part: Part) -> (&Resource, &Arc<Store>) {
         let [policies, bindings] = &self.kept;
         let (resource, store) = match part {
             Part::Policy => policies,
@@ -402,7 +292,8 @@ impl Keeper {
         (resource, store)
     }
 
-    fn uid(&self, state: &RuleState) -> Option<Value> {
+    /// Returns the uid of a rule object.
+    pub(super) fn uid(&self, state: &RuleState) -> Option<Value> {
         self.stores.object(&state.name)?.at(&["metadata", "uid"]).cloned()
     }
 }
@@ -413,24 +304,4 @@ fn wanted(snapshot: &Snapshot) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
         _ => None,
     };
     snapshot.states.iter().filter_map(of).collect()
-}
-
-fn called(object: &Value) -> Text {
-    object.at(&["metadata", "name"]).and_then(Value::as_str).map(Text::new).unwrap_or_default()
-}
-
-/// Returns why policies cannot be watched.
-fn unreachable(error: &Error) -> String {
-    if error.is_not_found() {
-        return "the API server knows no ValidatingAdmissionPolicy of version v1, which came with Kubernetes 1.30"
-            .to_owned();
-    }
-    failed(error)
-}
-
-fn failed(error: &Error) -> String {
-    match error.is_forbidden() {
-        true => "insufficient permissions to generate ValidatingAdmissionPolicies".to_owned(),
-        false => format!("the ValidatingAdmissionPolicy cannot be written: {error}"),
-    }
 }
