@@ -298,16 +298,14 @@ fn patterns_stay_within_their_budget() {
         let name = format!("pattern-{case}");
         let folder = Folder::new(&name);
         let objects = folder.write("objects.json", &object(&mut random));
+        let list = random.pick(&["matchAll", "matchAny", "matchNone"]);
         let conditions = (0..1 + random.below(300)).map(|_| {
             let key = random.pick(&["data.big", "data.j", "data", "metadata"]);
             let values = Value::array(vec![random.pick(&["x", "^x+$"]).into()]);
             let operator = random.pick(&["EXISTS", "MATCHES", "NOT_EQUALS", "EQUALS"]);
             Value::from(Map::from([("key", key.into()), ("operator", operator.into()), ("values", values)]))
         });
-        let filters = Map::from([(
-            random.pick(&["matchAll", "matchAny", "matchNone"]),
-            Value::array(conditions.collect()),
-        )]);
+        let filters = Map::from([(list, Value::array(conditions.collect()))]);
         let resource = Map::from([
             ("resource", "ConfigMap".into()),
             ("id", "c".into()),
