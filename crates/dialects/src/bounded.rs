@@ -33,9 +33,10 @@ pub fn compile(
 
 fn too_much(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
     let (code, help) = match exceeded {
-        CompileExceeded::RuleBytes(_) | CompileExceeded::DocumentBytes(_) => {
-            (&DOCUMENT_TOO_LARGE, "use smaller counts in regular expressions, such as `{1,63}` of a plain class")
-        }
+        CompileExceeded::RuleBytes(_) | CompileExceeded::DocumentBytes(_) => (
+            &DOCUMENT_TOO_LARGE,
+            "use smaller counts in regular expressions, such as `{1,63}` of a plain class",
+        ),
         CompileExceeded::TotalBytes(_) => {
             (&RULES_TOO_LARGE, "remove rules, or use smaller counts in their regular expressions")
         }
@@ -61,5 +62,6 @@ fn shorten(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     });
     let message = format!("and {more} more diagnostics about this document");
     let place = document.locate(&["metadata".into(), "name".into()]);
-    diagnostics.push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("mend these first, then look again"));
+    diagnostics
+        .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("mend these first, then look again"));
 }

@@ -20,8 +20,8 @@ mod trace;
 pub mod traits;
 mod workload;
 
-pub use kyverno::signing;
 pub use bounded::compile;
+pub use kyverno::signing;
 pub use load::{Loaded, codes, load, load_within};
 
 use kubewright_engine::{Diagnostic, Dialect, RuleId};

@@ -45,11 +45,7 @@ pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
 
 /// Compiles `documents` within `limits`. What needs more is reported and left out, its neighbours are not.
 #[must_use]
-pub fn load_within(
-    dialects: &[Box<dyn Dialect>],
-    documents: &[Document],
-    limits: CompileLimits,
-) -> Loaded {
+pub fn load_within(dialects: &[Box<dyn Dialect>], documents: &[Document], limits: CompileLimits) -> Loaded {
     let mut loaded = Loaded::default();
     let mut budget = CompileBudget::new(limits);
     let (mut rules, mut companions) = (Vec::new(), Companions::new());

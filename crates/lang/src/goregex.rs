@@ -120,7 +120,11 @@ impl Regex {
     ///
     /// # Errors
     /// When `meter` has too few steps left for the search.
-    pub fn find<'t, M: StepMeter>(&self, text: &'t str, meter: &mut M) -> Result<Option<&'t str>, M::Stopped> {
+    pub fn find<'t, M: StepMeter>(
+        &self,
+        text: &'t str,
+        meter: &mut M,
+    ) -> Result<Option<&'t str>, M::Stopped> {
         Ok(self.matches(text).without_groups().next(meter)?.map(|found| found.whole()))
     }
 

@@ -55,11 +55,8 @@ impl Template {
     pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, TemplateError> {
         let parse::Parsed { trees, names } = parse::parse(name, text, functions)?;
         let facts = reads::facts(name, &trees);
-        let regexes = facts
-            .patterns
-            .iter()
-            .map(|p| (p.clone(), call::compiled(crate::goregex::compile(p))))
-            .collect();
+        let regexes =
+            facts.patterns.iter().map(|p| (p.clone(), call::compiled(crate::goregex::compile(p)))).collect();
         let literal = trees.get(name).and_then(|nodes| constant(nodes));
         Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })
     }

@@ -239,7 +239,9 @@ fn matches(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Resu
     for value in values {
         let items = value.as_array().unwrap_or(std::slice::from_ref(*value));
         budget.step(items.len() as u64)?;
-        if value.as_array().is_some() && items.iter().any(|item| matches!(item, Value::Array(_) | Value::Object(_))) {
+        if value.as_array().is_some()
+            && items.iter().any(|item| matches!(item, Value::Array(_) | Value::Object(_)))
+        {
             continue;
         }
         for text in items.iter().filter_map(text_of) {

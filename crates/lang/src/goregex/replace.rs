@@ -15,7 +15,8 @@ pub fn replace_all(
     template: &str,
     budget: &mut Budget,
 ) -> Result<String, Exhausted> {
-    let matches = if template.contains('$') { regex.matches(text) } else { regex.matches(text).without_groups() };
+    let matches =
+        if template.contains('$') { regex.matches(text) } else { regex.matches(text).without_groups() };
     replace_with(matches, text, budget, |groups, out, budget| expand(regex, groups, template, out, budget))
 }
 

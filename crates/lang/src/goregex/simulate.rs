@@ -47,7 +47,10 @@ struct Threads {
 enum Frame {
     Explore(StateID),
     /// Puts back a slot that belongs to the way just followed.
-    Restore { slot: usize, offset: u32 },
+    Restore {
+        slot: usize,
+        offset: u32,
+    },
 }
 
 impl<'n, 't> Simulation<'n, 't> {
@@ -117,9 +120,7 @@ impl<'n, 't> Simulation<'n, 't> {
                     row.copy_from_slice(self.current.slots_of(id));
                     return true;
                 }
-                (State::ByteRange { trans }, Some(byte)) => {
-                    trans.matches_byte(byte).then_some(trans.next)
-                }
+                (State::ByteRange { trans }, Some(byte)) => trans.matches_byte(byte).then_some(trans.next),
                 (State::Sparse(transitions), Some(byte)) => transitions.matches_byte(byte),
                 (State::Dense(transitions), Some(byte)) => transitions.matches_byte(byte),
                 _ => None,

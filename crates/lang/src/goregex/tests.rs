@@ -126,7 +126,10 @@ fn templates_name_groups_as_go_does() {
     replaces("(?P<1x>a)", "a", "$1x", "a");
     replaces("a", "a", "${", "${");
     replaces("b*", "abc", "-", "-a-c-");
-    assert_eq!(replace_all_literal(&compile("a").unwrap(), "bab", "$1", &mut Budget::default()).unwrap(), "b$1b");
+    assert_eq!(
+        replace_all_literal(&compile("a").unwrap(), "bab", "$1", &mut Budget::default()).unwrap(),
+        "b$1b"
+    );
 }
 
 #[test]
@@ -150,13 +153,54 @@ fn splitting_leaves_out_the_empty_match_at_the_start() {
 #[test]
 fn matches_are_those_of_the_regex_crate() {
     let patterns = [
-        "a", "a*", "a*?", "(a|ab)(c|bcd)(d*)", "(a+)(b+)?", "^a|b$", r"\bfoo\b", r"\B", "", "x*", "(?i)straße",
-        "[^a]", r"\pL+", "(a*)*", "(a*)+", "(?:a|b)*?c", "(a)|b", "(|a)+", "(?m)^.*$", "(?s).+", "a{2,3}", "é?",
-        "(a|b)*a(a|b){7}c?", r"\d+\.\d+", "((a)|(b))*", "a.*c|a", r"^\s*$", "日|本", r"(?:\pL{3}\pN?){2}",
+        "a",
+        "a*",
+        "a*?",
+        "(a|ab)(c|bcd)(d*)",
+        "(a+)(b+)?",
+        "^a|b$",
+        r"\bfoo\b",
+        r"\B",
+        "",
+        "x*",
+        "(?i)straße",
+        "[^a]",
+        r"\pL+",
+        "(a*)*",
+        "(a*)+",
+        "(?:a|b)*?c",
+        "(a)|b",
+        "(|a)+",
+        "(?m)^.*$",
+        "(?s).+",
+        "a{2,3}",
+        "é?",
+        "(a|b)*a(a|b){7}c?",
+        r"\d+\.\d+",
+        "((a)|(b))*",
+        "a.*c|a",
+        r"^\s*$",
+        "日|本",
+        r"(?:\pL{3}\pN?){2}",
     ];
     let texts = [
-        "", "a", "aab", "abcd", "xaxbx", "éa", "aéa", "日本語a", "foo bar", "a\nb\n", "1.5 and 22.75", "aaaaaaaab",
-        "STRASSE straße STRAßE", "bbaabbab", "  \t", "aaaac", "abc123äöü456",
+        "",
+        "a",
+        "aab",
+        "abcd",
+        "xaxbx",
+        "éa",
+        "aéa",
+        "日本語a",
+        "foo bar",
+        "a\nb\n",
+        "1.5 and 22.75",
+        "aaaaaaaab",
+        "STRASSE straße STRAßE",
+        "bbaabbab",
+        "  \t",
+        "aaaac",
+        "abc123äöü456",
     ];
     for pattern in patterns {
         let ours = compile(pattern).unwrap();
@@ -167,8 +211,9 @@ fn matches_are_those_of_the_regex_crate() {
                 found.push((0..theirs.captures_len()).map(|n| groups.get(n)).collect::<Vec<_>>());
             }
             let want = theirs.captures_iter(text);
-            let want: Vec<Vec<Option<&str>>> =
-                want.map(|groups| groups.iter().map(|group| group.map(|group| group.as_str())).collect()).collect();
+            let want: Vec<Vec<Option<&str>>> = want
+                .map(|groups| groups.iter().map(|group| group.map(|group| group.as_str())).collect())
+                .collect();
             assert_eq!(found, want, "`{pattern}` on {text:?}");
             let Ok(is_match) = ours.is_match(text, &mut StepCounter::default());
             assert_eq!(is_match, theirs.is_match(text), "`{pattern}` on {text:?}");

@@ -33,7 +33,11 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
     if let Some(group) = translator.open.last() {
         return Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: group.at });
     }
-    Ok(Translated { text: translator.out, unicode_classes: translator.unicode_classes, names: translator.names })
+    Ok(Translated {
+        text: translator.out,
+        unicode_classes: translator.unicode_classes,
+        names: translator.names,
+    })
 }
 
 /// The flags in force, Go's `imsU`.
@@ -159,7 +163,8 @@ impl<'p> Translator<'p> {
 
     fn atom(&mut self, text: &str) -> Result<(), RegexError> {
         let classes = text.matches(r"\p").count() + text.matches(r"\P").count();
-        self.unicode_classes = self.unicode_classes.saturating_add(u32::try_from(classes).unwrap_or(u32::MAX));
+        self.unicode_classes =
+            self.unicode_classes.saturating_add(u32::try_from(classes).unwrap_or(u32::MAX));
         let size = Size { height: 2, repeats: 1 };
         self.last = Some(Atom { start: self.out.len(), size, repeated: false });
         self.size.merge(size);
