@@ -65,3 +65,6 @@ fn shorten(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     diagnostics
         .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("mend these first, then look again"));
 }
+
+#[cfg(test)]
+mod tests;

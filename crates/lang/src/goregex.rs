@@ -35,6 +35,9 @@ const MAX_PATTERN_BYTES: usize = 64 << 10;
 /// How many classes such as `\pL` a pattern may have: reading one takes some kilobytes.
 const MAX_UNICODE_CLASSES: u32 = 256;
 
+/// What is said of an expression that is too large.
+const TOO_LARGE: &str = "expression too large";
+
 /// What compiling an expression that turns out to be too large costs, in steps.
 const FAILED_COMPILE_STEPS: u64 = MAX_REGEX_BYTES as u64 / 16;
 
@@ -72,8 +75,11 @@ pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
     let compiled = compile_within(pattern, MAX_REGEX_BYTES);
     match &compiled {
         Ok(regex) => compile_budget::keep(regex).map_err(exceeded)?,
-        // One that is too large was compiled up to its limit.
-        Err(_) => compile_budget::step(FAILED_COMPILE_STEPS).map_err(exceeded)?,
+        // It was compiled up to its limit.
+        Err(error) if error.message == TOO_LARGE => {
+            compile_budget::step(FAILED_COMPILE_STEPS).map_err(exceeded)?;
+        }
+        Err(_) => {}
     }
     compiled
 }
@@ -83,7 +89,7 @@ pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
 /// # Errors
 /// When Go would refuse it, or when it is too large.
 pub fn compile_within(pattern: &str, max_bytes: usize) -> Result<Regex, RegexError> {
-    let too_large = || RegexError { message: "expression too large".to_owned(), offset: 0 };
+    let too_large = || RegexError { message: TOO_LARGE.to_owned(), offset: 0 };
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(too_large());
     }

@@ -1,5 +1,6 @@
 //! A policy as it is written to rules that can run, with everything that is wrong with it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Rule, RuleId, Scope, nearest};
@@ -363,10 +364,8 @@ impl Policy {
 }
 
 fn duplicate(list: &[NamedExpression]) -> Option<Placed<Text>> {
-    let is_earlier = |(index, one): &(usize, &NamedExpression)| {
-        list.iter().take(*index).any(|earlier| earlier.name.value == one.name.value)
-    };
-    list.iter().enumerate().find(is_earlier).map(|(_, one)| one.name.clone())
+    let mut known = HashSet::new();
+    list.iter().find(|one| !known.insert(&one.name.value)).map(|one| one.name.clone())
 }
 
 /// Returns the kinds of the resources that the policy is about; none where one of them is not known.

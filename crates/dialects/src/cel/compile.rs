@@ -1,5 +1,7 @@
 //! From what is written to what runs, with everything that is wrong with it.
 
+use std::collections::HashSet;
+
 use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, Severity, nearest};
 use kubewright_lang::cel::{
@@ -47,7 +49,7 @@ impl Problem {
 pub(crate) struct Compiler<'k> {
     pub(crate) problems: Vec<Problem>,
     /// The variables that something reads.
-    read: Vec<String>,
+    read: HashSet<String>,
     /// Whether there is something that must hold first.
     has_conditions: bool,
     /// The kinds that the policy is about, each a kind or `group/version/kind`.
@@ -57,7 +59,7 @@ pub(crate) struct Compiler<'k> {
 impl<'k> Compiler<'k> {
     /// Returns a compiler of expressions about objects of `kinds`.
     pub(crate) fn new(kinds: &'k [&'k str]) -> Self {
-        Self { problems: Vec::new(), read: Vec::new(), has_conditions: false, kinds }
+        Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
     }
 
     /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.

@@ -176,11 +176,14 @@ fn long_name(findings: &mut Findings<'_>, name: &Placed<Text>, what: &str) {
     }
 }
 
+/// How many overrides are compared with each other; each is with all before it.
+const MAX_COMPARED_OVERRIDES: usize = 500;
+
 fn overrides(findings: &mut Findings<'_>, policy: &Policy, overrides: &[ActionOverride]) {
     if policy.namespace.is_some() {
         return;
     }
-    for (index, later) in overrides.iter().enumerate() {
+    for (index, later) in overrides.iter().enumerate().take(MAX_COMPARED_OVERRIDES) {
         let earlier = overrides.iter().take(index).filter(|earlier| earlier.action != later.action);
         let clash = earlier.flat_map(|earlier| &earlier.namespaces).find_map(|one| {
             later.namespaces.iter().position(|other| fits(one, other) || fits(other, one)).map(|at| (one, at))

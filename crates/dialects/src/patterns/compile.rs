@@ -2,6 +2,8 @@
 
 mod links;
 
+use std::collections::HashMap;
+
 use kubewright_engine::Diagnostic;
 use kubewright_lang::goregex;
 use kubewright_value::{Document, Step, Text, Value};
@@ -19,14 +21,21 @@ use crate::fields::{Placed, child};
 /// How many resources and relationships a pattern may have.
 const MOST: usize = 64;
 
+/// How many ids a message lists.
+const MAX_SUGGESTIONS: usize = 20;
+
 /// Compiles `definition`. Where something cannot be read, there is no pattern.
 pub(crate) fn compile(
     definition: &Definition,
     document: &Document,
     own_types: &[Text],
 ) -> (Option<Pattern>, Vec<Diagnostic>) {
-    let ids = definition.resources.iter().map(|resource| resource.id.clone()).collect();
-    let mut compiler = Compiler { document, ids, own_types, diagnostics: Vec::new() };
+    let ids: Vec<Text> = definition.resources.iter().map(|resource| resource.id.clone()).collect();
+    let mut positions = HashMap::new();
+    for (position, id) in ids.iter().enumerate() {
+        positions.entry(id.clone()).or_insert(position);
+    }
+    let mut compiler = Compiler { document, ids, positions, own_types, diagnostics: Vec::new() };
     let pattern = compiler.pattern(definition);
     let has_error = compiler.diagnostics.iter().any(Diagnostic::is_error);
     (pattern.filter(|_| !has_error), compiler.diagnostics)
@@ -35,6 +44,8 @@ pub(crate) fn compile(
 struct Compiler<'d> {
     document: &'d Document,
     ids: Vec<Text>,
+    /// Where each id stands first in `ids`.
+    positions: HashMap<Text, usize>,
     own_types: &'d [Text],
     diagnostics: Vec<Diagnostic>,
 }
@@ -194,7 +205,8 @@ impl Compiler<'_> {
                 None if definition.is_successor => return None,
                 None => {
                     let message = format!("`{}` is no resource of the pattern", id.value);
-                    let known: Vec<String> = self.ids.iter().map(|id| format!("`{id}`")).collect();
+                    let known: Vec<String> =
+                        self.ids.iter().take(MAX_SUGGESTIONS).map(|id| format!("`{id}`")).collect();
                     let location = self.document.locate(&id.path);
                     let help = format!("use one of {}", known.join(", "));
                     self.diagnostics.push(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(help));
@@ -295,8 +307,12 @@ impl Compiler<'_> {
                     Diagnostic::new(&code::BAD_MESSAGE, error.message, location).help(error.help)
                 }
                 TemplateError::Unknown(place) => {
-                    let known: Vec<String> =
-                        self.ids.iter().map(|id| format!("`{{{{{id}.name}}}}`")).collect();
+                    let known: Vec<String> = self
+                        .ids
+                        .iter()
+                        .take(MAX_SUGGESTIONS)
+                        .map(|id| format!("`{{{{{id}.name}}}}`"))
+                        .collect();
                     let message = format!("the placeholder `{place}` names nothing");
                     let help = format!("use for example {}", known.join(", "));
                     Diagnostic::new(&code::BAD_MESSAGE, message, location).help(help)
@@ -308,7 +324,7 @@ impl Compiler<'_> {
     }
 
     fn position(&self, id: &str) -> Option<usize> {
-        self.ids.iter().position(|known| *known == id)
+        self.positions.get(id).copied()
     }
 }
 

@@ -209,9 +209,15 @@ impl Call {
                 return Err(Failure::wrong_type(message).about(i));
             }
         }
+        // Looking at long text takes time, whatever comes of it.
+        let looked_at: usize = arguments.iter().map(|argument| argument.text().len()).sum();
+        budget.step(looked_at as u64 / BYTES_PER_STEP)?;
         self.prepared.as_ref().unwrap_or(body)(arguments, budget)
     }
 }
+
+/// How many bytes of the texts that a function is given are a step.
+const BYTES_PER_STEP: u64 = 32;
 
 impl Argument<'_> {
     /// Returns the value; null for a reference, which a signature refuses unless it asks for it.

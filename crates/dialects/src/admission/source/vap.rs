@@ -1,5 +1,7 @@
 //! ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding.
 
+use std::collections::HashSet;
+
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
@@ -110,10 +112,8 @@ pub(super) fn actions<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<
     let words = [("Deny", deny), ("Warn", warn), ("Audit", Actions::default())];
     let found: Vec<Actions> =
         texts.iter().filter_map(|text| reader.one_of(text, "validation action", &words)).collect();
-    let is_earlier = |(index, text): &(usize, &Placed<Text>)| {
-        texts.iter().take(*index).any(|earlier| earlier.value == text.value)
-    };
-    if let Some((_, text)) = texts.iter().enumerate().find(is_earlier) {
+    let mut known = HashSet::new();
+    if let Some(text) = texts.iter().find(|text| !known.insert(&text.value)) {
         let message = format!("`{}` is there twice", text.value);
         let location = reader.place(&text.path);
         reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help("leave out one"));

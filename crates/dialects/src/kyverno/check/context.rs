@@ -60,19 +60,39 @@ fn source(findings: &mut Findings<'_>, policy: &Policy, entry: &ContextEntry) {
     }
 }
 
+/// How much text is searched for names that are no whole words of a rule.
+const MAX_SEARCHED_BYTES: usize = 32 << 20;
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '-'
+}
+
 /// Reports entries whose name stands nowhere else in the rule.
 fn unused(findings: &mut Findings<'_>, rule: &Rule) {
     let entries = declared(rule);
     let Some(value) = findings.value(&rule.path).filter(|_| !entries.is_empty()) else { return };
+    let is_known: HashSet<&str> = entries.iter().map(|entry| entry.name.value.as_str()).collect();
     let names: HashSet<&[Step]> = entries.iter().map(|entry| entry.name.path.as_slice()).collect();
-    let mut elsewhere = String::new();
+    let (mut elsewhere, mut words) = (String::new(), HashSet::new());
     variables::each_text(value, &mut rule.path.clone(), &mut |path, text| {
         if !names.contains(path) {
             elsewhere.push_str(text);
             elsewhere.push('\0');
+            words.extend(
+                text.split(|c: char| !is_of_word(c)).filter(|word| is_known.contains(word)).map(Text::new),
+            );
         }
     });
+    let mut searched = 0;
     for entry in entries {
+        if words.contains(&entry.name.value) {
+            continue;
+        }
+        // Whoever writes thousands of names that are no words is not told of all of them.
+        searched += elsewhere.len();
+        if searched > MAX_SEARCHED_BYTES {
+            return;
+        }
         if !elsewhere.contains(entry.name.value.as_str()) {
             let message = format!("`{}` is never used", entry.name.value);
             findings.at(&code::UNUSED_VARIABLE, &entry.name.path, message, "remove the entry");

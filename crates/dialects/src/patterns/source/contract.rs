@@ -188,13 +188,13 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
         return (None, Vec::new());
     }
     let (mut resources, mut leaders) = (Vec::<Resource>::new(), Vec::new());
-    let mut is_whole = true;
+    let (mut is_whole, mut known) = (true, HashSet::new());
     for item in &items {
         let Some((resource, leads)) = resource(reader, item) else {
             is_whole = false;
             continue;
         };
-        if resources.iter().any(|other| other.id == resource.id) {
+        if !known.insert(resource.id.clone()) {
             let message = format!("two resources have the id `{}`", resource.id);
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));

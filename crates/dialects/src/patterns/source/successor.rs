@@ -1,5 +1,7 @@
 //! The dialect with a target, its dependencies, and relationships with criteria.
 
+use std::collections::HashSet;
+
 use kubewright_engine::Diagnostic;
 use kubewright_value::Text;
 
@@ -50,12 +52,13 @@ pub(super) fn read<'d>(
     let dependencies = reader.objects(spec, "dependencies").unwrap_or_default();
     let mut resources: Vec<Resource> = target.into_iter().collect();
     let mut is_whole = !resources.is_empty();
+    let mut known: HashSet<Text> = resources.iter().map(|target| target.id.clone()).collect();
     for item in &dependencies {
         let Some(dependency) = resource(reader, item, None) else {
             is_whole = false;
             continue;
         };
-        if resources.iter().any(|other| other.id == dependency.id) {
+        if !known.insert(dependency.id.clone()) {
             let message = format!("two dependencies have the id `{}`, or it is `{TARGET}`", dependency.id);
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));

@@ -1,5 +1,7 @@
 //! What is said about expressions and paths when they are compiled.
 
+use std::collections::HashSet;
+
 use kubewright_engine::Diagnostic;
 use kubewright_lang::cel::{Kind, Program};
 use kubewright_lang::interpolate::{Problem, Template as Structure, TextTemplate};
@@ -24,11 +26,13 @@ pub(super) enum Wanted {
 pub(super) struct Checker<'d> {
     document: &'d Document,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// The parameters that are not declared and were reported, each with where it is read.
+    undeclared: HashSet<(String, Position)>,
 }
 
 impl<'d> Checker<'d> {
     pub(super) fn new(document: &'d Document) -> Self {
-        Self { document, diagnostics: Vec::new() }
+        Self { document, diagnostics: Vec::new(), undeclared: HashSet::new() }
     }
 
     /// Compiles a text with expressions.
@@ -111,10 +115,7 @@ impl<'d> Checker<'d> {
                 None => "declare it, with its type and a default".to_owned(),
             };
             let diagnostic = Diagnostic::new(&code::UNDECLARED_PARAMETER, message, location).help(help);
-            let is_told = self.diagnostics.iter().any(|known| {
-                known.message == diagnostic.message && known.location.position == diagnostic.location.position
-            });
-            if !is_told {
+            if self.undeclared.insert((diagnostic.message.clone(), diagnostic.location.position)) {
                 self.diagnostics.push(diagnostic);
             }
         }

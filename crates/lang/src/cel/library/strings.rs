@@ -130,7 +130,7 @@ fn index_of<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a
         [Val::String(text), Val::String(part), Val::Int(start)] => (text, part, *start),
         _ => return Err(Failure::mismatch()),
     };
-    call.work(text.len() / 16)?;
+    search(text, part, call)?;
     let Ok(skipped) = usize::try_from(start) else { return Err(out_of_range(start)) };
     let Some(from) = byte_of(text, skipped) else { return Err(out_of_range(start)) };
     if part.is_empty() {
@@ -146,7 +146,7 @@ fn last_index_of<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<V
         [Val::String(text), Val::String(part), Val::Int(last)] => (text, part, Some(*last)),
         _ => return Err(Failure::mismatch()),
     };
-    call.work(text.len() / 16)?;
+    search(text, part, call)?;
     let count = characters(text);
     if let Some(last) = last.filter(|last| *last < 0 || *last > count) {
         return Err(out_of_range(last));
@@ -164,6 +164,12 @@ fn last_index_of<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<V
     Ok(Val::Int(found.map_or(-1, |at| characters(text.get(..at).unwrap_or_default()))))
 }
 
+/// Charges for searching `text` for `part`. What is searched for is looked at more closely than what is searched, even
+/// where the text is too short to have it.
+fn search(text: &str, part: &str, call: &mut Call<'_, '_>) -> Result<(), Failure> {
+    Ok(call.work(text.len() / 16 + part.len() / 4)?)
+}
+
 /// Returns where the character at `index` starts; the end for the one behind the last.
 fn byte_of(text: &str, index: usize) -> Option<usize> {
     if text.is_ascii() {
@@ -176,24 +182,24 @@ fn characters(text: &str) -> i64 {
     i64::try_from(text.chars().count()).unwrap_or(i64::MAX)
 }
 
-fn lower<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    mapped(arguments, str::to_ascii_lowercase)
+fn lower<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    mapped(arguments, call, str::to_ascii_lowercase)
 }
 
-fn upper<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    mapped(arguments, str::to_ascii_uppercase)
+fn upper<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    mapped(arguments, call, str::to_ascii_uppercase)
 }
 
-fn trim<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    mapped(arguments, |text| text.trim().to_owned())
+fn trim<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    mapped(arguments, call, |text| text.trim().to_owned())
 }
 
-fn reverse<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    mapped(arguments, |text| text.chars().rev().collect())
+fn reverse<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    mapped(arguments, call, |text| text.chars().rev().collect())
 }
 
-fn quote<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    mapped(arguments, |text| {
+fn quote<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    mapped(arguments, call, |text| {
         let mut out = String::with_capacity(text.len() + 2);
         out.push('"');
         for c in text.chars() {
@@ -215,9 +221,16 @@ fn quote<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Fai
     })
 }
 
-fn mapped<'a>(arguments: &[Val<'a>], map: fn(&str) -> String) -> Result<Val<'a>, Failure> {
+fn mapped<'a>(
+    arguments: &[Val<'a>],
+    call: &mut Call<'_, 'a>,
+    map: fn(&str) -> String,
+) -> Result<Val<'a>, Failure> {
     match arguments {
-        [Val::String(text)] => Ok(Val::text(map(text))),
+        [Val::String(text)] => {
+            call.work(text.len() / 4)?;
+            Ok(Val::text(map(text)))
+        }
         _ => Err(Failure::mismatch()),
     }
 }
@@ -229,6 +242,7 @@ fn replace<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
         _ => return Err(Failure::mismatch()),
     };
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
+    search(text, old, call)?;
     let matches = text.matches(old.as_str()).take(limit).count();
     let length = text.len().saturating_add(matches.saturating_mul(new.len()));
     call.work(length / 8)?;
@@ -242,6 +256,7 @@ fn split<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
         [Val::String(text), Val::String(separator), Val::Int(count)] => (text, separator, *count),
         _ => return Err(Failure::mismatch()),
     };
+    search(text, separator, call)?;
     call.work(text.len())?;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     call.make(text.matches(separator.as_str()).take(limit).count().saturating_add(1))?;

@@ -9,7 +9,9 @@ const TWO: &[Kind] = &[Kind::String, Kind::String];
 
 pub(super) fn add(functions: &mut Functions) {
     functions.add(
-        Overload::method("contains", TWO, Kind::Bool, |arguments, _| {
+        Overload::method("contains", TWO, Kind::Bool, |arguments, call| {
+            // What is searched for is looked at more closely than what is searched.
+            call.work(arguments.get(1).map_or(0, Val::long_text).saturating_mul(8))?;
             two(arguments, |text, part| text.contains(part))
         })
         .cost(|arguments, _| traversal(size(arguments, 0)).saturating_mul(traversal(size(arguments, 1))))

@@ -25,10 +25,14 @@ pub(super) const TABLE: &[Function] = &[
     function("date_modify", &[Type::Text, Type::Time], |_, a| modified(a, false)),
     function("mustDateModify", &[Type::Text, Type::Time], |_, a| modified(a, true)),
     function("must_date_modify", &[Type::Text, Type::Time], |_, a| modified(a, true)),
-    function("toDate", &[Type::Text, Type::Text], |_, a| {
+    function("toDate", &[Type::Text, Type::Text], |call, a| {
+        charge_layout(call, text(a, 0))?;
         Ok(Item::Time(parse(text(a, 0), text(a, 1)).unwrap_or_else(|_| Time::zero())))
     }),
-    function("mustToDate", &[Type::Text, Type::Text], |_, a| Ok(Item::Time(parse(text(a, 0), text(a, 1))?))),
+    function("mustToDate", &[Type::Text, Type::Text], |call, a| {
+        charge_layout(call, text(a, 0))?;
+        Ok(Item::Time(parse(text(a, 0), text(a, 1))?))
+    }),
     function("unixEpoch", &[Type::Time], |_, a| match any(a, 0) {
         Item::Time(time) => Ok(Item::text(time.unix().to_string())),
         _ => Ok(Item::EMPTY),
@@ -66,6 +70,11 @@ fn formatted(layout: &str, date: &Item, zone: &str) -> Outcome {
         ))
     })?;
     Ok(Item::text(time.in_zone(zone)?.format(layout)))
+}
+
+/// At each character of a layout every word of dates is tried.
+fn charge_layout(call: &mut Call<'_>, layout: &str) -> Result<(), Failure> {
+    Ok(call.budget.step(layout.len() as u64)?)
 }
 
 fn moment(date: &Item) -> Option<Time> {
