@@ -17,6 +17,9 @@ use crate::skip::say;
 const ASSETS: &str = "KUBEBUILDER_ASSETS";
 const CACHE: &str = "KUBEWRIGHT_CLUSTER_CACHE";
 
+/// The module of the registry that images are asked of.
+const REGISTRY: &str = "github.com/distribution/distribution/v3";
+
 /// Returns the folder that has all of `names`, and builds what is missing there.
 ///
 /// # Errors
@@ -62,6 +65,7 @@ impl Module {
         let root = root.canonicalize().map_err(ClusterError::at("find", &root))?;
         Ok(match names {
             ["helm"] => Module { folder: root.join("helm"), dependency: "helm.sh/helm/v3" },
+            ["registry"] => Module { folder: root.join("registry"), dependency: REGISTRY },
             _ => Module { folder: root, dependency: "k8s.io/kubernetes" },
         })
     }
@@ -82,7 +86,11 @@ impl Module {
             hash.update(content);
         }
         let hash: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        let product = if self.dependency.starts_with("helm") { "helm" } else { "kubernetes" };
+        let product = match self.dependency {
+            REGISTRY => "registry",
+            helm if helm.starts_with("helm") => "helm",
+            _ => "kubernetes",
+        };
         Ok(format!("{product}-{}-{hash}", self.version()?))
     }
 
@@ -105,6 +113,7 @@ impl Module {
         let version = self.version()?;
         let package = match name {
             "helm" => "helm.sh/helm/v3/cmd/helm".to_owned(),
+            "registry" => format!("{REGISTRY}/cmd/registry"),
             name => format!("./cmd/{name}"),
         };
         let unfinished = folder.join(format!("{name}.unfinished"));
@@ -132,6 +141,9 @@ impl Module {
 
 /// The version is known only when a program is linked; without it the API server says `v0.0.0-master`.
 fn link_flags(name: &str, version: &str) -> String {
+    if name == "registry" {
+        return "-s -w".to_owned();
+    }
     if name == "helm" {
         return format!("-s -w -X helm.sh/helm/v3/internal/version.version={version}");
     }

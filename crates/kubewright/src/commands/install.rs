@@ -51,6 +51,8 @@ fn values(arguments: &Install, dialects: &[String]) -> Result<Value, Failure> {
         (&["targets"], texts(&arguments.targets)),
         (&["canRead"], texts(&arguments.can_read)),
         (&["allowHosts"], texts(&arguments.allowed_hosts)),
+        (&["allowRegistries"], texts(&arguments.allowed_registries)),
+        (&["registrySecrets"], texts(&arguments.registry_secrets)),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
     ];

@@ -115,6 +115,7 @@ fn settings(arguments: &Serve) -> Settings {
         url: arguments.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()),
         exception_namespaces: arguments.exceptions_from.clone(),
         allowed_hosts: arguments.allowed_hosts.clone(),
+        allowed_registries: arguments.allowed_registries.clone(),
         guard_exempt: arguments.guard_exempt.clone(),
         injected_from: arguments.inject_ca_from.clone(),
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),
