@@ -21,6 +21,9 @@ const CACHE: &str = "KUBEWRIGHT_CLUSTER_CACHE";
 /// version of `tests/cluster/go.mod` is built.
 const VERSION: &str = "KUBEWRIGHT_CLUSTER_VERSION";
 
+/// The module of the registry that images are asked of.
+const REGISTRY: &str = "github.com/distribution/distribution/v3";
+
 /// Returns the folder that has all of `names`, and builds what is missing there.
 ///
 /// # Errors
@@ -72,6 +75,11 @@ impl Module {
                 folder: root.join("helm"),
                 dependency: "helm.sh/helm/v3",
             },
+            ["registry"] => Module {
+                requirements: root.join("registry/go.mod"),
+                folder: root.join("registry"),
+                dependency: REGISTRY,
+            },
             _ => Module { requirements: requirements(&root)?, folder: root, dependency: "k8s.io/kubernetes" },
         })
     }
@@ -92,7 +100,11 @@ impl Module {
             hash.update(content);
         }
         let hash: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        let product = if self.dependency.starts_with("helm") { "helm" } else { "kubernetes" };
+        let product = match self.dependency {
+            REGISTRY => "registry",
+            helm if helm.starts_with("helm") => "helm",
+            _ => "kubernetes",
+        };
         Ok(format!("{product}-{}-{hash}", self.version()?))
     }
 
@@ -115,6 +127,7 @@ impl Module {
         let version = self.version()?;
         let package = match name {
             "helm" => "helm.sh/helm/v3/cmd/helm".to_owned(),
+            "registry" => format!("{REGISTRY}/cmd/registry"),
             name => format!("./cmd/{name}"),
         };
         let unfinished = folder.join(format!("{name}.unfinished"));
@@ -156,6 +169,9 @@ fn requirements(root: &Path) -> Result<PathBuf, ClusterError> {
 
 /// The version is known only when a program is linked; without it the API server says `v0.0.0-master`.
 fn link_flags(name: &str, version: &str) -> String {
+    if name == "registry" {
+        return "-s -w".to_owned();
+    }
     if name == "helm" {
         return format!("-s -w -X helm.sh/helm/v3/internal/version.version={version}");
     }

@@ -43,4 +43,6 @@ pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use secrets::SECRET_MARK;
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ApiCall, ClosedWorld, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView};
+pub use world::{
+    Answer, ApiCall, ClosedWorld, ImageLookup, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView,
+};

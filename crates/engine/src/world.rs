@@ -21,10 +21,31 @@ pub enum Query {
     Api(ApiCall),
     /// The whole response of a service to a call, whether it is a success or not: `statusCode` and `body`.
     Http(ApiCall),
-    /// What a registry says about an image, by its reference.
-    Image(Text),
+    /// What a registry says about an image.
+    Image(ImageLookup),
     /// An entry that the whole cluster shares, by its name.
     Shared(Text),
+}
+
+/// An image, and by what right a registry is asked about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageLookup {
+    /// The reference as a rule has it: `nginx`, `ghcr.io/a/b:1`, `r/i@sha256:…`.
+    pub reference: Text,
+    /// The namespace of the policy, in which its pull secrets are; empty for a policy of the cluster.
+    pub namespace: Text,
+    /// The names of the pull secrets that the rule lists. No other credentials are ever used.
+    pub secrets: Vec<Text>,
+    /// Whether the rule lets the registry be asked without TLS.
+    pub is_insecure: bool,
+}
+
+impl ImageLookup {
+    /// Asks about an image as anybody may.
+    #[must_use]
+    pub fn of(reference: impl Into<Text>) -> Self {
+        Self { reference: reference.into(), ..Self::default() }
+    }
 }
 
 /// The name of an object.
@@ -115,7 +136,7 @@ impl fmt::Display for Query {
         match self {
             Self::Object(name) => name.fmt(f),
             Self::Api(call) | Self::Http(call) => write!(f, "`{} {}`", call.method, call.url),
-            Self::Image(reference) => write!(f, "image `{reference}`"),
+            Self::Image(image) => write!(f, "image `{}`", image.reference),
             Self::Shared(name) => write!(f, "global context entry `{name}`"),
         }
     }

@@ -24,6 +24,7 @@ mod lookup;
 pub mod metrics;
 mod notice;
 mod offline;
+mod registry;
 mod reread;
 pub mod review;
 mod roles;

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Discovery, Limits};
-use kubewright_engine::{ApiCall, ApiPath, ObjectName, Query};
+use kubewright_engine::{ApiCall, ApiPath, ImageLookup, ObjectName, Query};
 use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 
+use crate::registry::{Credentials, Registries};
 use crate::services::{LARGEST, Services};
 use crate::shared::Entries;
 use crate::{Looking, Lookup, Settings, Stores};
@@ -30,6 +31,9 @@ pub struct Live {
     client: Client,
     discovery: Arc<Discovery>,
     services: Services,
+    registries: Registries,
+    /// The namespace of the pull secrets of policies that are in none: our own.
+    namespace: String,
     entries: Entries,
     recent: Mutex<HashMap<Query, Recent>>,
 }
@@ -56,6 +60,8 @@ impl Live {
             client: client.clone(),
             discovery: Arc::clone(discovery),
             services: Services::new(&settings.allowed_hosts),
+            registries: Registries::new(&settings.allowed_registries),
+            namespace: settings.namespace.clone(),
             entries: Entries::new(client.clone(), Arc::clone(stores), settings),
             recent: Mutex::default(),
         }
@@ -98,12 +104,33 @@ impl Live {
                 let status = i64::from(answered.status);
                 Ok(Some(Map::from([("statusCode", Value::from(status)), ("body", body)]).into()))
             }
-            Query::Image(_) => Err("what a registry says is not looked up in a cluster yet".to_owned()),
+            Query::Image(image) => {
+                let credentials = self.credentials(image, deadline).await?;
+                self.registries.describe(image, &credentials).await
+            }
             Query::Shared(name) => {
                 let call = |call: ApiCall| async move { self.call(&call, deadline).await };
                 self.entries.get(name, deadline, call).await.map(Some)
             }
         }
+    }
+
+    /// Returns what the pull secrets hold that the rule lists, of its own namespace or of ours.
+    async fn credentials(&self, image: &ImageLookup, deadline: Instant) -> Result<Credentials, String> {
+        let namespace = match image.namespace.as_str() {
+            "" => self.namespace.as_str(),
+            namespace => namespace,
+        };
+        let mut credentials = Credentials::default();
+        for name in &image.secrets {
+            let wrong = |why: &str| format!("the pull secret `{namespace}/{name}` cannot be used: {why}");
+            let path = format!("/api/v1/namespaces/{namespace}/secrets/{name}");
+            let path = ApiPath::parse(&path).map_err(|error| wrong(&error))?;
+            let secret = self.get(&path, deadline).await.map_err(|error| wrong(&error))?;
+            let secret = secret.ok_or_else(|| wrong("there is none"))?;
+            credentials.add(&secret).map_err(|error| wrong(&error))?;
+        }
+        Ok(credentials)
     }
 
     async fn object(&self, name: &ObjectName, deadline: Instant) -> Found {

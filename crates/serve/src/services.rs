@@ -4,8 +4,8 @@
 //! A host is resolved once, its addresses are looked at, and the connection is made to the very address that was looked
 //! at. No redirect is followed, and nothing is sent but what the rule says.
 
-mod address;
-mod url;
+pub(crate) mod address;
+pub(crate) mod url;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -59,7 +59,7 @@ pub(crate) struct Services {
 
 /// A host that may be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Allowed {
+pub(crate) struct Allowed {
     is_tls: bool,
     host: String,
     /// Any, where it is not said.
@@ -127,7 +127,7 @@ impl Services {
 }
 
 impl Allowed {
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (is_tls, rest) = match text.split_once("://") {
             Some(("http", rest)) => (false, rest),
             Some(("https", rest)) => (true, rest),
@@ -139,7 +139,12 @@ impl Allowed {
         Some(Self { is_tls, host, port })
     }
 
-    fn is(&self, url: &Url) -> bool {
+    /// Returns whether it may be called without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.is_tls
+    }
+
+    pub(crate) fn is(&self, url: &Url) -> bool {
         self.host == url.host && (url.is_tls || !self.is_tls) && self.port.is_none_or(|port| port == url.port)
     }
 }
@@ -173,7 +178,7 @@ fn request(call: &ApiCall, url: &Url, service: &ServiceCall) -> Result<Request<F
     Ok(request)
 }
 
-fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
+pub(crate) fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
     let system = || SYSTEM.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
     let text = if ca_bundle.is_empty() { system() } else { ca_bundle.to_owned() };
     let mut roots = RootCertStore::empty();
@@ -189,7 +194,7 @@ fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
-async fn send(
+pub(crate) async fn send(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     request: Request<Full<Bytes>>,
 ) -> Result<Response<hyper::body::Incoming>, io::Error> {

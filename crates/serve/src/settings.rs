@@ -31,6 +31,8 @@ pub struct Settings {
     pub exception_namespaces: Vec<String>,
     /// The hosts of services that rules may call.
     pub allowed_hosts: Vec<String>,
+    /// The registries that rules may ask about images, and the token services of these.
+    pub allowed_registries: Vec<String>,
     /// A folder with `tls.crt`, `tls.key` and `ca.crt` that somebody else keeps, in place of certificates of our own.
     pub tls_folder: Option<PathBuf>,
     /// The Certificate, as `namespace/name`, from which cert-manager tells the API server whom to believe.
@@ -70,6 +72,7 @@ impl Default for Settings {
             options: Options::default(),
             exception_namespaces: Vec::new(),
             allowed_hosts: Vec::new(),
+            allowed_registries: Vec::new(),
             tls_folder: None,
             injected_from: None,
             certificate_life: Duration::from_secs(30 * 86_400),

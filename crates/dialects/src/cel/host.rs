@@ -4,7 +4,7 @@
 
 mod path;
 
-use kubewright_engine::{Answer, ApiCall, EvalError, Query, ServiceCall, resource_name};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall, resource_name};
 use kubewright_lang::cel::Host;
 use kubewright_lang::cel::library::kubernetes::CHECK;
 use kubewright_lang::cel::library::policy::{
@@ -47,7 +47,7 @@ impl Host for Scope<'_> {
             (HTTP_GET, [url, ..]) => self.response("GET", text(url), Text::default()),
             (HTTP_POST, [url, body, ..]) => self.response("POST", text(url), self.body(body)?),
             (IMAGE_DATA, [image]) => {
-                let found = self.known(Query::Image(text(image).into()))?;
+                let found = self.known(Query::Image(ImageLookup::of(text(image))))?;
                 found
                     .map(image_data)
                     .ok_or_else(|| format!("image data for {} not found in the context", text(image)))

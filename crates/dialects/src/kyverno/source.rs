@@ -293,6 +293,15 @@ pub(crate) struct Service {
     pub(crate) ca_bundle: Text,
 }
 
+/// By what right a registry is asked: `imageRegistryCredentials`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RegistryCredentials {
+    /// The names of pull secrets.
+    pub(crate) secrets: Vec<Text>,
+    /// `allowInsecureRegistry`
+    pub(crate) is_insecure: bool,
+}
+
 /// Where the value of a context entry comes from. Values and texts have variables in them.
 #[derive(Debug, Clone)]
 pub(crate) enum ContextSource {
@@ -316,6 +325,7 @@ pub(crate) enum ContextSource {
     },
     ImageRegistry {
         reference: Placed<Text>,
+        credentials: RegistryCredentials,
         jmes_path: Option<Placed<Text>>,
     },
     GlobalReference {

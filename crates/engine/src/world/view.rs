@@ -65,7 +65,11 @@ fn refusal(query: &Query, home: &Text) -> Option<String> {
             "the global context entry `{name}` belongs to the whole cluster, and a policy of namespace {home} reads \
              that namespace alone"
         )),
-        // What a registry says of an image is in no namespace.
+        // What a registry says of an image is in no namespace, but pull secrets are.
+        Query::Image(image) if !image.secrets.is_empty() && image.namespace != *home => Some(format!(
+            "the pull secrets of image `{}` are in another namespace than the policy, {home}",
+            image.reference
+        )),
         Query::Image(_) => None,
     }
 }

@@ -65,6 +65,14 @@ pub(crate) struct Install {
     #[arg(long)]
     pub(crate) generate_vap: bool,
 
+    /// A registry, or its token service, that rules may ask about images; may be repeated [default: none]
+    #[arg(long = "allow-registry", value_name = "HOST", value_parser = host)]
+    pub(crate) allowed_registries: Vec<String>,
+
+    /// A pull secret in the namespace of the installation that rules may name; the server may then read it; may be repeated
+    #[arg(long = "registry-secret", value_name = "NAME", value_parser = label)]
+    pub(crate) registry_secrets: Vec<String>,
+
     /// Take certificates from cert-manager, which must be installed, in place of the server's own
     #[arg(long)]
     pub(crate) cert_manager: bool,

@@ -96,6 +96,10 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "offline")]
     pub(crate) generate_vap: bool,
 
+    /// A registry, or its token service, that rules may ask about images; `http://host` without TLS; may be repeated
+    #[arg(long = "allow-registry", value_name = "HOST", value_delimiter = ',', value_parser = host)]
+    pub(crate) allowed_registries: Vec<String>,
+
     /// Who besides administrators may take a namespace out of all rules: `user:NAME`, `group:NAME` or a name that may be
     /// either; may be repeated
     #[arg(long = "guard-exempt", value_name = "WHO", value_delimiter = ',')]

@@ -55,6 +55,8 @@ fn values(arguments: &Install, dialects: &[String]) -> Result<Value, Failure> {
         (&["canRead"], texts(&arguments.can_read)),
         (&["allowHosts"], texts(&arguments.allowed_hosts)),
         (&["generateVap"], arguments.generate_vap.into()),
+        (&["allowRegistries"], texts(&arguments.allowed_registries)),
+        (&["registrySecrets"], texts(&arguments.registry_secrets)),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
     ];

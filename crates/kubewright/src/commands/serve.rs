@@ -133,6 +133,7 @@ fn settings(arguments: &Serve) -> Settings {
         exception_namespaces: arguments.exceptions_from.clone(),
         allowed_hosts: arguments.allowed_hosts.clone(),
         generates_admission_policies: arguments.generate_vap,
+        allowed_registries: arguments.allowed_registries.clone(),
         guard_exempt: arguments.guard_exempt.clone(),
         injected_from: arguments.inject_ca_from.clone(),
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),

@@ -72,7 +72,7 @@ impl Answers {
             // Whoever lists entries lists all of them.
             Query::Shared(_) if self.shared.is_empty() => None,
             Query::Shared(name) => Some(self.shared.get(name).cloned().map_or(Answer::Absent, Answer::Found)),
-            Query::Image(reference) => self.images.get(reference).cloned().map(Answer::Found),
+            Query::Image(image) => self.images.get(&image.reference).cloned().map(Answer::Found),
             Query::Object(_) => None,
         }
     }

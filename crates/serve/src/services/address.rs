@@ -7,10 +7,23 @@ const METADATA: [Ipv4Addr; 3] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
 
 /// Returns whether `address` is never called.
-pub(super) fn is_forbidden(address: IpAddr) -> bool {
+pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_forbidden_v4(address),
         IpAddr::V6(address) => is_forbidden_v6(address),
+    }
+}
+
+/// Returns whether `address` is one of a network that is nobody's outside.
+pub(crate) fn is_private(address: IpAddr) -> bool {
+    let is_private_v4 = |address: Ipv4Addr| {
+        address.is_private() || matches!(address.octets(), [100, 64..=127, ..] | [198, 18..=19, ..])
+    };
+    match address {
+        IpAddr::V4(address) => is_private_v4(address),
+        IpAddr::V6(address) => {
+            matches!(address.segments(), [0xfc00..=0xfdff, ..]) || within(address).is_some_and(is_private_v4)
+        }
     }
 }
 

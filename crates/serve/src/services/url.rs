@@ -5,13 +5,13 @@ const METADATA: [&str; 4] = ["metadata", "metadata.google.internal", "metadata.g
 
 /// The address of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Url {
-    pub(super) is_tls: bool,
+pub(crate) struct Url {
+    pub(crate) is_tls: bool,
     /// In lower case, without a dot at its end and without brackets.
-    pub(super) host: String,
-    pub(super) port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
     /// Path and query.
-    pub(super) target: String,
+    pub(crate) target: String,
 }
 
 impl Url {
@@ -19,7 +19,7 @@ impl Url {
     ///
     /// # Errors
     /// When any part of it could be taken for something else than it is.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let refused = |why: &str| Err(format!("the address `{}` {why}", text.escape_debug()));
         if text.len() > 8 << 10 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return refused("has characters that are none of an address, or too many");
@@ -44,8 +44,13 @@ impl Url {
         Ok(Self { is_tls, host, port: port.unwrap_or(if is_tls { 443 } else { 80 }), target })
     }
 
+    /// Returns whether a request to `other` goes to the same server in the same way.
+    pub(crate) fn is_same_host(&self, other: &Self) -> bool {
+        (self.is_tls, &self.host, self.port) == (other.is_tls, &other.host, other.port)
+    }
+
     /// Returns host and port as they stand in a request.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         match (self.is_tls, self.port) {
             (true, 443) | (false, 80) => host,
@@ -56,7 +61,7 @@ impl Url {
 
 /// Returns host and port of `text`, where it is nothing else. A number in any other than the usual notation is no host:
 /// `0x7f000001` and `127.1` lead where they do not seem to.
-pub(super) fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
+pub(crate) fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
         let host: std::net::Ipv6Addr = host.parse().ok()?;

@@ -19,7 +19,7 @@ fn world(answers: &[(&str, &str)]) -> OpenWorld {
         let (sort, rest) = asked.split_once(' ').expect("two words");
         let data = |method: &str| Text::new(if method == "GET" { "" } else { "{\"a\":1}" });
         let query = match sort {
-            "image" => Query::Image(rest.into()),
+            "image" => Query::Image(kubewright_engine::ImageLookup::of(rest)),
             "shared" => Query::Shared(rest.into()),
             method if rest.starts_with("https:") => {
                 Query::Http(ApiCall::service(method, rest, data(method), ServiceCall::default()))

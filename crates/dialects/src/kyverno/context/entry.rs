@@ -3,7 +3,7 @@
 use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Budget, Step, Text, Value};
 
-use super::super::source::{ContextEntry, ContextSource, Workload};
+use super::super::source::{ContextEntry, ContextSource, RegistryCredentials, Workload};
 use super::super::template::{Query, Template, TemplateProblem, Variable, text_of};
 use crate::fields::Placed;
 
@@ -20,7 +20,7 @@ pub(super) enum From {
     Variable { value: Option<Template>, query: Option<Query>, default: Option<Template>, shown: [Text; 2] },
     ConfigMap { name: Template, namespace: Option<Template>, shown: [Text; 2] },
     ApiCall(Box<Call>),
-    Image { reference: Template, query: Option<Query>, shown: Text },
+    Image { reference: Template, credentials: RegistryCredentials, query: Option<Query>, shown: Text },
     Shared { name: Template, query: Option<Query> },
 }
 
@@ -83,9 +83,12 @@ impl Entry {
                 // It is applied to the answer, in which there are no requests.
                 ..(**call).clone()
             })),
-            From::Image { reference, query: path, shown } => {
-                From::Image { reference: reference.rebased(to), query: path.clone(), shown: shown.clone() }
-            }
+            From::Image { reference, credentials, query: path, shown } => From::Image {
+                reference: reference.rebased(to),
+                credentials: credentials.clone(),
+                query: path.clone(),
+                shown: shown.clone(),
+            },
             From::Shared { name, query: path } => {
                 From::Shared { name: name.rebased(to), query: path.clone() }
             }
@@ -174,7 +177,8 @@ impl Compiler<'_> {
                     shown: url_path.as_ref().map(|path| path.value.clone()).unwrap_or_default(),
                 }))
             }
-            ContextSource::ImageRegistry { reference, jmes_path } => From::Image {
+            ContextSource::ImageRegistry { reference, credentials, jmes_path } => From::Image {
+                credentials: credentials.clone(),
                 shown: reference.value.clone(),
                 reference: self.text(reference),
                 query: self.query(jmes_path.as_ref()),

@@ -1,9 +1,10 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ObjectName, Query as Asked, ServiceCall};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, ObjectName, Query as Asked, ServiceCall};
 use kubewright_value::{Exhausted, Map, Text, Value};
 
 use super::super::gotext;
+use super::super::source::RegistryCredentials;
 use super::super::template::{Query, Template, text_of};
 use super::entry::{Call, Entry, From};
 use super::given::merged;
@@ -41,8 +42,8 @@ impl Context<'_> {
                     .map_err(|unresolved| unresolved.within(&prefix))
             }
             From::ApiCall(call) => self.api_call(&entry.name, call),
-            From::Image { reference, query, shown } => {
-                self.image(&entry.name, reference, query.as_ref(), shown)
+            From::Image { reference, credentials, query, shown } => {
+                self.image(&entry.name, (reference, credentials), query.as_ref(), shown)
             }
             From::Shared { name, query } => self.shared(&entry.name, name, query.as_ref()),
         }
@@ -232,7 +233,7 @@ impl Context<'_> {
     fn image(
         &mut self,
         entry: &Text,
-        reference: &Template,
+        (reference, credentials): (&Template, &RegistryCredentials),
         query: Option<&Query>,
         shown: &str,
     ) -> Result<Sourced, Unresolved> {
@@ -244,7 +245,13 @@ impl Context<'_> {
             let message = format!("invalid image reference {shown}, image reference must be a string");
             return Err(Unresolved::Error(EvalError::new(message)));
         };
-        let answer = match self.world.get(&Asked::Image(reference.clone())) {
+        let asked = Asked::Image(ImageLookup {
+            reference: reference.clone(),
+            namespace: self.world.home().cloned().unwrap_or_default(),
+            secrets: credentials.secrets.clone(),
+            is_insecure: credentials.is_insecure,
+        });
+        let answer = match self.world.get(&asked) {
             Answer::Found(answer) => Sourced::foreign(answer),
             Answer::Absent => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
@@ -257,7 +264,7 @@ impl Context<'_> {
             Answer::Unknown => {
                 return Err(unanswered(
                     entry,
-                    Asked::Image(reference),
+                    asked,
                     "or say what the registry says in `images` of a `--world` file",
                 ));
             }

@@ -51,6 +51,7 @@ pub(in super::super) fn entry(value: &Value) -> ContextEntry {
         }
     } else if let Some(image) = value.get("imageRegistry") {
         ContextSource::ImageRegistry {
+            credentials: Default::default(),
             reference: text(image, "reference").expect("a reference"),
             jmes_path: text(image, "jmesPath"),
         }
@@ -107,7 +108,10 @@ fn widget() -> Setting {
     ];
     let mut world = ClosedWorld::new(objects.map(parsed));
     world.answer(Asked::Shared("g".into()), parsed(r#"{"p":["*"]}"#));
-    world.answer(Asked::Image("nginx".into()), parsed(r#"{"registry":"index.docker.io"}"#));
+    world.answer(
+        Asked::Image(kubewright_engine::ImageLookup::of("nginx")),
+        parsed(r#"{"registry":"index.docker.io"}"#),
+    );
     Setting {
         request: Request::for_object(parsed(object), Operation::Create, "default"),
         world: Box::new(world),

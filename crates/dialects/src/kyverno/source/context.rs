@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};
 
 use super::super::diagnostics as code;
-use super::{ContextEntry, ContextSource, Service, owned};
+use super::{ContextEntry, ContextSource, RegistryCredentials, Service, owned};
 use crate::fields::{Fields, Placed, Reader};
 
 const SOURCES: [&str; 5] = ["configMap", "apiCall", "imageRegistry", "variable", "globalReference"];
@@ -95,12 +95,16 @@ fn pairs<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<(Te
 
 fn image_registry<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {
     reader.only(fields, &["reference", "jmesPath", "imageRegistryCredentials"]);
-    if let Some(credentials) = reader.object(fields, "imageRegistryCredentials") {
-        reader.only(&credentials, &["allowInsecureRegistry", "providers", "secrets"]);
+    let mut credentials = RegistryCredentials::default();
+    if let Some(given) = reader.object(fields, "imageRegistryCredentials") {
+        // Helpers and providers are programs of a cloud, which are not run here.
+        reader.only(&given, &["allowInsecureRegistry", "helpers", "providers", "secrets"]);
+        credentials.is_insecure = reader.boolean(&given, "allowInsecureRegistry").unwrap_or_default();
+        credentials.secrets = reader.plain(&given, "secrets");
     }
     let jmes_path = expression(reader, fields);
     let reference = reader.required_string(fields, "reference")?;
-    Some(ContextSource::ImageRegistry { reference, jmes_path })
+    Some(ContextSource::ImageRegistry { reference, credentials, jmes_path })
 }
 
 fn global_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {

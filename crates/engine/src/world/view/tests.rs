@@ -1,7 +1,7 @@
 use kubewright_value::json;
 
 use super::*;
-use crate::{ClosedWorld, ServiceCall};
+use crate::{ClosedWorld, ImageLookup, ServiceCall};
 
 /// What a policy in the namespace `a` is told; every query has an answer in the world.
 struct Everything;
@@ -52,7 +52,7 @@ fn a_policy_sees_the_objects_of_its_own_namespace() {
     sees(&object("", "Namespace", "", "a"));
     sees(&get("/api/v1/namespaces/a/configmaps/x"));
     sees(&get("/apis/example.com/v1/namespaces/a/widgets?labelSelector=x=y"));
-    sees(&Query::Image("nginx".into()));
+    sees(&Query::Image(ImageLookup::of("nginx")));
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! What registries said lately. An image by its digest never changes; what a tag means may.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kubewright_engine::ImageLookup;
+use kubewright_value::Value;
+
+/// How long a tag is taken to mean the same image.
+const TAG_LIFE: Duration = Duration::from_secs(30);
+
+/// How long an image by its digest is kept. Whoever loses a pull secret loses the image after that.
+const DIGEST_LIFE: Duration = Duration::from_secs(600);
+
+/// How many images are kept.
+const MAX_IMAGES: usize = 256;
+
+/// How many bytes all of them were as they were read.
+const MAX_BYTES: usize = 8 << 20;
+
+/// By what was asked, credentials included: nobody sees what another one's pull secret opened.
+#[derive(Debug, Default)]
+pub(super) struct Cache(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    images: HashMap<ImageLookup, Image>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Image {
+    value: Value,
+    size: usize,
+    until: Instant,
+}
+
+impl Cache {
+    pub(super) fn get(&self, image: &ImageLookup) -> Option<Value> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.images.get(image).filter(|known| known.until > Instant::now()).map(|known| known.value.clone())
+    }
+
+    pub(super) fn put(&self, image: &ImageLookup, is_by_digest: bool, value: &Value, size: usize) {
+        let life = if is_by_digest { DIGEST_LIFE } else { TAG_LIFE };
+        let new = Image { value: value.clone(), size, until: Instant::now() + life };
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_BYTES {
+            let now = Instant::now();
+            kept.images.retain(|_, known| known.until > now);
+            kept.bytes = kept.images.values().map(|known| known.size).sum();
+        }
+        if kept.images.len() < MAX_IMAGES && kept.bytes + size <= MAX_BYTES {
+            let before = kept.images.insert(image.clone(), new).map_or(0, |known| known.size);
+            kept.bytes = (kept.bytes + size).saturating_sub(before);
+        }
+    }
+}

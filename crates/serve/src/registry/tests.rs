@@ -1,0 +1,348 @@
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+
+use super::*;
+
+fn parsed(text: &str) -> Result<(String, String, String), String> {
+    let reference = Reference::parse(text)?;
+    let identifier = reference.identifier().to_owned();
+    Ok((reference.registry, reference.repository, identifier))
+}
+
+#[test]
+fn names_of_images_are_read_as_everybody_reads_them() {
+    let hex = "a".repeat(64);
+    for (text, registry, repository, identifier) in [
+        ("nginx", "index.docker.io", "library/nginx", "latest".to_owned()),
+        ("docker.io/a/b:1", "index.docker.io", "a/b", "1".to_owned()),
+        ("ghcr.io/a/b:v1.2_x", "ghcr.io", "a/b", "v1.2_x".to_owned()),
+        ("localhost:5000/a", "localhost:5000", "a", "latest".to_owned()),
+        (&format!("r.io/a:1@sha256:{hex}"), "r.io", "a", format!("sha256:{hex}")),
+    ] {
+        let want = (registry.to_owned(), repository.to_owned(), identifier);
+        assert_eq!(parsed(text), Ok(want), "{text}");
+    }
+    for text in [
+        "",
+        "A",
+        "r.io/../x",
+        "r.io/a/../b",
+        "r.io/a b",
+        "r.io/a:x/y",
+        "r.io/a@sha256:zz",
+        "r.io/a?x=1",
+        "0x7f.1/a",
+        "r.io/a:..",
+        "user@r.io/a",
+        "r.io//a",
+        "r.io/a#x",
+        "127.1:5000/a",
+    ] {
+        assert!(parsed(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn only_registries_that_are_allowed_are_asked_and_without_tls_only_where_both_say_so() {
+    let base = |hosts: &[&str], image: &str, is_insecure: bool| {
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        let url = Registries::new(&hosts).base(&Reference::parse(image).expect("an image"), is_insecure);
+        url.map(|url| format!("{}{}", if url.is_tls { "https://" } else { "http://" }, url.authority()))
+    };
+    assert_eq!(base(&["r.io"], "r.io/a", false), Ok("https://r.io".to_owned()));
+    assert_eq!(base(&["docker.io"], "nginx", false), Ok("https://index.docker.io".to_owned()));
+    assert_eq!(base(&["r.io"], "r.io/a", true), Ok("https://r.io".to_owned()), "nobody allowed it without");
+    assert_eq!(base(&["http://r.io"], "r.io/a", true), Ok("http://r.io".to_owned()));
+    assert!(base(&["http://r.io"], "r.io/a", false).is_err_and(|why| why.contains("allowInsecureRegistry")));
+    assert!(base(&[], "r.io/a", false).is_err_and(|why| why.contains("--allow-registry r.io")));
+    assert!(base(&["r.io"], "x.r.io/a", false).is_err());
+    assert!(base(&["r.io:5000"], "r.io/a", false).is_err());
+}
+
+#[test]
+fn pull_secrets_are_for_the_registry_that_they_name() {
+    let config = r#"{"auths":{"r.io":{"username":"ada","password":"pw"},"https://index.docker.io/v1/":{"auth":"YTpi"}}}"#;
+    let encoded = base64::engine::general_purpose::STANDARD.encode(config);
+    let secret = json::parse(&format!(r#"{{"data":{{".dockerconfigjson":"{encoded}"}}}}"#)).expect("JSON");
+    let mut credentials = Credentials::default();
+    credentials.add(&secret).expect("a pull secret");
+    let login = |host: &str| credentials.of(host).map(|value| value.to_str().expect("text").to_owned());
+    assert_eq!(login("r.io").as_deref(), Some("Basic YWRhOnB3"));
+    assert_eq!(login("index.docker.io").as_deref(), Some("Basic YTpi"));
+    assert_eq!(login("evil.r.io"), None);
+    assert_eq!(login("r.io:5000"), None);
+    assert!(!format!("{credentials:?}").contains("YWRh"));
+    let broken = json::parse(r#"{"data":{".dockerconfigjson":"c2VjcmV0"}}"#).expect("JSON");
+    assert_eq!(Credentials::default().add(&broken), Err("what it holds is not JSON".to_owned()));
+}
+
+/// A real registry. It is killed when this is dropped.
+struct Registry {
+    child: Child,
+    host: String,
+    folder: std::path::PathBuf,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait());
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Registry {
+    /// Starts one that wants to know who asks if `realm` is the address of a token service.
+    fn start(name: &str, realm: Option<&str>) -> Option<Self> {
+        let programs = match kubewright_controlplane::programs(&["registry"]) {
+            Ok(programs) => programs,
+            Err(kubewright_controlplane::ClusterError::Unavailable(why)) => {
+                kubewright_controlplane::announce_skipped(&why);
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
+        let host = format!("127.0.0.1:{port}");
+        let folder = std::env::temp_dir().join(format!("kubewright-registry-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let auth = realm.map_or_else(String::new, |realm| {
+            format!("auth: {{silly: {{realm: '{realm}', service: test}}}}\n")
+        });
+        let config = format!(
+            "version: 0.1\nlog: {{level: error, accesslog: {{disabled: true}}}}\nstorage: {{inmemory: {{}}}}\n\
+             http: {{addr: '{host}', secret: test}}\n{auth}"
+        );
+        let file = folder.join("config.yml");
+        std::fs::write(&file, config).expect("a file");
+        let child = Command::new(programs.join("registry"))
+            .arg("serve")
+            .arg(&file)
+            .env("OTEL_TRACES_EXPORTER", "none")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a registry");
+        let registry = Self { child, host, folder };
+        let end = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(&registry.host).is_err() {
+            assert!(Instant::now() < end, "the registry does not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(registry)
+    }
+
+    /// Sends a request and returns the status and the header `location`.
+    fn send(&self, method: &str, target: &str, kind: &str, body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.host).expect("a connection");
+        write!(
+            stream,
+            "{method} {target} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer x\r\ncontent-type: {kind}\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            self.host,
+            body.len()
+        )
+        .expect("a request");
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let location = answer.lines().find_map(|line| {
+            line.to_lowercase().strip_prefix("location: ").map(|_| line[10..].trim().to_owned())
+        });
+        (status, location.unwrap_or_default())
+    }
+
+    fn push_blob(&self, repository: &str, content: &str) -> String {
+        let digest = digest_of(content);
+        let (status, location) =
+            self.send("POST", &format!("/v2/{repository}/blobs/uploads/"), "text/plain", "");
+        assert_eq!(status, 202);
+        let target = location
+            .split_once("127.0.0.1")
+            .map_or(location.clone(), |(_, rest)| rest[rest.find('/').expect("a path")..].to_owned());
+        let target = format!("{target}{}digest={digest}", if target.contains('?') { '&' } else { '?' });
+        assert_eq!(self.send("PUT", &target, "application/octet-stream", content).0, 201);
+        digest
+    }
+
+    fn push_manifest(&self, repository: &str, tag: &str, kind: &str, content: &str) -> String {
+        assert_eq!(self.send("PUT", &format!("/v2/{repository}/manifests/{tag}"), kind, content).0, 201);
+        digest_of(content)
+    }
+
+    /// Pushes an image whose configuration names `user`, and an index with it.
+    fn push(&self, repository: &str, user: &str) -> (String, String) {
+        let config = format!(
+            r#"{{"architecture":"amd64","os":"linux","config":{{"User":"{user}"}},"rootfs":{{"type":"layers","diff_ids":[]}}}}"#
+        );
+        let config_digest = self.push_blob(repository, &config);
+        let kind = "application/vnd.oci.image.manifest.v1+json";
+        let manifest = format!(
+            r#"{{"schemaVersion":2,"mediaType":"{kind}","config":{{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"{config_digest}","size":{}}},"layers":[]}}"#,
+            config.len()
+        );
+        let digest = self.push_manifest(repository, "one", kind, &manifest);
+        let index_kind = "application/vnd.oci.image.index.v1+json";
+        let index = format!(
+            r#"{{"schemaVersion":2,"mediaType":"{index_kind}","manifests":[{{"mediaType":"{kind}","digest":"{digest}","size":{},"platform":{{"os":"linux","architecture":"amd64"}}}}]}}"#,
+            manifest.len()
+        );
+        let index = self.push_manifest(repository, "all", index_kind, &index);
+        (digest, index)
+    }
+}
+
+fn digest_of(content: &str) -> String {
+    let hash = Sha256::digest(content);
+    format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn ask(
+    hosts: &[String],
+    reference: &str,
+    is_insecure: bool,
+    credentials: &Credentials,
+) -> Result<Option<Value>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
+    let image = ImageLookup { is_insecure, ..ImageLookup::of(reference) };
+    runtime.block_on(Registries::new(hosts).describe(&image, credentials))
+}
+
+#[test]
+fn a_real_registry_says_what_was_pushed() {
+    let Some(registry) = Registry::start("plain", None) else { return };
+    let (digest, index) = registry.push("team/app", "1000");
+    let hosts = [format!("http://{}", registry.host)];
+    let nobody = Credentials::default();
+    let text =
+        |value: &Value, path: &[&str]| value.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    for (identifier, resolved) in [("one", &digest), ("all", &index)] {
+        let reference = format!("{}/team/app:{identifier}", registry.host);
+        let said = ask(&hosts, &reference, true, &nobody).expect("an answer").expect("an image");
+        assert_eq!(text(&said, &["configData", "config", "User"]), "1000");
+        assert_eq!(text(&said, &["resolvedImage"]), format!("{}/team/app@{resolved}", registry.host));
+        assert_eq!(text(&said, &["registry"]), registry.host);
+        assert_eq!(text(&said, &["repository"]), "team/app");
+        assert_eq!(text(&said, &["identifier"]), identifier);
+        assert_eq!(said.get("manifestList").is_some_and(Value::is_null), identifier == "one");
+    }
+    let by_digest = format!("{}/team/app@{digest}", registry.host);
+    assert!(ask(&hosts, &by_digest, true, &nobody).expect("an answer").is_some());
+    let missing = format!("{}/team/app:none", registry.host);
+    assert_eq!(ask(&hosts, &missing, true, &nobody), Ok(None));
+    let refused = ask(&hosts, &format!("{}/team/app:one", registry.host), false, &nobody);
+    assert!(refused.is_err_and(|why| why.contains("allowInsecureRegistry")));
+    let unlisted = ask(&[], &format!("{}/team/app:one", registry.host), true, &nobody);
+    assert!(unlisted.is_err_and(|why| why.contains("--allow-registry")));
+}
+
+/// A token service that remembers the first lines and logins of its requests.
+fn token_service() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = listener.local_addr().expect("an address").to_string();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream.try_clone().expect("a stream"));
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap_or_default() > 2 {
+                if line.starts_with("GET") || line.to_lowercase().starts_with("authorization") {
+                    kept.lock().expect("a list").push(line.trim().to_owned());
+                }
+                line.clear();
+            }
+            let body = r#"{"token":"t0ken"}"#;
+            let mut stream = stream;
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    (host, seen)
+}
+
+#[test]
+fn a_registry_that_wants_a_token_gets_one_from_an_allowed_service_alone() {
+    let (service, seen) = token_service();
+    let Some(registry) = Registry::start("token", Some(&format!("http://{service}/token"))) else { return };
+    registry.push("team/app", "7");
+    let config = format!(r#"{{"auths":{{"{}":{{"username":"ada","password":"pw"}}}}}}"#, registry.host);
+    let encoded = base64::engine::general_purpose::STANDARD.encode(config);
+    let secret = json::parse(&format!(r#"{{"data":{{".dockerconfigjson":"{encoded}"}}}}"#)).expect("JSON");
+    let mut credentials = Credentials::default();
+    credentials.add(&secret).expect("a pull secret");
+    let reference = format!("{}/team/app:one", registry.host);
+    let own = format!("http://{}", registry.host);
+    let refused = ask(std::slice::from_ref(&own), &reference, true, &credentials).expect_err("not allowed");
+    assert!(refused.contains("token service") && !refused.contains("pw"), "{refused}");
+    assert!(seen.lock().expect("a list").is_empty(), "credentials went to a service that nobody allowed");
+    let said = ask(&[own, format!("http://{service}")], &reference, true, &credentials).expect("an answer");
+    assert!(said.is_some());
+    let seen = seen.lock().expect("a list").join("\n");
+    assert!(seen.contains("/token?service=test&scope=repository%3Ateam%2Fapp%3Apull"), "{seen}");
+    assert!(seen.to_lowercase().contains("authorization: basic ywrhonb3"), "{seen}");
+}
+
+/// Answers every request with `answer`.
+fn liar(answer: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = listener.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream.try_clone().expect("a stream"));
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap_or_default() > 2 {
+                line.clear();
+            }
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    host
+}
+
+#[test]
+fn a_registry_that_lies_is_an_error() {
+    let answer = |status: &str, headers: &str, body: &str| {
+        format!(
+            "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_MANIFEST_BYTES));
+    let wanted = format!("@sha256:{}", "0".repeat(64));
+    for (said, reference, want) in [
+        (answer("200 OK", "", "{}"), wanted.as_str(), "is not the one that was asked for"),
+        (answer("200 OK", "", "{}"), ":1", "a digest is"),
+        (answer("200 OK", "", "nothing"), ":1", "is not JSON"),
+        (answer("200 OK", "", &large), ":1", "larger than"),
+        (answer("500 No", "", ""), ":1", "HTTP 500"),
+        (answer("302 Found", "location: http://example.com/x\r\n", ""), ":1", "without TLS"),
+        (answer("302 Found", "location: https://127.0.0.1:1/x\r\n", ""), ":1", "is not called for an image"),
+        (answer("302 Found", "location: https://10.0.0.1/x\r\n", ""), ":1", "is not called for an image"),
+        (
+            answer("302 Found", "location: https://169.254.169.254/x\r\n", ""),
+            ":1",
+            "is not called for an image",
+        ),
+        (answer("302 Found", "location: /again\r\n", ""), ":1", "redirects more than"),
+        (
+            answer("401 No", "www-authenticate: Bearer realm=\"https://evil.example/t\"\r\n", ""),
+            ":1",
+            "may not be asked",
+        ),
+        (answer("401 No", "www-authenticate: Negotiate\r\n", ""), ":1", "not known"),
+        (answer("401 No", "www-authenticate: Basic realm=\"x\"\r\n", ""), ":1", "name and password"),
+    ] {
+        let host = liar(said);
+        let hosts = [format!("http://{host}")];
+        let found = ask(&hosts, &format!("{host}/a{reference}"), true, &Credentials::default());
+        assert!(found.as_ref().is_err_and(|why| why.contains(want)), "{want}: {found:?}");
+    }
+}
