@@ -78,15 +78,6 @@ fn prefixed<'a>(
     Ok(item)
 }
 
-/// Evaluates what a function or an operator looks at. A path that leads to something without such keys, or beyond the end
-/// of an array, leads to an undefined property there; alone it is a fault, so that a trace can tell why nothing was found.
-fn operand<'a>(budget: &mut Budget, expr: &'a Expr, scope: Scope<'a>) -> Result<Item<'a>, Fault> {
-    match (&expr.node, eval(budget, expr, scope)) {
-        (Node::Path(_), Err(fault)) if fault.kind.is_missing_property() => Ok(Item::Undefined),
-        (_, result) => result,
-    }
-}
-
 /// Evaluates operators of one rank from left to right.
 fn chain<'a>(
     budget: &mut Budget,
@@ -94,8 +85,7 @@ fn chain<'a>(
     links: &'a [Link],
     scope: Scope<'a>,
 ) -> Result<Item<'a>, Fault> {
-    let is_search = links.first().is_some_and(|link| matches!(link.operator, Infix::Match | Infix::NotMatch));
-    let mut left = if is_search { eval(budget, first, scope)? } else { operand(budget, first, scope)? };
+    let mut left = eval(budget, first, scope)?;
     for link in links {
         budget.step(1)?;
         left = match link.operator {
@@ -104,7 +94,7 @@ fn chain<'a>(
             Infix::Otherwise => eval(budget, &link.right, scope)?,
             Infix::Match | Infix::NotMatch => matched(budget, &left, link, scope)?,
             operator => {
-                let right = operand(budget, &link.right, scope)?;
+                let right = eval(budget, &link.right, scope)?;
                 let value = operators::infix(budget, operator, &left, &right);
                 Item::Own(value.map_err(|kind| Fault { kind, at: link.at })?)
             }
@@ -202,7 +192,7 @@ fn call<'a>(
     at: u32,
 ) -> Result<Item<'a>, Fault> {
     let [argument] = arguments else { return Err(Fault { kind: FaultKind::Arguments(function), at }) };
-    let item = operand(budget, argument, scope)?;
+    let item = eval(budget, argument, scope)?;
     let refused = || Fault { kind: FaultKind::Argument(function, item.what()), at: argument.at };
     let value = match function {
         Function::IsDefined => Value::Bool(!item.is_undefined()),

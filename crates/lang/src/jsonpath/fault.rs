@@ -47,13 +47,6 @@ impl Fault {
     }
 }
 
-impl FaultKind {
-    /// Returns whether what a path leads to is not there because nothing can be there.
-    pub(super) fn is_missing_property(&self) -> bool {
-        matches!(self, Self::OutOfBounds { .. } | Self::NoSuchIndex(_) | Self::NotSelectable(_))
-    }
-}
-
 impl From<Exhausted> for FaultKind {
     fn from(exhausted: Exhausted) -> Self {
         Self::Exhausted(exhausted)

@@ -69,22 +69,7 @@ fn a_plain_path_fails_on_what_has_no_keys() {
         ("$.list[-1]", "error at 1:7: index -1 is out of bounds, the array has 5 items"),
         ("$.list.name", "error at 1:7: an array is indexed by number, found string"),
         ("$.kind.name", "error at 1:7: string has no keys, expected an object or array"),
-    ]);
-}
-
-#[test]
-fn what_cannot_be_there_is_undefined_to_functions_and_operators() {
-    check(&[
-        ("isDefined($.count.x)", "false"),
-        ("isUndefined($.list[5])", "true"),
-        ("isUndefined($.list[4])", "false"),
-        ("isUndefined($.list.name)", "true"),
-        ("isEmpty($.kind.x.y)", "true"),
-        ("length($.list[9])", "0"),
-        ("$.list[9] == 1 || $.yes", "true"),
-        ("$.kind.name != 12", "false"),
-        ("$.kind.name > 12", "false"),
-        ("$.people[? isUndefined(@.name.first)].name", r#"["ann","bob","cid"]"#),
+        ("isDefined($.count.x)", "error at 1:18: number has no keys, expected an object or array"),
     ]);
 }
 
@@ -127,7 +112,7 @@ fn filters_keep_what_is_true() {
     check(&[
         (r#"$.people[? @.name == "bob"].age"#, r#"["17"]"#),
         ("$.people[?(@.age > 16)].name", r#"["ann","bob"]"#),
-        ("$.people[? isUndefined(@.age)]", r#"[{"name":"cid"},4,null]"#),
+        ("$.people[? isUndefined(@.age)]", r#"[{"name":"cid"},null]"#),
         ("$.people[? @.age]", r#"[{"name":"ann","age":31},{"name":"bob","age":"17"}]"#),
         ("$.list[? @ == $.count * 10]", "[30]"),
         ("$.people[? @.name]", "[]"),
@@ -493,6 +478,6 @@ fn failed_branches_give_their_depth_back() {
     assert!(expression.is_some());
     let items: Vec<Value> = (0..10_000_i64).map(Value::from).collect();
     let root = Value::array(items);
-    let expression = Expression::parse("$[? (1 + (2 + length(@))) > 1 || @ == 9999]").unwrap();
+    let expression = Expression::parse("$[? (1 + (2 + @.x)) > 1 || @ == 9999]").unwrap();
     assert_eq!(expression.evaluate(&root, &mut Budget::default()), Ok(Found::Many(Vec::new())));
 }
