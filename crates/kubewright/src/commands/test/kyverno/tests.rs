@@ -64,7 +64,7 @@ fn every_mistake_is_told_with_its_place() {
         [
             "KW-T001 2:1 unknown field `resource` did you mean `resources`?",
             "KW-T003 5:11 unknown result `passed` did you mean `pass`?",
-            "KW-T003 6:14 unknown operation `PATCH` use one of CREATE, UPDATE, DELETE",
+            "KW-T003 6:14 unknown operation `PATCH` use one of CREATE, UPDATE, DELETE, CONNECT",
         ]
     );
 }
