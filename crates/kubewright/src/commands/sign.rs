@@ -47,6 +47,10 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
         text.push_str(&signed);
     }
     match &arguments.output {
+        // A manifest that names itself as the output is signed in place; any other file that is read is kept.
+        Some(path) if path.as_path() == Path::new(&arguments.manifest) => {
+            fs::write(path, text).map_err(Failure::writing(path))?;
+        }
         Some(path) => write_file(path, &text)?,
         None => {
             let mut out = standard_output();

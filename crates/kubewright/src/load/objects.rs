@@ -114,6 +114,7 @@ fn tell(list: &ListOfObjects, document: &Document, problems: &mut Vec<Diagnostic
 }
 
 /// An object with a field `items`, which kubectl takes for a list whatever its kind is called.
+#[derive(Debug)]
 pub(super) struct ListOfObjects {
     kind: String,
     api_version: String,
