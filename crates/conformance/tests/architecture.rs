@@ -51,15 +51,8 @@ const OUTSIDE: &[&str] = &[
 ];
 
 /// What writes or reads a whole value without a budget. While a rule is evaluated, `kubewright_value::bounded` does it.
-const UNBOUNDED: &[&str] = &[
-    " json::to_string(",
-    "(json::to_string(",
-    "json::to_pretty(",
-    " json::write(",
-    "yaml::write(",
-    "value.to_string()",
-    "object.to_string()",
-];
+const UNBOUNDED: &[&str] =
+    &[" json::to_string(", "(json::to_string(", "json::to_pretty(", " json::write(", "yaml::write("];
 
 /// Where it may stand all the same, and why.
 const UNBOUNDED_IN: &[(&str, &str)] = &[

@@ -103,11 +103,12 @@ impl<'a> Call<'a> {
 
     /// Charges for one list or dictionary, besides what it holds.
     pub(super) fn charge_container(&mut self, item: &Item) -> Result<(), Failure> {
-        Ok(match item {
-            Item::Dict(_) => self.budget.produce(DICT_BYTES)?,
-            Item::List(_) => self.budget.produce(LIST_BYTES)?,
-            _ => {}
-        })
+        let bytes = match item {
+            Item::Dict(_) => DICT_BYTES,
+            Item::List(_) => LIST_BYTES,
+            _ => 0,
+        };
+        Ok(self.budget.produce(bytes)?)
     }
 
     /// Charges for text before it is made.

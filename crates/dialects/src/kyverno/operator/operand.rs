@@ -295,7 +295,7 @@ impl Item {
     }
 
     /// Returns the text of a boolean or a number.
-    fn of_plain(text: impl ToString) -> Self {
+    fn of_plain(text: &impl ToString) -> Self {
         Self { text: text.to_string().into(), glob: None, is_text: false }
     }
 
