@@ -5,9 +5,8 @@
 //! see the object after all changes. A rule that fails leaves no trace in the object and stops nobody.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use kubewright_value::{Budget, Limits, Text, Value};
+use kubewright_value::{Budget, Deadline, Limits, Text, Value};
 
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
@@ -41,7 +40,7 @@ pub struct Settings {
     /// time sets this and asks again elsewhere; it never decides anything.
     pub total: Option<u64>,
     /// When the decision is given up as unfinished. It never decides anything: what was found out so far is not used.
-    pub deadline: Option<Instant>,
+    pub deadline: Option<Deadline>,
     /// Whether a rule fails that changes by what a cluster knows the object: see [`IDENTITY`].
     pub keeps_identity: bool,
     /// Whether an outcome keeps no more than the first operation of its patch: enough to see that there is one. All

@@ -16,7 +16,7 @@ mod source;
 mod value;
 pub mod yaml;
 
-pub use budget::{Budget, Exhausted, Limits};
+pub use budget::{Budget, Deadline, Exhausted, Limits};
 pub use map::Map;
 pub use number::Number;
 pub use smol_str::SmolStr as Text;

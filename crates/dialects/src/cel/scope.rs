@@ -1,13 +1,12 @@
 //! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::time::Instant;
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, World};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_lang::cel::{self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables};
-use kubewright_value::{Budget, Map, Value};
+use kubewright_value::{Budget, Deadline, Map, Value};
 
 use super::request::resource_of;
 use super::{Expression, Variable, request};
@@ -29,7 +28,7 @@ pub(crate) struct Spent {
     work: u64,
     /// What may be spent, where it is less than usual.
     most: Option<u64>,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
     is_interrupted: bool,
 }
 
