@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
-use kubewright_value::{Budget, Limits, Text, Value, bounded};
+use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
 
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
@@ -52,7 +51,7 @@ pub struct Settings {
     /// time sets this and asks again elsewhere; it never decides anything.
     pub total: Option<u64>,
     /// When the decision is given up as unfinished. It never decides anything: what was found out so far is not used.
-    pub deadline: Option<Instant>,
+    pub deadline: Option<Deadline>,
     /// Whether a rule fails that changes by what a cluster knows the object: see [`IDENTITY`].
     pub keeps_identity: bool,
     /// Whether an outcome keeps no more than the first operation of its patch: enough to see that there is one. All

@@ -1,9 +1,9 @@
 //! What a rule language says about itself where its rules live in a cluster: data and pure functions, so that the
 //! server names no language.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Deadline, Document, Text, Value};
 
 use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
 
@@ -64,7 +64,7 @@ pub trait InCluster: Send + Sync {
 
     /// Answers somebody who sends rules and an object to see what would happen, where the language has such requests.
     /// The error is one line for the one who asks; work that is not done at `deadline` is given up.
-    fn dry_run(&self, _request: &Value, _deadline: Option<Instant>) -> Option<Result<Value, String>> {
+    fn dry_run(&self, _request: &Value, _deadline: Option<Deadline>) -> Option<Result<Value, String>> {
         None
     }
 

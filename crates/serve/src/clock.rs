@@ -1,6 +1,21 @@
-//! Times as Kubernetes writes them.
+//! Times as Kubernetes writes them, and deadlines as the engine takes them.
 
-use std::time::SystemTime;
+use std::sync::LazyLock;
+use std::time::{Instant, SystemTime};
+
+use kubewright_value::Deadline;
+
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Returns `at` for the engine, which knows no clock of its own.
+pub(crate) fn deadline(at: Instant) -> Deadline {
+    let nanoseconds = at.saturating_duration_since(*START).as_nanos();
+    Deadline { at: u64::try_from(nanoseconds).unwrap_or(u64::MAX), now: nanoseconds_since_start }
+}
+
+fn nanoseconds_since_start() -> u64 {
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// Returns `time` as RFC 3339 in UTC, in whole seconds.
 pub(crate) fn text(time: SystemTime) -> String {

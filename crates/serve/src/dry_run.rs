@@ -1,21 +1,19 @@
 //! What would happen: rules and an object in, the effect out. Nothing is stored, and no rule of the cluster takes part.
 
-use std::time::Instant;
-
-use kubewright_value::{Map, Value, json};
+use kubewright_value::{Deadline, Map, Value, json};
 
 use crate::Snapshot;
 
 /// Answers a dry run with an HTTP status and a JSON body; work that is not done at `deadline` is given up.
 #[must_use]
-pub fn answer(snapshot: &Snapshot, body: &[u8], deadline: Option<Instant>) -> (u16, String) {
+pub fn answer(snapshot: &Snapshot, body: &[u8], deadline: Option<Deadline>) -> (u16, String) {
     match tried(snapshot, body, deadline) {
         Ok(answer) => (200, json::to_string(&answer)),
         Err(error) => (400, json::to_string(&Map::from([("error", error.into())]).into())),
     }
 }
 
-fn tried(snapshot: &Snapshot, body: &[u8], deadline: Option<Instant>) -> Result<Value, String> {
+fn tried(snapshot: &Snapshot, body: &[u8], deadline: Option<Deadline>) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|_| "the request is not UTF-8")?;
     let request = json::parse(text).map_err(|error| format!("the request is not JSON: {error}"))?;
     snapshot

@@ -5,12 +5,27 @@
 //!
 //! A caller who cannot wait may add a deadline. It decides nothing: an evaluation that it interrupted has no result.
 
-use std::time::Instant;
-
 use thiserror::Error;
 
 /// How many steps may pass between two looks at the clock: some hundred microseconds of work.
 const STEPS_PER_CLOCK_CHECK: u64 = 4096;
+
+/// When a caller stops waiting. The clock is the caller's: nothing here knows the time.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    /// The moment, as `now` counts.
+    pub at: u64,
+    /// Returns a count that grows with time.
+    pub now: fn() -> u64,
+}
+
+impl Deadline {
+    /// Returns whether it is over.
+    #[must_use]
+    pub fn has_passed(&self) -> bool {
+        (self.now)() >= self.at
+    }
+}
 
 /// The three limits of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +53,7 @@ pub struct Budget {
     bytes: u64,
     depth: u32,
     is_out_of_steps: bool,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
     /// With fewer steps left the clock is looked at; 0 where there is no deadline.
     next_clock_check: u64,
     is_interrupted: bool,
@@ -79,7 +94,7 @@ impl Budget {
 
     /// Returns this budget, which is interrupted soon after `deadline`.
     #[must_use]
-    pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
+    pub fn with_deadline(mut self, deadline: Option<Deadline>) -> Self {
         self.deadline = deadline;
         self.next_clock_check = match deadline {
             Some(_) => self.steps.saturating_sub(STEPS_PER_CLOCK_CHECK),
@@ -115,7 +130,7 @@ impl Budget {
     #[cold]
     pub fn check_clock(&mut self) -> Result<(), Exhausted> {
         let Some(deadline) = self.deadline else { return Ok(()) };
-        if self.is_interrupted || Instant::now() >= deadline {
+        if self.is_interrupted || deadline.has_passed() {
             // Whoever goes on after this error is stopped by the next step.
             (self.is_interrupted, self.next_clock_check) = (true, u64::MAX);
             return Err(Exhausted::Deadline);
@@ -194,7 +209,7 @@ impl Budget {
 
     /// Returns when the evaluation is interrupted, if it is.
     #[must_use]
-    pub fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Deadline> {
         self.deadline
     }
 
@@ -245,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_deadline_interrupts_within_a_few_thousand_steps_and_for_good() {
-        let mut budget = Budget::default().with_deadline(Some(Instant::now()));
+        let mut budget = Budget::default().with_deadline(Some(Deadline { at: 0, now: || 0 }));
         let stopped = (0..2 * STEPS_PER_CLOCK_CHECK).find_map(|_| budget.step(1).err());
         assert_eq!(stopped, Some(Exhausted::Deadline));
         assert!(budget.is_interrupted() && !budget.is_out_of_steps());
@@ -255,7 +270,7 @@ mod tests {
     #[test]
     fn a_deadline_far_away_changes_nothing() {
         let limits = Limits { steps: 10_000, ..Limits::default() };
-        let far = Instant::now() + std::time::Duration::from_secs(3600);
+        let far = Deadline { at: 1, now: || 0 };
         let mut budget = Budget::new(limits).with_deadline(Some(far));
         assert!((0..10_000).all(|_| budget.step(1).is_ok()));
         assert_eq!(budget.step(1), Err(Exhausted::Steps(10_000)));

@@ -19,7 +19,7 @@ mod source;
 mod value;
 pub mod yaml;
 
-pub use budget::{Budget, Exhausted, Limits};
+pub use budget::{Budget, Deadline, Exhausted, Limits};
 pub use map::Map;
 pub use meter::{StepCounter, StepMeter};
 pub use number::Number;

@@ -1,7 +1,6 @@
 //! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::time::Instant;
 
 use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
@@ -9,7 +8,7 @@ use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request}
 use kubewright_lang::cel::{
     self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
 };
-use kubewright_value::{Budget, Exhausted, Limits, Map, Value};
+use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
 use super::request::resource_of;
 use super::{Expression, Variable, request};
@@ -36,7 +35,7 @@ pub(crate) struct Spent {
     bytes: u64,
     /// How many bytes may be made: what is left, and of how many.
     max_bytes: Option<(u64, u64)>,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
     is_interrupted: bool,
 }
 

@@ -1,12 +1,10 @@
 //! ModRules in a cluster.
 
-use std::time::Instant;
-
 use kubewright_engine::{
     Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName,
     WatchRole, Watched, Webhook,
 };
-use kubewright_value::{Document, Value};
+use kubewright_value::{Deadline, Document, Value};
 
 use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
@@ -92,7 +90,7 @@ impl InCluster for ModRule {
         bind_in_cluster(&Binding::read(binding)?, pod)
     }
 
-    fn dry_run(&self, request: &Value, deadline: Option<Instant>) -> Option<Result<Value, String>> {
+    fn dry_run(&self, request: &Value, deadline: Option<Deadline>) -> Option<Result<Value, String>> {
         request.get("modRules").or_else(|| request.get("resourceManifest"))?;
         Some(dry_run_with(self, request, deadline).map(|run| run.to_value()))
     }

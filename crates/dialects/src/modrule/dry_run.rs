@@ -3,14 +3,12 @@
 //! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
 //! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
 
-use std::time::Instant;
-
 use kubewright_engine::{
     ClosedWorld, Diagnostic, Dialect, Engine, Fault, Operation, Outcome, Query, Request, Rule, RuleId,
     Settings, TraceNode, invalid,
 };
 use kubewright_lang::{patch, textdiff};
-use kubewright_value::{Budget, Document, Limits, Map, Text, Value, bounded, yaml};
+use kubewright_value::{Budget, Deadline, Document, Limits, Map, Text, Value, bounded, yaml};
 
 use super::ModRule;
 use super::annotation::sorted;
@@ -131,7 +129,7 @@ pub fn dry_run(request: &Value) -> Result<DryRun, String> {
 pub(super) fn dry_run_with(
     dialect: &ModRule,
     request: &Value,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 ) -> Result<DryRun, String> {
     let given = |key: &str| request.get(key).filter(|value| !value.is_null());
     let manifest = given("resourceManifest").ok_or("field `resourceManifest` is missing")?;
@@ -157,8 +155,8 @@ pub(super) fn dry_run_with(
     run(&Engine::new(compiled), &review, &world, deadline)
 }
 
-fn is_over(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+fn is_over(deadline: Option<Deadline>) -> bool {
+    deadline.is_some_and(|deadline| deadline.has_passed())
 }
 
 /// What stands around the object.
@@ -207,7 +205,7 @@ fn run(
     engine: &Engine,
     review: &Request,
     world: &ClosedWorld,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 ) -> Result<DryRun, String> {
     let settings = Settings { is_traced: true, total: Some(MAX_STEPS), deadline, ..Settings::default() };
     let decision = engine.decide(review, world, &settings);

@@ -13,7 +13,7 @@ use crate::lane::LaneError;
 use crate::log::Level;
 use crate::metrics::{Overload, Trouble};
 use crate::review::{BadReview, Review};
-use crate::{State, binding, dry_run, guard, validate};
+use crate::{State, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
 /// may have it twice.
@@ -102,7 +102,10 @@ pub(super) async fn dry_run(state: &Arc<State>, call: Call) -> Answer {
     let snapshot = state.snapshot.load_full();
     let tried = move || {
         let _turn = turn;
-        catch_unwind(AssertUnwindSafe(|| dry_run::answer(&snapshot, &call.bytes, Some(call.deadline)))).ok()
+        catch_unwind(AssertUnwindSafe(|| {
+            dry_run::answer(&snapshot, &call.bytes, Some(clock::deadline(call.deadline)))
+        }))
+        .ok()
     };
     match state.side.run(tried, deadline).await {
         Ok(Some((status, body))) => {

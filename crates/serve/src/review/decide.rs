@@ -16,7 +16,7 @@ use super::{Review, Undecided};
 use crate::http::{Call, Held};
 use crate::lane::{Lane, LaneError};
 use crate::metrics::Trouble;
-use crate::{Snapshot, State};
+use crate::{Snapshot, State, clock};
 
 /// How many steps are taken among the other reviews, and for how long: a few milliseconds.
 const QUICK_STEPS: u64 = 300_000;
@@ -204,7 +204,7 @@ fn decide(
     let settings = Settings {
         occasion: Some(Occasion::Admission),
         total: Some(total),
-        deadline,
+        deadline: deadline.map(clock::deadline),
         keeps_identity: true,
         abridges_patches: true,
         ..Settings::default()
