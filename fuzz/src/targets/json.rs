@@ -50,7 +50,7 @@ fn run(input: &[u8]) {
         return;
     };
     assert_eq!(value, document.value, "parse and read give different values");
-    assert_eq!(document.positions.0.len(), size(&value), "positions do not fit the value");
+    assert_eq!(document.positions.as_slice().len(), size(&value), "positions do not fit the value");
     // A large double is written with its shortest digits, which read as another number, and `-0` reads as 0;
     // what was read from written text stays as it is.
     let Ok(value) = json::parse(&json::to_string(&value)) else {
