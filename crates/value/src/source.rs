@@ -166,6 +166,12 @@ impl Positions {
         Self { list, children: OnceLock::new() }
     }
 
+    /// Returns all positions in pre-order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Position] {
+        &self.list
+    }
+
     /// Returns where the document itself stands, if it was read.
     #[must_use]
     pub fn first(&self) -> Option<Position> {

@@ -391,3 +391,39 @@ fn a_call_may_stand_for_a_field_of_a_variable() {
     assert_eq!(found("pod.names(1)"), Err("`pod.names` takes no argument, not 1".to_owned()));
     assert_eq!(found("object.names()"), Err("unknown method `names`".to_owned()));
 }
+
+/// Returns the work that `text` takes where `big` is a text of so many bytes.
+fn work_with(text: &str, bytes: usize) -> u64 {
+    let program = Program::compile(text, &Environment::policy().variable("big")).unwrap();
+    let big = Value::from("a".repeat(bytes));
+    let mut cost = Cost::default();
+    let before = cost.work_left();
+    let _ = program.evaluate(&Bindings::new().with("big", &big), &mut cost);
+    before - cost.work_left()
+}
+
+#[test]
+fn functions_are_charged_for_all_their_operands() {
+    for text in [
+        "''.replace(big, 'x')",
+        "'a'.replace('b', big)",
+        "''.indexOf(big)",
+        "''.lastIndexOf(big)",
+        "''.split(big)",
+        "''.contains(big)",
+        "['a', 'b'].join(big)",
+        "'x'.matches(big)",
+    ] {
+        assert!(work_with(text, 1 << 20) >= 1 << 15, "{text}: {}", work_with(text, 1 << 20));
+        assert!(work_with(text, 16) < 1 << 15, "{text}: {}", work_with(text, 16));
+    }
+}
+
+#[test]
+fn a_limit_is_told_the_same_however_much_of_it_is_left() {
+    let program = Program::compile("lists.range(100000).exists(n, n < 0)", &Environment::policy()).unwrap();
+    let told = |mut cost: Cost| program.evaluate(&Bindings::new(), &mut cost).unwrap_err().message;
+    let want = told(Cost::default().with_available(600));
+    assert!(want.contains("costs more than 1000000"), "{want}");
+    assert_eq!(told(Cost::default().with_work(600)), want);
+}

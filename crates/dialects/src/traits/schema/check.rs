@@ -117,10 +117,10 @@ impl Checker<'_> {
             self.budget.step(text.len() as u64 / 64 + 1)?;
             self.range(node.length, text.chars().count(), ("be at least", "be at most", "chars long"));
         }
-        if let Some(pattern) = &node.pattern {
-            if !pattern.is_match(text, self.budget)? {
-                self.wrong(&format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
-            }
+        if let Some(pattern) = &node.pattern
+            && !pattern.is_match(text, self.budget)?
+        {
+            self.wrong(&format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
         }
         if let Some(format) = &node.format
             && !formats::fits(format, text)
