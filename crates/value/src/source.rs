@@ -154,12 +154,6 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Returns all positions, in pre-order.
-    #[must_use]
-    pub fn as_slice(&self) -> &[Position] {
-        &self.list
-    }
-
     /// Returns the positions of nodes in pre-order.
     #[must_use]
     pub fn new(list: Vec<Position>) -> Self {
