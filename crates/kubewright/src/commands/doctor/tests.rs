@@ -219,14 +219,15 @@ fn what_is_excluded_is_listed() {
 #[test]
 fn a_rule_that_the_api_server_should_enforce_itself_and_does_not_is_told() {
     let policy = |status: &str| {
-        let policy = value(&format!(
-            "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: asks, uid: '1'}}, spec: {{rules: [{{name: r, \
+        let rest = format!(
+            "kind: ClusterPolicy, metadata: {{name: asks, uid: '1'}}, spec: {{rules: [{{name: r, \
              match: {{any: [{{resources: {{kinds: [Service]}}}}]}}, validate: {{cel: {{generate: true, expressions: [{{expression: 'true'}}]}}}}}}]}}, \
-             status: {{validatingadmissionpolicy: {status}}}}}"
-        ));
+             status: {{validatingadmissionpolicy: {status}}}"
+        );
         move |view: &mut View| {
             let kind = view.kinds.iter_mut().find(|kind| kind.watched.kind == "ClusterPolicy").unwrap();
-            kind.objects = Ok(Some(vec![policy]));
+            let version = format!("{}/{}", kind.watched.group, kind.watched.version);
+            kind.objects = Ok(Some(vec![value(&format!("{{apiVersion: {version}, {rest}}}"))]));
         }
     };
     let off = policy("{generated: false, message: it is off}");
