@@ -5,6 +5,8 @@
 //! the median. A function that takes more than ten times as long for a step lets a rule run longer than its budget
 //! says. The other direction is no danger and is not looked at.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
 use std::fmt::Write as _;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -32,8 +34,10 @@ struct Case {
     name: String,
     arity: usize,
     /// Makes everything that the call needs of its arguments, which is not measured.
-    prepare: Box<dyn Fn(&[Value]) -> Run>,
+    prepare: Prepare,
 }
+
+type Prepare = Box<dyn Fn(&[Value]) -> Run>;
 
 /// Calls the function. Returns the steps that were charged; nothing where it does not take such arguments.
 type Run = Box<dyn Fn() -> Option<u64>>;
