@@ -62,6 +62,7 @@ const UNBOUNDED_IN: &[(&str, &str)] = &[
     ("dialects/src/kyverno/signing.rs", "signs a file"),
     ("dialects/src/modrule/dry_run.rs", "measures the objects first"),
     ("dialects/src/traits/pipeline/", "writes the files of a component"),
+    ("engine/src/secrets/substitute.rs", "writes a copy of an annotation that was read from text"),
     ("lang/src/interpolate/output.rs", "writes a scalar, which was counted"),
 ];
 
@@ -205,7 +206,7 @@ fn a_dialect_is_named_only_in_its_folder() {
         homes.any(|word| path.to_string_lossy().contains(&format!("dialects/src/{word}")))
     };
     for (path, content) in sources_of("dialects").into_iter().filter(|(path, _)| !home(path)) {
-        let is_seam = path.ends_with("dialects/src/lib.rs");
+        let is_seam = path.ends_with("dialects/src/lib.rs") || path.ends_with("bounded/tests.rs");
         let lower = content.to_lowercase();
         let named = DIALECT_WORDS.iter().filter(|word| lower.contains(**word)).count();
         if named > 0 && !is_seam {
@@ -215,7 +216,9 @@ fn a_dialect_is_named_only_in_its_folder() {
     // The binary shows examples of dialects and reads the files of Kyverno's command line. It knows no rules.
     let reads_their_files = |path: &Path| {
         let path = path.to_string_lossy();
-        path.contains("src/commands/test") || path.contains("src/given")
+        ["src/commands/test", "src/given", "src/load/read.rs", "src/load/manifest.rs"]
+            .iter()
+            .any(|place| path.contains(place))
     };
     for (path, content) in sources_of("kubewright").into_iter().filter(|(path, _)| !reads_their_files(path)) {
         let lower = content.to_lowercase();

@@ -81,13 +81,22 @@ fn everything_that_is_wrong_is_told_at_once_with_its_field() {
 
 #[test]
 fn what_is_only_doubtful_is_a_warning() {
-    let quoted = rule(&[("matchValue: Deployment", "matchValue: '\"Deployment\"'")]);
-    let response = ask("CREATE", quoted, Value::Null);
+    let named = "select: '$.spec.template.spec.containers[? @.image]'";
+    let doubtful = rule(&[("select: '$.kind', matchValue: Deployment", named)]);
+    let response = ask("CREATE", doubtful, Value::Null);
     check_allowed(&response);
     let warnings = response.get("warnings").and_then(Value::as_array).expect("warnings");
     let warning = warnings.first().and_then(Value::as_str).unwrap_or_default();
-    assert!(warning.starts_with("spec.match[0].matchValue: "), "{warning}");
-    assert!(warning.ends_with("(KW-M025)"), "{warning}");
+    assert!(warning.starts_with("spec.match[0].select: "), "{warning}");
+    assert!(warning.ends_with("(KW-M021)"), "{warning}");
+}
+
+#[test]
+fn a_hint_is_for_whoever_asks_for_it_and_no_warning() {
+    let quoted = rule(&[("matchValue: Deployment", "matchValue: '\"Deployment\"'")]);
+    let response = ask("CREATE", quoted, Value::Null);
+    check_allowed(&response);
+    assert_eq!(response.get("warnings"), None, "{response}");
 }
 
 #[test]

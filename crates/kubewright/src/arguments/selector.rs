@@ -1,4 +1,4 @@
-//! Which cases of tests are meant: `policy=…,rule=…,resource=…`, as Kyverno's command line takes them.
+//! Which cases of tests are meant: `policy=…,rule=…,resource=…`, as the command line of the tests' format takes them.
 
 use std::str::FromStr;
 

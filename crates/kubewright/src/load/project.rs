@@ -1,7 +1,7 @@
 //! Which files a file may name: test files, stacks and worlds stay in their project.
 //!
 //! The project is the folder of the file that names another one, the folders that `test` was given, the working directory,
-//! and the repository that one of them is in. A folder whose name starts with a dot, such as `.kyverno-test`, is a part of the
+//! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the
 //! folder that it is in. Links are followed before a path is compared. `--allow-outside` lifts all of this.
 
 use std::fs;

@@ -140,11 +140,11 @@ fn a_namespaced_policy_reads_nothing_outside_of_its_namespace() {
     }
     refused_with(cluster, "inside", &config_map("map", "path: inside"), "found {\"key\":\"value\"}");
     let other = config_map("map", "path: outside");
-    refused_with(cluster, "inside", &other, "is different from policy namespace");
+    refused_with(cluster, "inside", &other, "is different from the policy namespace");
     let shared = "{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: sharing}, spec: {rules: [{name: g, match: {any: [{resources: {kinds: [ConfigMap]}}]}, context: [{name: found, globalReference: {name: maps}}], validate: {deny: {}}}]}}";
     let told = cluster.kubectl(&["create", "-n", "inside", "-f", "-"], shared).failure();
     assert!(told.contains("a Policy in a namespace has no `globalReference`"), "{told}");
-    refused_with(cluster, "inside", &config_map("service", ""), "does not contain a namespace segment");
+    refused_with(cluster, "inside", &config_map("service", ""), "calls a service, and a policy of namespace inside reads that namespace alone");
     allowed(cluster, "outside", &asks("/api/v1/namespaces/outside/configmaps/own"));
 }
 
@@ -166,12 +166,12 @@ fn services_are_not_called_unless_the_operator_names_them() {
 }
 
 #[test]
-fn what_a_registry_says_is_not_looked_up() {
+fn a_registry_is_not_asked_unless_the_operator_names_it() {
     let Some(cluster) = cluster() else { return };
     finds(
         cluster,
         "registry",
         "imageRegistry: {reference: nginx}",
-        "what a registry says is not looked up in a cluster yet",
+        "the registry `index.docker.io` may not be asked",
     );
 }
