@@ -144,7 +144,12 @@ fn a_namespaced_policy_reads_nothing_outside_of_its_namespace() {
     let shared = "{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: sharing}, spec: {rules: [{name: g, match: {any: [{resources: {kinds: [ConfigMap]}}]}, context: [{name: found, globalReference: {name: maps}}], validate: {deny: {}}}]}}";
     let told = cluster.kubectl(&["create", "-n", "inside", "-f", "-"], shared).failure();
     assert!(told.contains("a Policy in a namespace has no `globalReference`"), "{told}");
-    refused_with(cluster, "inside", &config_map("service", ""), "calls a service, and a policy of namespace inside reads that namespace alone");
+    refused_with(
+        cluster,
+        "inside",
+        &config_map("service", ""),
+        "calls a service, and a policy of namespace inside reads that namespace alone",
+    );
     allowed(cluster, "outside", &asks("/api/v1/namespaces/outside/configmaps/own"));
 }
 
