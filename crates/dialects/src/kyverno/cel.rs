@@ -111,33 +111,49 @@ impl CelCheck {
         if self.is_elsewhere {
             return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
         }
-        let spent = Cell::new(Spent::within(evaluation.budget));
-        let verdict = self.judged(object, &spent, evaluation, notes);
-        spent.get().charge(evaluation.budget);
-        verdict.unwrap_or_else(|| Verdict::Pass(passed.clone()))
+        verdict(self.judged(object, evaluation, notes)).unwrap_or_else(|| Verdict::Pass(passed.clone()))
     }
 
-    /// Nothing means that the object is fine.
-    fn judged(
+    /// Returns whether an expression is false for `object`, as it was before an update. One that cannot be evaluated
+    /// there, such as one about `oldObject`, tells nothing about it.
+    pub(super) fn was_violated(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> bool {
+        !self.is_elsewhere && matches!(self.judged(object, evaluation, notes), Finding::Violated(_))
+    }
+
+    /// Returns the first finding that the object is not fine.
+    fn judged(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Finding {
+        let spent = Cell::new(Spent::within(evaluation.budget));
+        let finding = self.finding(object, &spent, evaluation, notes);
+        spent.get().charge(evaluation.budget);
+        finding
+    }
+
+    fn finding(
         &self,
         object: &Value,
         spent: &Cell<Spent>,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Option<Verdict> {
+    ) -> Finding {
         let subject = Subject::of(object, LISTS, spent);
         let Some(params) = &self.params else {
-            return verdict(self.checks.judge(&subject, evaluation, notes));
+            return self.checks.judge(&subject, evaluation, notes);
         };
         let world = evaluation.world;
         let found = match params.find(evaluation.request, world, evaluation.budget) {
             Ok(found) => found,
-            Err(error) => return Some(Verdict::Error(error)),
+            Err(error) => return Finding::Error(error),
         };
-        found.iter().find_map(|params| {
+        let mut findings = found.iter().map(|params| {
             let subject = Subject { params, ..Subject::of(object, LISTS, spent) };
-            verdict(self.checks.judge(&subject, evaluation, notes))
-        })
+            self.checks.judge(&subject, evaluation, notes)
+        });
+        findings.find(|finding| !matches!(finding, Finding::Holds)).unwrap_or(Finding::Holds)
     }
 }
 

@@ -67,6 +67,8 @@ fn an_update_is_forgiven_what_was_wrong_before_it_only_where_that_is_known() {
     check("kyverno-update-old", &format!("apply {update} --old kyverno/updates/old.yaml"));
     check("kyverno-update-sound", &format!("apply {update} --old kyverno/updates/sound.yaml"));
     check("kyverno-update-trace", &format!("trace {update}"));
+    let cel = "kyverno/updates/cel.yaml -r kyverno/updates/cel-new.yaml --operation UPDATE";
+    check("kyverno-update-cel", &format!("apply {cel} --old kyverno/updates/cel-old.yaml"));
 }
 
 #[test]

@@ -100,8 +100,8 @@ fn scalar(out: &mut String, value: &Value, column: usize) {
 fn string(out: &mut String, text: &str) {
     if !text.chars().all(is_printable) {
         double_quoted(out, text);
-    } else if resolve(text) != Scalar::Text || text == "<<" {
-        // Printable, but without quotes a number or a word with a meaning.
+    } else if resolve(text) != Scalar::Text || has_meaning_elsewhere(text) {
+        // Printable, but without quotes a number, a time or a word with a meaning.
         out.push('"');
         out.push_str(text);
         out.push('"');
@@ -112,6 +112,42 @@ fn string(out: &mut String, text: &str) {
         out.push_str(&text.replace('\'', "''"));
         out.push('\'');
     }
+}
+
+/// Returns whether `text` is text for Kubernetes, and something else for other readers of YAML 1.1.
+fn has_meaning_elsewhere(text: &str) -> bool {
+    matches!(text, "<<" | "=") || is_sexagesimal(text) || is_timestamp(text)
+}
+
+/// Returns whether `text` is a number in base 60, such as `1:30` and `-12:30:45.5`.
+fn is_sexagesimal(text: &str) -> bool {
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let is_below_60 = |part: &str| match part.as_bytes() {
+        [b'0'..=b'9'] => true,
+        [tens, ones] => (b'0'..=b'5').contains(tens) && ones.is_ascii_digit(),
+        _ => false,
+    };
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let Some((first, rest)) = unsigned.split_once(':') else { return false };
+    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+    first.starts_with(|first: char| first.is_ascii_digit())
+        && is_number(first)
+        && is_number(fraction)
+        && whole.split(':').all(is_below_60)
+}
+
+/// Returns whether `text` is a date such as `2001-12-14`, with a time behind it or not.
+fn is_timestamp(text: &str) -> bool {
+    let is_number = |part: &str, lengths: &[usize]| {
+        lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let (date, time) = text.split_once(['T', 't', ' ', '\t']).unwrap_or((text, ""));
+    let mut parts = date.splitn(3, '-');
+    let mut next = |lengths: &[usize]| parts.next().is_some_and(|part| is_number(part, lengths));
+    next(&[4])
+        && next(&[1, 2])
+        && next(&[1, 2])
+        && time.bytes().all(|byte| byte.is_ascii_digit() || b":.+-Z \t".contains(&byte))
 }
 
 /// Returns whether `text`, which is printable and means itself, can stand without quotes.

@@ -72,7 +72,7 @@ impl Judge {
         let excepted = exceptions(&excepted, &mut context, &mut notes);
         let ran = match &self.body.check {
             Check::Cel(cel) if excepted.is_empty() => {
-                Ran::Checked(cel.check(&self.message.passed, object, &mut evaluation, &mut notes))
+                return Ok(cel.was_violated(object, &mut evaluation, &mut notes));
             }
             _ => self.unless_excepted(object, &excepted, &mut context, &mut notes),
         };

@@ -25,8 +25,12 @@ fn strings_are_quoted_only_when_they_must_be() {
         "a",
         "a b",
         "nginx:1.2",
-        "1:30",
-        "2001-01-01",
+        "1:80",
+        "8080:80",
+        "10.0.0.1:80",
+        "2001-01",
+        "2001-01-01a",
+        "v2001-01-01",
         "a#b",
         "-x",
         "?x",
@@ -41,7 +45,25 @@ fn strings_are_quoted_only_when_they_must_be() {
         let want = if plain { format!("{text}\n") } else { format!("'{text}'\n") };
         written(&json::quote(text), &want);
     }
-    for text in ["", "yes", "1.0", "0777", "null", "~", "0x1F", ".inf", "1_000", "<<"] {
+    for text in [
+        "",
+        "yes",
+        "1.0",
+        "0777",
+        "null",
+        "~",
+        "0x1F",
+        ".inf",
+        "1_000",
+        "<<",
+        "=",
+        "1:30",
+        "-12:30:45.5",
+        "190:20:30",
+        "2001-01-01",
+        "2001-1-1 2:03:04 -5",
+        "2001-01-01T02:03:04.5Z",
+    ] {
         written(&json::quote(text), &format!("\"{text}\"\n"));
     }
     for text in [
