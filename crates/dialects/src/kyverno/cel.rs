@@ -117,6 +117,11 @@ impl CelCheck {
         verdict.unwrap_or_else(|| Verdict::Pass(passed.clone()))
     }
 
+    /// Returns the only message that it has; empty where there are several.
+    pub(super) fn message(&self) -> &str {
+        self.checks.message()
+    }
+
     /// Nothing means that the object is fine.
     fn judged(
         &self,
