@@ -43,6 +43,16 @@ pub(crate) struct Checks {
     pub(crate) needs_namespace: bool,
 }
 
+impl Checks {
+    /// Returns the message of what must hold, as its author wrote it; empty where there are several.
+    pub(crate) fn message(&self) -> &str {
+        match self.assertions.as_slice() {
+            [one] => one.message.trim(),
+            _ => "",
+        }
+    }
+}
+
 /// Which expressions are passed over when they do not fit the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Leniency {

@@ -347,6 +347,10 @@ pub(crate) fn article(kind: Kind) -> String {
     }
 }
 
+/// Up to which column it is looked how a text is quoted. Lines that are longer are JSON on one line; to walk such a line
+/// for each of its texts takes quadratic time.
+const MAX_SEARCHED_COLUMNS: usize = 1000;
+
 /// Returns the place of `position` inside the text that stands at `path`.
 ///
 /// Exact for plain text, for quoted text without escapes, and for block text; otherwise near.
@@ -354,7 +358,11 @@ pub(crate) fn within(document: &Document, path: &[Step], position: Position, len
     let start = document.locate(path);
     let first = start.source.line(start.position.line).unwrap_or_default();
     let column = usize::try_from(start.position.column).unwrap_or(1);
-    let (line, column) = match first.chars().nth(column - 1) {
+    let opening = match column > MAX_SEARCHED_COLUMNS {
+        true => Some('"'),
+        false => first.chars().nth(column - 1),
+    };
+    let (line, column) = match opening {
         Some('|' | '>') => {
             let line = start.position.line + position.line;
             let text = start.source.line(start.position.line + 1).unwrap_or_default();

@@ -103,7 +103,7 @@ impl Engine {
                 let worlds = Worlds::new(world, Some(substitute), &was_read);
                 self.walk(changed.as_ref().unwrap_or(request), &worlds, settings)
             });
-            conceal(&mut decision, &others, request);
+            conceal(&mut decision, &others, request, &self.index.candidates(request));
         }
         decision
     }

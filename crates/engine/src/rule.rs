@@ -167,6 +167,17 @@ pub trait Program: Send + Sync {
     /// When it cannot; then `object` is as it was.
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
 
+    /// Returns the message of the rule as its author wrote it, with its expressions; empty where there is none, or where
+    /// there are several and the object decides between them.
+    fn message(&self) -> &str {
+        ""
+    }
+
+    /// Returns what the requester is told where the rule says `message`, if the language has words of its own for it.
+    fn denial(&self, _message: &str, _request: &Request) -> Option<String> {
+        None
+    }
+
     /// Returns the parts of the rule that tests can leave out.
     fn branches(&self) -> Vec<Branch> {
         Vec::new()

@@ -54,6 +54,10 @@ pub(super) enum Surroundings {
 }
 
 impl Program for Judge {
+    fn message(&self) -> &str {
+        self.checks.message()
+    }
+
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.surroundings {
             Surroundings::Policy(Mode::Json) => return Ok(Applies::Yes),

@@ -135,6 +135,27 @@ fn compiling_policies_in_cel_is_linear() {
 }
 
 #[test]
+fn mistakes_in_a_document_of_one_line_are_found_in_linear_time() {
+    let flow = |text: &str| text.trim_end().replace("\n", "");
+    let head = flow(
+        r#"{"apiVersion":"policies.kyverno.io/v1","kind":"ValidatingPolicy","metadata":{"name":"p"},"spec":{
+        "matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],
+        "resources":["pods"]}]},"validations":["#,
+    );
+    is_linear(&head, |n| format!(r#"{{"expression":"f{n}(1)"}},"#), r#"{"expression":"true"}]}}"#);
+    is_linear(
+        &head,
+        |n| format!(r#"{{"expression":"object.spec.a{n} == ''"}},"#),
+        r#"{"expression":"true"}]}}"#,
+    );
+    let head = flow(
+        r#"{"apiVersion":"kyverno.io/v1","kind":"ClusterPolicy","metadata":{"name":"p"},"spec":{"rules":[{"name":"r",
+        "match":{"any":[{"resources":{"kinds":["ConfigMap"]}}]},"validate":{"message":"m","pattern":{"data":{"#,
+    );
+    is_linear(&head, |n| format!(r#""a{n}":"{{{{ nothing{n} }}}}","#), r#""b":"c"}}}]}}"#);
+}
+
+#[test]
 fn compiling_modrules_is_linear() {
     let patch = "  patch: [{op: add, path: /metadata/labels/a, value: b}]\n";
     is_linear(&format!("{MODRULE}  match:\n"), |n| format!("  - {{select: $.a, matchValue: v{n}}}\n"), patch);

@@ -114,6 +114,11 @@ impl CelCheck {
         verdict(self.judged(object, evaluation, notes)).unwrap_or_else(|| Verdict::Pass(passed.clone()))
     }
 
+    /// Returns the only message that it has; empty where there are several.
+    pub(super) fn message(&self) -> &str {
+        self.checks.message()
+    }
+
     /// Returns whether an expression is false for `object`, as it was before an update. One that cannot be evaluated
     /// there, such as one about `oldObject`, tells nothing about it.
     pub(super) fn was_violated(

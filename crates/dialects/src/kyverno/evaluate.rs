@@ -153,6 +153,13 @@ impl Failure {
 }
 
 impl Program for Judge {
+    fn message(&self) -> &str {
+        match (&self.body.check, self.message.text()) {
+            (Check::Cel(check), "") => check.message(),
+            (_, message) => message,
+        }
+    }
+
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         let applies = self.is_about(object, evaluation);
         applies.map_err(|error| self.tolerated(error, evaluation))

@@ -74,7 +74,26 @@ pub const PATCH_OPTIONS: Options = Options::lenient();
 /// What a message may cost. The object is refused with or without it, so it is not worth much.
 const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
+/// What a rule says that has no message.
+const REJECTED: &str = "rejected";
+
 impl Program for Rule {
+    fn message(&self) -> &str {
+        match &self.action {
+            Action::Reject { message: Some(message) } => message.text(),
+            Action::Reject { message: None } => REJECTED,
+            Action::Patch(_) => "",
+        }
+    }
+
+    fn denial(&self, message: &str, request: &Request) -> Option<String> {
+        match &self.action {
+            Action::Reject { message: Some(_) } => Some(self.said(message, request)),
+            Action::Reject { message: None } => Some(self.key(request)),
+            Action::Patch(_) => None,
+        }
+    }
+
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         let is_included = self.reach.includes(&evaluation.request.namespace, evaluation.budget);
         if !is_included.map_err(|limit| EvalError::limit(limit.to_string()))? {
@@ -218,23 +237,35 @@ impl Rule {
         Effect::Patch(effective.map(|(_, operation)| operation).collect())
     }
 
+    /// Returns the rule as the requester knows it.
+    fn key(&self, request: &Request) -> String {
+        let home = match &self.reach {
+            Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
+            Reach::Every => &request.namespace,
+        };
+        format!("{home}/{}", self.name)
+    }
+
+    fn said(&self, message: &str, request: &Request) -> String {
+        format!("{}: \"{message}\"", self.key(request))
+    }
+
     fn reject(&self, template: Option<&Template>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
         let namespace = &evaluation.request.namespace;
         let inputs = self.inputs(evaluation.request);
         let around = Surroundings { target: &view.value, namespace, inputs: &inputs };
-        let home = match &self.reach {
-            Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
-            Reach::Every => namespace,
-        };
         // A message that cannot be made does not save the object.
         let text = template.map(|template| message(template, &around, &mut Budget::new(MESSAGE_LIMITS)));
         let (message, denial) = match text {
-            Some(Ok(text)) => (text.clone(), format!("{home}/{}: \"{text}\"", self.name)),
+            Some(Ok(text)) => {
+                let denial = self.said(&text, evaluation.request);
+                (text, denial)
+            }
             Some(Err(error)) => (
                 format!("rejected; its message could not be made: {}", error.message),
-                format!("{home}/{}", self.name),
+                self.key(evaluation.request),
             ),
-            None => ("rejected".to_owned(), format!("{home}/{}", self.name)),
+            None => (REJECTED.to_owned(), self.key(evaluation.request)),
         };
         let mut places = self
             .criteria
@@ -242,7 +273,7 @@ impl Rule {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        let template = template.map_or("rejected", Template::text).into();
+        let template = template.map_or(REJECTED, Template::text).into();
         Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
     }
 }

@@ -1,26 +1,29 @@
 //! What of a decision may be shown that has read a Secret.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use kubewright_value::{Text, Value};
+use kubewright_value::{Location, Text, Value};
 
 use super::SECRET_MARK;
-use crate::{Decision, Outcome, Request, Status, TraceNode};
+use crate::{Decision, Outcome, Request, Rule, Status, TraceNode, Verdict};
 
 /// What is said where nothing that a rule says may be shown.
 const HIDDEN: &str = "(hidden: what the rule says depends on the values of a Secret)";
 
 /// Replaces every text of `decision` that may depend on the values of a Secret. `others` are the decisions about the
-/// same request with other values.
-pub(crate) fn conceal(decision: &mut Decision, others: &[Decision; 2], request: &Request) {
+/// same request with other values, `rules` those that may have an outcome in it.
+pub(crate) fn conceal(decision: &mut Decision, others: &[Decision; 2], request: &Request, rules: &[&Rule]) {
     decision.is_unfinished |= others.iter().any(|other| other.is_unfinished);
+    let rules: HashMap<_, &Rule> = rules.iter().map(|rule| (Arc::as_ptr(&rule.id), *rule)).collect();
     let mut places = [0; 2];
     for outcome in &mut decision.outcomes {
         let [one, two] = [0, 1].map(|number| {
             let (other, place) = (others.get(number)?, places.get_mut(number)?);
             next_of(&other.outcomes, outcome, place)
         });
-        conceal_outcome(outcome, one.zip(two), request);
+        let rule = rules.get(&Arc::as_ptr(&outcome.rule)).copied();
+        conceal_outcome(outcome, one.zip(two), rule, request);
     }
 }
 
@@ -32,39 +35,60 @@ fn next_of<'o>(outcomes: &'o [Outcome], outcome: &Outcome, place: &mut usize) ->
     rest.get(found)
 }
 
-fn conceal_outcome(outcome: &mut Outcome, others: Option<(&Outcome, &Outcome)>, request: &Request) {
-    let trace = outcome.trace.take();
+/// Keeps the verdict of `outcome`; all else of it becomes what `others` have alike, or what `rule` says by itself.
+fn conceal_outcome(
+    outcome: &mut Outcome,
+    others: Option<(&Outcome, &Outcome)>,
+    rule: Option<&Rule>,
+    request: &Request,
+) {
     let alike = others.filter(|(one, two)| one.status == outcome.status && two.status == outcome.status);
-    let shown = alike.and_then(|(one, two)| Some((one, same_parts(&outcome.template, one, two)?)));
+    let shown = alike.and_then(|(one, two)| Some((one, same_parts(one, two)?)));
     match shown {
         Some((one, message)) => {
             outcome.denial = with_message(one.denial.clone(), &one.message, &message);
             outcome.message = message;
             outcome.path.clone_from(&one.path);
         }
-        None => conceal_texts(outcome, request),
+        None => {
+            let template = alike.and_then(|(one, two)| same_template(one, two));
+            conceal_texts(outcome, template, rule, request);
+        }
     }
-    outcome.trace = trace.map(|mut trace| {
-        let of = |outcome: &Outcome| outcome.trace.as_deref().cloned();
-        let [one, two] = match others {
-            Some((one, two)) => [of(one), of(two)],
-            None => [None, None],
+    let own_place = || rule.map(|rule| rule.location.clone());
+    outcome.location = alike.and_then(|(one, two)| same_place(one, two)).or_else(own_place);
+    outcome.exceptions = alike
+        .filter(|(one, two)| one.exceptions == two.exceptions)
+        .map(|(one, _)| one.exceptions.clone())
+        .unwrap_or_default();
+    if let Some(trace) = &mut outcome.trace {
+        outcome.message.as_str().clone_into(&mut trace.wanted);
+        trace.children = match alike.map(|(one, two)| (one.trace.as_deref(), two.trace.as_deref())) {
+            Some((Some(one), Some(two))) => same_nodes(&one.children, &two.children),
+            _ => vec![hidden_node()],
         };
-        conceal_trace(&mut trace, one.as_ref().zip(two.as_ref()));
-        trace.wanted = outcome.message.to_string();
-        trace
-    });
+    }
 }
 
-/// Returns what two outcomes with other values say alike, with a mark in place of what each expression of `template`
+fn same_template<'o>(one: &'o Outcome, two: &Outcome) -> Option<&'o str> {
+    (one.template == two.template).then_some(one.template.as_str())
+}
+
+fn same_place(one: &Outcome, two: &Outcome) -> Option<Location> {
+    let position = |outcome: &Outcome| outcome.location.as_ref().map(|location| location.position);
+    one.location.clone().filter(|_| position(one) == position(two))
+}
+
+/// Returns what two outcomes with other values say alike, with a mark in place of what each expression of their message
 /// makes of the values; nothing where the two cannot be told apart by the author's words.
-fn same_parts(template: &str, one: &Outcome, two: &Outcome) -> Option<Text> {
+fn same_parts(one: &Outcome, two: &Outcome) -> Option<Text> {
     if one.path != two.path {
         return None;
     }
     if one.message == two.message {
         return Some(one.message.clone());
     }
+    let template = same_template(one, two)?;
     let (mut first, mut second) = (one.message.as_str(), two.message.as_str());
     let mut text = String::new();
     let mut add = |one: &str, two: &str| text.push_str(if one == two { one } else { SECRET_MARK });
@@ -95,18 +119,21 @@ fn with_message(denial: Option<String>, old: &str, new: &str) -> Option<String> 
     denial.map(|denial| if old.is_empty() { denial } else { denial.replace(old, new) })
 }
 
-/// Replaces the texts of an outcome that depends on values.
-fn conceal_texts(outcome: &mut Outcome, request: &Request) {
+/// Replaces the texts of an outcome that depends on values. Which of several messages of a rule it would be depends on
+/// them too: it is `template`, which all other values lead to, or the only one that the rule has.
+fn conceal_texts(outcome: &mut Outcome, template: Option<&str>, rule: Option<&Rule>, request: &Request) {
+    let template = template.unwrap_or_else(|| rule.map_or("", |rule| rule.program.message()));
     let message: Text = match outcome.status {
-        // That an object is fine, or that a rule is not about it, is said without its values.
-        Status::Pass => return,
-        Status::Skip if !outcome.is_judged => return,
+        // That the object is fine is said without its values.
+        Status::Pass => Text::default(),
         Status::Skip | Status::Error => HIDDEN.into(),
-        Status::Fail | Status::Warn if outcome.template.is_empty() => HIDDEN.into(),
-        Status::Fail | Status::Warn => masked(&outcome.template, request).into(),
+        Status::Fail | Status::Warn if template.is_empty() => HIDDEN.into(),
+        Status::Fail | Status::Warn => masked(template, request).into(),
     };
-    outcome.denial = with_message(outcome.denial.take(), &outcome.message, &message);
+    let denial = outcome.denial.take();
+    outcome.denial = denial.and_then(|_| rule?.program.denial(&message, request));
     outcome.message = message;
+    outcome.path = Vec::new();
 }
 
 /// Returns the author's words with a mark in place of every expression, but for those that name parts of the request
@@ -154,18 +181,38 @@ fn public_field(keys: &[&str], object: &Value) -> Option<Text> {
     found.as_str().map(Text::from)
 }
 
-/// Replaces what the nodes of a trace found and compared with by what `others` say alike, or by a mark.
-fn conceal_trace(trace: &mut TraceNode, others: Option<(&TraceNode, &TraceNode)>) {
-    let others = others.filter(|(one, two)| one.what == trace.what && two.what == trace.what);
-    let shown = |real: &mut String, part: fn(&TraceNode) -> &String| match others {
-        Some((one, two)) if part(one) == part(two) => real.clone_from(part(one)),
-        _ if real.is_empty() => {}
-        _ => SECRET_MARK.clone_into(real),
+/// Returns what two traces with other values have alike, up to where they go different ways. Nothing is taken from the
+/// real one: how many nodes it has, and which of them hold, depends on the values as well.
+fn same_nodes(one: &[TraceNode], two: &[TraceNode]) -> Vec<TraceNode> {
+    let same = |(one, two): (&TraceNode, &TraceNode)| {
+        (one.what == two.what && one.verdict == two.verdict).then(|| same_node(one, two))
     };
-    shown(&mut trace.found, |node| &node.found);
-    shown(&mut trace.wanted, |node| &node.wanted);
-    for (number, child) in trace.children.iter_mut().enumerate() {
-        let below = others.and_then(|(one, two)| one.children.get(number).zip(two.children.get(number)));
-        conceal_trace(child, below);
+    let mut nodes: Vec<TraceNode> = one.iter().zip(two).map_while(same).collect();
+    if nodes.len() < one.len().max(two.len()) {
+        nodes.push(hidden_node());
+    }
+    nodes
+}
+
+fn same_node(one: &TraceNode, two: &TraceNode) -> TraceNode {
+    let shown = |one: &str, two: &str| if one == two { one } else { SECRET_MARK }.to_owned();
+    TraceNode {
+        what: one.what.clone(),
+        found: shown(&one.found, &two.found),
+        wanted: shown(&one.wanted, &two.wanted),
+        verdict: one.verdict,
+        location: one.location.clone(),
+        children: same_nodes(&one.children, &two.children),
+    }
+}
+
+fn hidden_node() -> TraceNode {
+    TraceNode {
+        what: HIDDEN.to_owned(),
+        found: String::new(),
+        wanted: String::new(),
+        verdict: Verdict::NotLooked,
+        location: None,
+        children: Vec::new(),
     }
 }

@@ -6,10 +6,18 @@ use crate::*;
 
 type Says = fn(&Value, WorldView<'_>) -> Result<(String, &'static str), EvalError>;
 
-/// A rule that fails every object with what its function makes of it.
-struct Saying(Says);
+/// A rule that fails every object with what its function makes of it, and the message that its author wrote.
+struct Saying(Says, &'static str);
 
 impl Program for Saying {
+    fn message(&self) -> &str {
+        self.1
+    }
+
+    fn denial(&self, message: &str, _: &Request) -> Option<String> {
+        Some(format!("p: \"{message}\""))
+    }
+
     fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         Ok(Applies::Yes)
     }
@@ -32,6 +40,14 @@ impl Program for Saying {
 }
 
 fn decided(object: &str, reads_secrets: bool, says: Says) -> Outcome {
+    decided_with(object, reads_secrets, "", says)
+}
+
+fn decided_with(object: &str, reads_secrets: bool, message: &'static str, says: Says) -> Outcome {
+    decided_by(object, reads_secrets, Box::new(Saying(says, message)))
+}
+
+fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn Program>) -> Outcome {
     let rule = Rule {
         id: Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: Text::default() }),
         scope: Scope::default(),
@@ -46,7 +62,7 @@ fn decided(object: &str, reads_secrets: bool, says: Says) -> Outcome {
         home: None,
         occasions: Occasions::default(),
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
-        program: Box::new(Saying(says)),
+        program,
     };
     let world = ClosedWorld::new([json::parse(SECRET).expect("JSON")]);
     let request = Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "");
@@ -67,7 +83,12 @@ fn password(object: &Value) -> &str {
 
 #[track_caller]
 fn check(says: Says, want: &str) {
-    let outcome = decided(SECRET, false, says);
+    check_with("", says, want);
+}
+
+#[track_caller]
+fn check_with(message: &'static str, says: Says, want: &str) {
+    let outcome = decided_with(SECRET, false, message, says);
     assert_eq!(outcome.message, want);
     assert_eq!(outcome.denial.as_deref().unwrap_or_default(), format!("p: \"{want}\""));
     let trace = format!("{:?}", outcome.trace);
@@ -106,7 +127,75 @@ fn a_message_that_only_this_value_leads_to_is_the_author_s() {
         }
         _ => Err(EvalError::new("another")),
     };
-    check(says, "Secret db: (secret)");
+    check_with("Secret {{ request.object.metadata.name }}: {{ x }}", says, "Secret db: (secret)");
+}
+
+#[test]
+fn which_of_several_messages_it_is_depends_on_the_value_and_is_hidden() {
+    let says: Says = |object, _| match password(object) {
+        "aHVudGVy" => Ok(("it begins with h".to_owned(), "it begins with h")),
+        _ => Err(EvalError::new("another")),
+    };
+    check(says, "(hidden: what the rule says depends on the values of a Secret)");
+    let says: Says = |object, _| match password(object) {
+        "aHVudGVy" => Ok(("no; it begins with h".to_owned(), "no; it begins with h")),
+        _ => Ok(("no".to_owned(), "no")),
+    };
+    check(says, "no");
+}
+
+#[test]
+fn a_message_that_is_also_in_the_rule_s_name_is_not_found_there() {
+    let says: Says = |object, _| match password(object) {
+        "aHVudGVy" => Ok(("p".to_owned(), "{{ x }}")),
+        _ => Err(EvalError::new("another")),
+    };
+    check_with("{{ x }}", says, "(secret)");
+    let says: Says = |object, _| match password(object) {
+        "aHVudGVy" => Ok((String::new(), "{{ x }}")),
+        _ => Err(EvalError::new("another")),
+    };
+    check_with("{{ x }}", says, "(secret)");
+}
+
+#[test]
+fn neither_a_place_nor_the_course_of_a_trace_depends_on_the_value() {
+    struct Looks;
+    impl Program for Looks {
+        fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+            Ok(Applies::Yes)
+        }
+        fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+            let length = password(object).len();
+            for number in 0..length {
+                evaluation.tracer.say(|| TraceNode {
+                    what: format!("letter {number}"),
+                    found: String::new(),
+                    wanted: String::new(),
+                    verdict: Verdict::Yes,
+                    location: None,
+                    children: Vec::new(),
+                });
+            }
+            let position = Position { line: 1, column: u32::try_from(length).unwrap_or_default() };
+            Ok(Effect::Fail {
+                message: "no".to_owned(),
+                template: Text::default(),
+                path: vec![kubewright_value::Step::Index(length)],
+                denial: None,
+                is_refusal: true,
+                location: Some(Location { source: Source::new("t", ""), position, length: 1 }),
+            })
+        }
+    }
+    let said = |value: &str| {
+        let secret =
+            format!(r#"{{"kind":"Secret","metadata":{{"name":"s"}},"data":{{"password":"{value}"}}}}"#);
+        let outcome = decided_by(&secret, false, Box::new(Looks));
+        format!("{:?} {:?} {:?} {:?}", outcome.message, outcome.path, outcome.location, outcome.trace)
+    };
+    assert_eq!(said("aHVudGVy"), said("YQ=="));
+    assert!(said("YQ==").contains("letter 0"), "{}", said("YQ=="));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::super::source::Rule;
 use super::{Findings, code, context};
+use crate::bounded::MAX_DIAGNOSTICS;
 use crate::fields::{child, within};
 
 /// One variable of a rule, wherever it stands.
@@ -107,7 +108,11 @@ impl Use<'_> {
         message: String,
         help: impl Into<String>,
     ) {
-        let location = self.locate(findings.document);
+        // To find the very place, all texts of the rule are searched; more diagnostics than so many are not told.
+        let location = match findings.diagnostics.len() < MAX_DIAGNOSTICS {
+            true => self.locate(findings.document),
+            false => findings.document.locate(self.path),
+        };
         findings.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
