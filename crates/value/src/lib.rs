@@ -24,7 +24,9 @@ pub use map::Map;
 pub use meter::{StepCounter, StepMeter};
 pub use number::Number;
 pub use smol_str::SmolStr as Text;
-pub use source::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Step};
+pub use source::{
+    Document, Location, Position, PositionIndex, Positions, Problem, ProblemKind, Reading, Source, Step,
+};
 pub use value::{Kind, Value};
 
 /// Returns the digits of `index` as text, without a detour through the heap.

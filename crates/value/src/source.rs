@@ -74,6 +74,14 @@ impl Position {
     /// The first character.
     pub const START: Self = Self { line: 1, column: 1 };
 
+    /// Returns where the character behind `character` stands, which stands here.
+    fn behind(self, character: char) -> Self {
+        match character {
+            '\n' => Self { line: self.line.saturating_add(1), column: 1 },
+            _ => Self { column: self.column.saturating_add(1), ..self },
+        }
+    }
+
     /// Returns where byte `offset` of `text` stands; beyond the text, where it ends.
     #[must_use]
     pub fn of(text: &str, offset: usize) -> Self {
@@ -84,6 +92,48 @@ impl Position {
             line: count(before.bytes().filter(|byte| *byte == b'\n').count()),
             column: count(before.get(line_start..).unwrap_or_default().chars().count()),
         }
+    }
+}
+
+/// Finds many positions in one text without walking it from the start for each.
+#[derive(Debug)]
+pub struct PositionIndex<'t> {
+    text: &'t str,
+    // INVARIANT: offsets of characters, ascending, each with its position; the first is 0.
+    marks: Vec<(usize, Position)>,
+}
+
+/// How many bytes are at most walked for a position.
+const BYTES_BETWEEN_MARKS: usize = 128;
+
+impl<'t> PositionIndex<'t> {
+    /// Reads `text` once.
+    #[must_use]
+    pub fn new(text: &'t str) -> Self {
+        let mut marks = vec![(0, Position::START)];
+        let (mut last, mut position) = (0, Position::START);
+        for (at, character) in text.char_indices() {
+            if at - last >= BYTES_BETWEEN_MARKS {
+                marks.push((at, position));
+                last = at;
+            }
+            position = position.behind(character);
+        }
+        Self { text, marks }
+    }
+
+    /// Returns where byte `offset` stands, as [`Position::of`] does.
+    #[must_use]
+    pub fn of(&self, offset: usize) -> Position {
+        let offset = if self.text.is_char_boundary(offset) { offset } else { self.text.len() };
+        let behind = self.marks.partition_point(|(at, _)| *at <= offset);
+        let (start, position) = behind
+            .checked_sub(1)
+            .and_then(|mark| self.marks.get(mark))
+            .copied()
+            .unwrap_or((0, Position::START));
+        let between = self.text.get(start..offset).unwrap_or_default();
+        between.chars().fold(position, Position::behind)
     }
 }
 

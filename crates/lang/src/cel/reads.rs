@@ -1,6 +1,6 @@
 //! Which fields of its variables an expression reads.
 
-use kubewright_value::{Position, Text};
+use kubewright_value::{Position, PositionIndex, Text};
 
 use super::Program;
 use super::ast::{Expr, Node, Operator};
@@ -40,10 +40,11 @@ impl Program {
     pub fn compared(&self) -> Vec<Compared> {
         let mut reader = Reader { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
+        let index = PositionIndex::new(&self.source);
         let compared = reader.compared.into_iter().map(|(trail, text, at)| Compared {
-            field: self.located(trail),
+            field: trail.located(&index),
             text,
-            position: Position::of(&self.source, at as usize),
+            position: index.of(at as usize),
         });
         compared.collect()
     }
@@ -55,15 +56,8 @@ impl Program {
     pub fn reads(&self) -> Vec<Read> {
         let mut reader = Reader { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
-        reader.found.into_iter().map(|trail| self.located(trail)).collect()
-    }
-
-    fn located(&self, trail: Trail) -> Read {
-        Read {
-            variable: trail.variable,
-            path: trail.path,
-            positions: trail.at.iter().map(|at| Position::of(&self.source, *at as usize)).collect(),
-        }
+        let index = PositionIndex::new(&self.source);
+        reader.found.into_iter().map(|trail| trail.located(&index)).collect()
     }
 }
 
@@ -72,6 +66,13 @@ struct Trail {
     variable: Text,
     path: Vec<Text>,
     at: Vec<u32>,
+}
+
+impl Trail {
+    fn located(self, index: &PositionIndex<'_>) -> Read {
+        let positions = self.at.iter().map(|at| index.of(*at as usize)).collect();
+        Read { variable: self.variable, path: self.path, positions }
+    }
 }
 
 struct Reader {

@@ -91,3 +91,13 @@ fn lines_are_found_as_an_editor_counts_them() {
     assert_eq!(lines, [None, Some("one"), Some(""), Some("three"), None, None]);
     assert_eq!(Source::new("t", "no break").line(1), Some("no break"));
 }
+
+#[test]
+fn an_index_finds_the_positions_that_walking_finds() {
+    for text in ["", "a", "é\nü\r\nx", &"long line, é ".repeat(40), &"several\nlines\n\n".repeat(40)] {
+        let index = PositionIndex::new(text);
+        for offset in 0..text.len() + 3 {
+            assert_eq!(index.of(offset), Position::of(text, offset), "{offset} of {text:?}");
+        }
+    }
+}
