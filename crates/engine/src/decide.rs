@@ -93,11 +93,11 @@ impl Engine {
     /// depends on what is in a Secret.
     #[must_use]
     pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
-        let was_read = AtomicBool::new(is_about_secret(request));
+        let is_secret = is_about_secret(request);
+        let was_read = AtomicBool::new(is_secret);
         let mut decision = self.walk(request, &Worlds::new(world, None, &was_read), settings);
         if was_read.into_inner() && !decision.is_unfinished {
             let others = SUBSTITUTES.each_ref().map(|substitute| {
-                let is_secret = is_about_secret(request);
                 let changed = is_secret.then(|| substitute.in_request(request));
                 let was_read = AtomicBool::new(true);
                 let worlds = Worlds::new(world, Some(substitute), &was_read);

@@ -3,8 +3,8 @@
 //! Searching messages for values cannot do that: a rule can show a part of a value, its digest, or the value in other
 //! letters. So where a decision has read a Secret, it is made twice more with other values in the Secret's place. What
 //! both of these say alike does not depend on the values and is shown. Where they differ, or end otherwise than the
-//! real decision, the author's own words are shown, with a mark in place of what would have been inserted. No text of
-//! the real decision is ever shown, so nothing of a value can be in it; only the verdict is real.
+//! real decision, the message of a rule that has only one is shown as its author wrote it, with a mark in place of its
+//! expressions. No text of the real decision is ever shown; only the verdict is real.
 
 mod conceal;
 mod substitute;

@@ -26,7 +26,7 @@ pub fn is_hidden(character: char) -> bool {
         )
 }
 
-/// Returns `text`, which is JSON, with every hidden character in it as `\uXXXX`: the same value, and nothing that is not seen.
+/// Returns `text`, which is JSON, with an escape in place of every hidden character: the same value.
 /// Line breaks between the parts stay.
 #[must_use]
 pub fn escape_json(text: &str) -> Cow<'_, str> {
