@@ -28,12 +28,12 @@ mod val;
 use std::fmt;
 use std::sync::Arc;
 
-pub use super::gotemplate::Inputs;
 pub use bindings::{Bindings, Variables};
 pub use cost::{Cost, Exceeded, WORK_PER_STEP, traversal};
 pub use environment::{Environment, Fields, Macros, Shorthand, Takes, Type};
 pub use error::{CompileError, CompileErrorKind, EvalError, EvalErrorKind, Failure};
 pub use function::{Body, Call, CallCost, Functions, Host, Overload};
+pub use kubewright_golib::inputs::Inputs;
 use kubewright_value::Text;
 pub(crate) use lex::{Unclosed, closing_brace};
 pub use library::Library;

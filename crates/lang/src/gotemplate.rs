@@ -19,15 +19,15 @@ mod print;
 mod printf;
 mod reads;
 mod run;
-pub(crate) mod time;
+mod time_methods;
 mod truth;
 
+pub use kubewright_golib::inputs::{Inputs, KeySource};
 use kubewright_value::{Budget, Text};
 
-pub use context::{Context, Inputs, KeySource};
+pub use context::Context;
 pub use error::{ErrorKind, TemplateError};
 pub use functions::Functions;
-pub(crate) use literal::lossy;
 pub use reads::RootReads;
 
 use ast::{Names, Node, Trees};
@@ -55,8 +55,11 @@ impl Template {
     pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, TemplateError> {
         let parse::Parsed { trees, names } = parse::parse(name, text, functions)?;
         let facts = reads::facts(name, &trees);
-        let regexes =
-            facts.patterns.iter().map(|p| (p.clone(), call::compiled(crate::goregex::compile(p)))).collect();
+        let regexes = facts
+            .patterns
+            .iter()
+            .map(|p| (p.clone(), call::compiled(kubewright_golib::regex::compile(p))))
+            .collect();
         let literal = trees.get(name).and_then(|nodes| constant(nodes));
         Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })
     }

@@ -11,7 +11,7 @@
 mod ast;
 mod eval;
 mod function;
-pub(crate) mod kubernetes;
+mod kubernetes;
 mod lex;
 mod parser;
 mod rewrite;
@@ -22,7 +22,7 @@ use std::fmt;
 
 pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
 
-pub use super::gotemplate::Inputs;
+pub use kubewright_golib::inputs::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
 pub use rewrite::{Change, Roots};
 use thiserror::Error;

@@ -4,21 +4,15 @@
 //! knows no dialect: what a language should do differently for one is an option.
 
 pub mod cel;
-mod compile_budget;
-pub mod glob;
-pub mod gofloat;
-pub mod gojson;
-pub mod goregex;
 pub mod gotemplate;
-mod gourl;
-pub mod image;
 pub mod interpolate;
 pub mod jmespath;
 pub mod jsonpath;
-pub mod naming;
-mod near;
 pub mod patch;
 pub mod pathpatch;
 pub mod textdiff;
 
-pub use compile_budget::{CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule};
+pub use kubewright_golib::compile_budget::{
+    CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule,
+};
+pub use kubewright_golib::{float as gofloat, glob, image, json as gojson, naming, regex as goregex};

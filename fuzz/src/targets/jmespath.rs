@@ -106,7 +106,7 @@ pub(crate) const TARGET: Target = Target {
 /// A whole certificate, so that changes of it get far into the reader.
 const CERTIFICATE: &str = concat!(
     "x509_decode('",
-    include_str!("../../../crates/lang/src/jmespath/kubernetes/x509/fixtures/certificate.pem"),
+    include_str!("../../../crates/golib/src/x509/fixtures/certificate.pem"),
     "').DNSNames[0]"
 );
 

@@ -1,11 +1,11 @@
 //! What the variables of an expression are.
 
+use kubewright_golib::inputs::Inputs;
 use kubewright_value::Value;
 
 use super::error::Failure;
 use super::function::Host;
 use super::val::Val;
-use crate::gotemplate::Inputs;
 
 /// The values of variables.
 #[derive(Default, Clone)]

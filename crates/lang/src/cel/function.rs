@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_golib::inputs::Inputs;
+use kubewright_golib::regex::{self, Regex};
 use kubewright_value::{Budget, Exhausted, Limits};
 
 use super::cost::{Cost, Exceeded};
 use super::error::{EvalErrorKind, Failure};
 use super::val::{Kind, Val};
-use crate::goregex::{self, Regex};
-use crate::gotemplate::Inputs;
 
 /// How large a pattern that is made while a rule runs may become.
 const PATTERN_SIZE: usize = 256 << 10;
@@ -308,7 +308,7 @@ impl Patterns {
         }
         // Compiling is slow, whatever the API server charges for it.
         cost.work(5_000 + pattern.len().saturating_mul(64))?;
-        let regex = match goregex::compile_within(pattern, PATTERN_SIZE) {
+        let regex = match regex::compile_within(pattern, PATTERN_SIZE) {
             Ok(regex) => regex,
             Err(error) => {
                 // One that is too large was compiled up to the limit, and nothing remembers it.

@@ -12,6 +12,7 @@ mod types;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use kubewright_golib::regex::Regex;
 use kubewright_value::{Map, Text, Value};
 
 use super::ast::{Element, Expr, Node, Operator, Span};
@@ -19,7 +20,6 @@ use super::environment::{Environment, Type};
 use super::error::{CompileError, CompileErrorKind, EvalErrorKind, Failure};
 use super::function::Overload;
 use super::val::{Kind, Val};
-use crate::goregex::Regex;
 
 /// How deep macros with loops may nest.
 const MAX_LOOPS: usize = 24;

@@ -5,9 +5,8 @@ mod zone;
 use std::cmp::Ordering;
 use std::fmt;
 
+use kubewright_golib::time::{Civil, Time};
 use kubewright_value::duration::Duration;
-
-use crate::gotemplate::time::{Civil, Time};
 
 const SECOND: i128 = 1_000_000_000;
 
@@ -44,7 +43,7 @@ impl Timestamp {
     /// Reads a time as RFC 3339 writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let time = crate::gotemplate::time::parse("2006-01-02T15:04:05Z07:00", text).ok()?;
+        let time = kubewright_golib::time::parse("2006-01-02T15:04:05Z07:00", text).ok()?;
         Self::new(time.nanoseconds).map(|made| Self { offset: time.offset, ..made })
     }
 

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use kubewright_golib::inputs::Inputs;
+use kubewright_golib::regex::{self, Regex, RegexError};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
-use super::context::{Context, Inputs};
+use super::context::Context;
 use super::item::{Dict, Item, Of};
 use super::print::Printer;
-use crate::goregex::{self, Regex, RegexError};
 
 /// Why a function failed.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl<'a> Call<'a> {
             return Ok(known.clone());
         }
         self.budget.step(COMPILING)?;
-        let compiled = compiled(goregex::compile_within(pattern, MAX_DYNAMIC_REGEX_BYTES));
+        let compiled = compiled(regex::compile_within(pattern, MAX_DYNAMIC_REGEX_BYTES));
         self.budget.step(compiled.as_ref().map_or(COMPILING, |regex| regex.compiling_cost()))?;
         if self.regexes.len() < MAX_REGEXES {
             self.regexes.insert(pattern.clone(), compiled.clone());

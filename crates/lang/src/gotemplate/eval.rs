@@ -1,12 +1,13 @@
 //! Executing a parsed template: pipelines, fields, variables and calls.
 
+use kubewright_golib::utf8::lossy;
 use kubewright_value::{Text, Value};
 
 use super::ast::{Command, Expression, Pipe, ROOT, Term, show};
 use super::call::Failure;
 use super::functions::{Function, Type};
 use super::item::Item;
-use super::literal::{Literal, lossy};
+use super::literal::Literal;
 use super::run::{Here, Run, Run1};
 use super::truth::is_true;
 
@@ -229,7 +230,7 @@ impl<'a> Run<'a> {
             values.extend(arguments.last);
         }
         let result = match receiver {
-            Item::Time(time) => time.method(name, &values),
+            Item::Time(time) => super::time_methods::call_method(time, name, &values),
             Item::Version(version) => version.method(name, &values),
             _ => None,
         };

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use kubewright_golib::time::Time;
 use kubewright_value::{Map, Number, Text, Value};
 
 use super::functions::semver::Version;
-use super::time::Time;
 
 /// The result of an expression.
 #[derive(Clone)]

@@ -1,5 +1,7 @@
 //! Go's string, character and number literals.
 
+use kubewright_golib::utf8::lossy;
+
 /// A number as written; which Go type it takes depends on who asks.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Literal {
@@ -97,26 +99,6 @@ pub(super) fn unquote(text: &str) -> Option<String> {
         }
     }
     Some(lossy(&out))
-}
-
-/// Returns `bytes` as text; every byte that is not UTF-8 becomes one replacement character, as in Go.
-pub(crate) fn lossy(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    let mut rest = bytes;
-    loop {
-        match std::str::from_utf8(rest) {
-            Ok(text) => {
-                out.push_str(text);
-                return out;
-            }
-            Err(error) => {
-                let (valid, tail) = rest.split_at(error.valid_up_to());
-                out.push_str(std::str::from_utf8(valid).unwrap_or_default());
-                out.push('\u{fffd}');
-                rest = tail.get(1..).unwrap_or_default();
-            }
-        }
-    }
 }
 
 enum Escaped {

@@ -4,12 +4,12 @@
 
 use std::fmt::Write as _;
 
+use kubewright_golib::float;
+use kubewright_golib::utf8::lossy;
 use kubewright_value::{Budget, Exhausted, Number};
 
 use super::context::Context;
 use super::item::Item;
-use super::literal::lossy;
-use crate::gofloat;
 
 /// A verb of `printf` with its flags.
 #[derive(Debug, Clone, Copy, Default)]
@@ -275,7 +275,7 @@ impl Printer<'_> {
         };
         let precision = spec.precision.or(default);
         self.budget.produce(precision.unwrap_or(0))?;
-        let text = gofloat::format(value, if verb == 'F' { 'f' } else { verb }, precision);
+        let text = float::format(value, if verb == 'F' { 'f' } else { verb }, precision);
         let (sign, digits) = match text.strip_prefix(['-', '+']) {
             Some(digits) if text.starts_with('-') => ("-", digits),
             rest => (

@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 
+use kubewright_golib::float;
 use kubewright_value::Value;
 
 use super::Inputs;
 use super::function::{Argument, Builtin, Failure, Functions};
-use crate::gofloat;
 
 mod arithmetic;
+mod certificates;
 mod encoding;
 mod images;
-mod md5;
 mod objects;
 mod operand;
 mod patterns;
@@ -23,16 +23,11 @@ mod text;
 mod times;
 mod types;
 mod urls;
-mod x509;
-
-// Other languages have these too.
-pub(crate) use md5::digest as md5;
-pub(crate) use random::made_up;
-pub(crate) use x509::{FACTOR as CERTIFICATE_FACTOR, decode as certificate};
 
 /// All of them. Those that the specification has too are to be used instead of its.
 pub(super) const TABLES: &[&[Builtin]] = &[
     arithmetic::TABLE,
+    certificates::TABLE,
     encoding::TABLE,
     images::TABLE,
     objects::TABLE,
@@ -42,7 +37,6 @@ pub(super) const TABLES: &[&[Builtin]] = &[
     times::TABLE,
     types::TABLE,
     urls::TABLE,
-    x509::TABLE,
 ];
 
 /// Returns `functions` where those that need `inputs` have them.
@@ -75,7 +69,7 @@ fn text<'a>(arguments: &'a [Argument<'_>], index: usize) -> Cow<'a, str> {
 
 /// Returns a number without an exponent, as Go writes it.
 fn shown(number: f32) -> String {
-    if number.is_finite() { number.to_string() } else { gofloat::format(number.into(), 'f', None) }
+    if number.is_finite() { number.to_string() } else { float::format(number.into(), 'f', None) }
 }
 
 /// Returns the argument as an integer.

@@ -3,9 +3,8 @@
 //! INVARIANT: the parser bounds how deep expressions nest, so everything that walks
 //! them may recurse. Operators of one rank are kept as a flat chain for the same reason.
 
+use kubewright_golib::regex::Regex;
 use kubewright_value::{Text, Value};
-
-use crate::goregex::Regex;
 
 /// An expression and where it starts, in bytes.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Evaluating an expression.
 
+use kubewright_golib::regex;
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::ast::{Choice, Entry, Expr, Function, Infix, Link, Node, Prefix};
@@ -7,7 +8,6 @@ use super::fault::{Fault, FaultKind};
 use super::item::Item;
 use super::walk::{self, Trail};
 use super::{date, operators};
-use crate::goregex;
 
 /// What a pattern that is made during evaluation may cost.
 const DYNAMIC_REGEX_SIZE: usize = 256 << 10;
@@ -137,8 +137,8 @@ fn matched<'a>(
             let pattern = eval(budget, &link.right, scope)?;
             let pattern = pattern.text(budget)?;
             budget.step(DYNAMIC_REGEX_STEPS + pattern.len() as u64)?;
-            let regex = goregex::compile_within(&pattern, DYNAMIC_REGEX_SIZE);
-            let bad = |error: goregex::RegexError| Fault {
+            let regex = regex::compile_within(&pattern, DYNAMIC_REGEX_SIZE);
+            let bad = |error: regex::RegexError| Fault {
                 kind: FaultKind::BadRegex(error.message),
                 at: link.right.at,
             };

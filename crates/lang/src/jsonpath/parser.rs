@@ -3,12 +3,12 @@
 //! Operators are read by rank, so a long chain of them is a loop and not a recursion;
 //! everything else that nests is counted against [`MAX_DEPTH`].
 
+use kubewright_golib::regex;
 use kubewright_value::{Position, Value};
 
 use super::ast::{Choice, Entry, Expr, Function, Infix, Link, Node, Origin, Path, Prefix};
 use super::scan::{Bad, Scanner};
 use super::{Language, ParseError};
-use crate::goregex;
 
 mod path;
 
@@ -333,13 +333,13 @@ impl<'t> Parser<'t> {
     }
 
     /// Compiles the right side of `=~` and `!~` when it is a literal.
-    fn literal_regex(&self, operator: Infix, right: &Expr) -> Result<Option<goregex::Regex>, Bad> {
+    fn literal_regex(&self, operator: Infix, right: &Expr) -> Result<Option<regex::Regex>, Bad> {
         let Node::Literal(literal) = &right.node else { return Ok(None) };
         if !matches!(operator, Infix::Match | Infix::NotMatch) {
             return Ok(None);
         }
         let pattern = super::text(literal);
-        goregex::compile(&pattern).map(Some).map_err(|error| {
+        regex::compile(&pattern).map(Some).map_err(|error| {
             let message = format!("bad regular expression: {error}");
             let start = right.at as usize;
             // Where the string has no escapes, the very place is known.

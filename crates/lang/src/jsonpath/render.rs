@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use kubewright_golib::float;
 use kubewright_value::{Exhausted, Number, Value};
 
 use super::item::Item;
-use crate::gofloat;
 
 /// Returns `value` as text: a string as it is, `<nil>`, `[a b]`, `map[a:1 b:2]` with sorted keys.
 /// Whole numbers have no exponent.
@@ -127,7 +127,7 @@ fn readable_number(number: Number) -> String {
 
 /// Writes a double as Go's `%v`: shortest digits, an exponent below 1e-4 and from 1e6 on.
 fn go_float(float: f64) -> String {
-    gofloat::format(float, 'g', None)
+    float::format(float, 'g', None)
 }
 
 /// Returns `text` in double quotes, as Go quotes it.

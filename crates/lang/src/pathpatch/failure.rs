@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use kubewright_value::suggest::nearest;
 use kubewright_value::{Exhausted, Kind, Map, Step, Text, Value, bounded};
 
 use super::{MOST_PLACES, Op, PatchError, PatchErrorKind, Path, Segment, filter};
-use crate::near::nearest;
 use crate::patch::Pointer;
 
 /// How many keys or values are looked at for a suggestion, and how many are told.

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use kubewright_golib::float;
+
 use crate::cel::error::Failure;
 use crate::cel::function::Call;
 use crate::cel::time::seconds_text;
 use crate::cel::val::{MapVal, Val};
-use crate::gofloat;
 
 /// How many digits may be asked for.
 const MAX_PRECISION: usize = 1000;
@@ -59,7 +60,7 @@ fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -
             (Style::Literal, 'f', Val::Double(value)) => {
                 out.push_str(&grouped(&float(*value, 'f', Some(precision))));
             }
-            (Style::Literal, 's', Val::Double(value)) => out.push_str(&gofloat::format(*value, 'g', None)),
+            (Style::Literal, 's', Val::Double(value)) => out.push_str(&float::format(*value, 'g', None)),
             (Style::Literal, 'd', Val::Double(_))
             | (Style::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
                 return Err(unfit(verb, &value));
@@ -152,7 +153,7 @@ fn float(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "Infinity".to_owned() } else { "-Infinity".to_owned() };
     }
-    gofloat::format(value, verb, precision)
+    float::format(value, verb, precision)
 }
 
 /// Puts commas between the thousands.
@@ -185,7 +186,7 @@ fn literal(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result
         Val::String(text) => write!(out, "{:?}", text.as_str()),
         Val::Bytes(bytes) => write!(out, "b{:?}", String::from_utf8_lossy(bytes)),
         Val::Double(value) if value.is_finite() => write!(out, "{value:.6}"),
-        Val::Double(value) => write!(out, "\"{}\"", gofloat::format(*value, 'g', None)),
+        Val::Double(value) => write!(out, "\"{}\"", float::format(*value, 'g', None)),
         Val::Timestamp(time) => write!(out, "timestamp(\"{time}\")"),
         Val::Duration(duration) => write!(out, "duration(\"{}\")", seconds_text(*duration)),
         Val::List(list) => {

@@ -1,12 +1,13 @@
 //! Replacing and extracting with regular expressions.
 
+use kubewright_golib::regex::Regex;
+
 use super::Library;
 use crate::cel::environment::Macros;
 use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::standard::matching_cost;
 use crate::cel::val::{Kind, Val};
-use crate::goregex::Regex;
 
 /// The library of regular expressions.
 pub const REGEX: Library = Library { name: "regex", functions: add, macros: Macros::NONE, types: &[] };

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use kubewright_golib::regex;
 use kubewright_value::Text;
+use kubewright_value::suggest::nearest;
 
 use super::{Calling, Plan, Planner};
 use crate::cel::ast::{Expr, Span};
@@ -10,8 +12,6 @@ use crate::cel::environment::Type;
 use crate::cel::error::CompileErrorKind;
 use crate::cel::function::Overload;
 use crate::cel::val::{Kind, Val};
-use crate::goregex;
-use crate::near::nearest;
 
 impl Planner<'_> {
     pub(super) fn call(
@@ -132,10 +132,10 @@ impl Planner<'_> {
         plans: &[Plan],
         overload: &Overload,
         span: Span,
-    ) -> Result<Option<goregex::Regex>, (Plan, Type)> {
+    ) -> Result<Option<regex::Regex>, (Plan, Type)> {
         let argument = overload.pattern_index().and_then(|index| plans.get(index));
         let Some(Plan::Constant(Val::String(pattern), _)) = argument else { return Ok(None) };
-        goregex::compile(pattern).map(Some).map_err(|error| {
+        regex::compile(pattern).map(Some).map_err(|error| {
             self.unknown(format!("invalid regex `{pattern}`: {error}"), span, CompileErrorKind::Value)
         })
     }

@@ -142,7 +142,10 @@ impl Planner<'_> {
         let locals = self.scope.iter().map(|local| local.name.as_str());
         let near = match self.suggestions > super::MOST_ERRORS {
             true => None,
-            false => crate::near::nearest(name, self.environment.variables().into_iter().chain(locals)),
+            false => kubewright_value::suggest::nearest(
+                name,
+                self.environment.variables().into_iter().chain(locals),
+            ),
         };
         let message = match near {
             Some(near) => format!("unknown name `{name}`; did you mean `{near}`?"),

@@ -1,5 +1,6 @@
 //! From one type to another.
 
+use kubewright_golib::float;
 use kubewright_value::duration::Duration;
 
 use crate::cel::cost::traversal;
@@ -7,7 +8,6 @@ use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::time::{Timestamp, seconds_text};
 use crate::cel::val::{Kind, Val, exact_integer};
-use crate::gofloat;
 
 const SCALARS: [&[Kind]; 9] = [
     &[Kind::Bool],
@@ -112,7 +112,7 @@ fn string<'a>(arguments: &[Val<'a>], _: &mut Call<'_, 'a>) -> Result<Val<'a>, Fa
         [Val::Bool(value)] => Val::text(if *value { "true" } else { "false" }),
         [Val::Int(value)] => Val::text(value.to_string()),
         [Val::UInt(value)] => Val::text(value.to_string()),
-        [Val::Double(value)] => Val::text(gofloat::format(*value, 'g', None)),
+        [Val::Double(value)] => Val::text(float::format(*value, 'g', None)),
         [Val::Bytes(bytes)] => match std::str::from_utf8(bytes) {
             Ok(text) => Val::text(text),
             Err(_) => return Err(Failure::value("invalid UTF-8 in bytes, cannot convert to string")),

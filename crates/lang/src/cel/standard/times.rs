@@ -1,9 +1,10 @@
 //! What calendar and clock show.
 
+use kubewright_golib::time::Civil;
+
 use crate::cel::error::Failure;
 use crate::cel::function::{Functions, Overload};
 use crate::cel::val::{Kind, Val};
-use crate::gotemplate::time::Civil;
 
 /// Reads one thing off a calendar or clock, for one method each, since a function captures nothing.
 macro_rules! parts {

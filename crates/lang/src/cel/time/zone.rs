@@ -3,7 +3,7 @@
 //! There is no time zone database here. The zones that are known are those whose rules can be said in
 //! one line, from the year on in which they began; any other name or time is refused rather than guessed.
 
-use crate::gotemplate::time::{Time, days_from_civil};
+use kubewright_golib::time::{Time, days_from_civil};
 
 /// Returns how many seconds east of UTC clocks in `zone` are at a time, in seconds since 1970.
 pub(super) fn offset(zone: &str, unix: i64) -> Result<i32, String> {

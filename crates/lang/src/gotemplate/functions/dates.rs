@@ -2,10 +2,11 @@
 //!
 //! Where Sprig falls back to the current time for a value it does not know, the call is an error.
 
+use kubewright_golib::time::{Time, format_duration, parse, parse_duration};
+
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::{Item, Width};
 use super::super::literal::parse_integer;
-use super::super::time::{Time, format_duration, parse, parse_duration};
 use super::arguments::{any, text};
 use super::{Access, Function, Type, function};
 

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
+use kubewright_golib::json;
+use kubewright_golib::utf8::lossy;
 use kubewright_value::{Exhausted, Number, bounded};
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::Item;
-use super::super::literal::lossy;
 use super::arguments::{any, text};
 use super::{Function, Type, function};
-use crate::gojson;
 
 pub(super) const TABLE: &[Function] = &[
     function("fromJson", &[Type::Text], |call, a| match read(call, text(a, 0)) {
@@ -74,7 +74,7 @@ impl Writer {
                 let _ = write!(self.out, "{value}");
             }
             Item::Float(value) if !value.is_finite() => {
-                let shown = crate::gofloat::format(*value, 'g', None);
+                let shown = kubewright_golib::float::format(*value, 'g', None);
                 return Err(format!("json: unsupported value: {shown}").into());
             }
             Item::Float(value) => {
@@ -172,6 +172,6 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        gojson::quote(&mut self.out, text, self.style.escapes_html);
+        json::quote(&mut self.out, text, self.style.escapes_html);
     }
 }

@@ -13,8 +13,9 @@ mod stream;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use kubewright_golib::inputs::KeySource;
+
 use super::super::call::{Call, Failure, Outcome};
-use super::super::context::KeySource;
 use super::super::item::{Item, Of};
 use super::arguments::{any, int, text};
 use super::encoding::base64_decode;

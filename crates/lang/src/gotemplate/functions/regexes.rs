@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use kubewright_golib::regex::{Regex, quote_meta, replace_all, replace_all_literal};
 use kubewright_value::{Budget, Exhausted, Text};
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::{Item, Of};
 use super::arguments::{int, text};
 use super::{Function, Type, function};
-use crate::goregex::{Regex, quote_meta, replace_all, replace_all_literal};
 
 const TWO: &[Type] = &[Type::Text, Type::Text];
 const THREE: &[Type] = &[Type::Text, Type::Text, Type::Text];

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_golib::url::{Url, join, parse, user_text};
 use kubewright_value::Text;
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::{Item, Of};
 use super::arguments::{any, text};
 use super::{Function, Type, function};
-use crate::gourl::{Url, join, parse, user_text};
 
 pub(super) const TABLE: &[Function] =
     &[function("urlParse", &[Type::Text], url_parse), function("urlJoin", &[Type::Dict], url_join)];

@@ -39,11 +39,6 @@ impl Failure {
         self.argument
     }
 
-    /// Returns what went wrong.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
     /// Returns whether the budget is used up, which nothing forgives.
     pub(crate) fn is_limit(&self) -> bool {
         self.kind == EvalErrorKind::Limit

@@ -1,19 +1,14 @@
 //! Texts that stand for other texts or values.
 
 use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use kubewright_golib::base64::BASE64;
+use kubewright_golib::hash::{hex, md5};
+use kubewright_golib::utf8::lossy;
 use kubewright_value::{Budget, Value, bounded};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
-use super::md5;
-use crate::gotemplate::lossy;
-
-/// Padded, and forgiving about the bits that the last character does not need.
-pub(super) const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 const TEXT: &[Accepts] = &[Accepts::STRING];
 
@@ -29,7 +24,7 @@ pub(super) const TABLE: &[Builtin] = &[
         Ok(Value::from(hex(&Sha1::digest(charged(arguments, budget, 1)?))))
     }),
     builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&md5::digest(charged(arguments, budget, 1)?.as_bytes()))))
+        Ok(Value::from(hex(&md5(charged(arguments, budget, 1)?.as_bytes()))))
     }),
     builtin("parse_json", TEXT, "any", "the value that the JSON text says", parse_json),
     builtin("parse_yaml", TEXT, "any", "the value that the YAML text says", parse_yaml),
@@ -64,9 +59,4 @@ fn charged<'a>(
     budget.step(text.len() as u64)?;
     budget.produce(text.len().saturating_mul(factor).saturating_add(64))?;
     Ok(text)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

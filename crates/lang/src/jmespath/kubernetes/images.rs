@@ -1,9 +1,9 @@
 //! References to container images.
 
+use kubewright_golib::image::Reference;
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
-use crate::image::Reference;
 
 pub(super) const TABLE: &[Builtin] = &[builtin(
     "image_normalize",

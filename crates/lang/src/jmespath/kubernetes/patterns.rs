@@ -1,13 +1,13 @@
 //! Regular expressions, wildcards, labels and version ranges.
 
+use kubewright_golib::glob::Glob;
+use kubewright_golib::regex::{self, Regex};
 use kubewright_value::semver::{Version, VersionRange};
 use kubewright_value::{Budget, Value};
 
 use super::super::eval;
 use super::super::function::{Accepts, Argument, Body, Builtin, Failure, builtin};
 use super::text;
-use crate::glob::Glob;
-use crate::goregex::{self, Regex};
 
 /// What a pattern may take when it is compiled, and what that costs at least.
 const REGEX_SIZE: usize = 256 << 10;
@@ -82,7 +82,7 @@ type WithRegex = fn(&Regex, &[Argument<'_>], &mut Budget) -> Result<Value, Failu
 /// A bad expression is left for the call to complain about.
 fn prepare_regex(literals: &[Option<&Value>], call: WithRegex) -> Option<Box<Body>> {
     let pattern = literals.first().copied().flatten()?.as_str()?;
-    let regex = goregex::compile(pattern).ok()?;
+    let regex = regex::compile(pattern).ok()?;
     Some(Box::new(move |arguments, budget| call(&regex, arguments, budget)))
 }
 
@@ -97,7 +97,7 @@ fn regex_replace_all(
     budget: &mut Budget,
 ) -> Result<Value, Failure> {
     let (text, replacement) = (text(arguments, 1), text(arguments, 2));
-    Ok(Value::from(goregex::replace_all(regex, &text, &replacement, budget)?))
+    Ok(Value::from(regex::replace_all(regex, &text, &replacement, budget)?))
 }
 
 fn regex_replace_all_literal(
@@ -106,13 +106,13 @@ fn regex_replace_all_literal(
     budget: &mut Budget,
 ) -> Result<Value, Failure> {
     let (text, replacement) = (text(arguments, 1), text(arguments, 2));
-    Ok(Value::from(goregex::replace_all_literal(regex, &text, &replacement, budget)?))
+    Ok(Value::from(regex::replace_all_literal(regex, &text, &replacement, budget)?))
 }
 
 fn compiled(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Regex, Failure> {
     let pattern = arguments.first().map_or("", Argument::text);
     budget.step(REGEX_STEPS.saturating_add(pattern.len() as u64 * 64))?;
-    let regex = goregex::compile_within(pattern, REGEX_SIZE).map_err(|error| {
+    let regex = regex::compile_within(pattern, REGEX_SIZE).map_err(|error| {
         Failure::wrong_value(format!("bad regular expression `{pattern}`: {error}")).about(0)
     })?;
     budget.step(regex.compiling_cost())?;

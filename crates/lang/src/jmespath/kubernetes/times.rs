@@ -1,11 +1,11 @@
 //! Points in time as texts, as in `2024-05-01T10:00:00Z`. There is no clock here: what needs the
 //! present moment has to be told.
 
+use kubewright_golib::time::{self, Time};
 use kubewright_value::duration::Duration;
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{Accepts, Argument, Builtin, Failure, Functions, builtin};
-use crate::gotemplate::time::{self, Time};
 
 const RFC3339: &str = "2006-01-02T15:04:05Z07:00";
 

@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
+use kubewright_golib::url;
+
 use super::{Library, opaque, text};
 use crate::cel::cost::traversal;
 use crate::cel::environment::Macros;
@@ -10,7 +12,6 @@ use crate::cel::error::Failure;
 use crate::cel::function::{Functions, Overload};
 use crate::cel::standard::size_of;
 use crate::cel::val::{Entries, Kind, MapVal, Opaque, Val};
-use crate::gourl;
 
 /// The library of URLs.
 pub const URLS: Library = Library { name: "urls", functions: add, macros: Macros::NONE, types: &[] };
@@ -18,7 +19,7 @@ pub const URLS: Library = Library { name: "urls", functions: add, macros: Macros
 const NAME: &str = "kubernetes.URL";
 const URL: &[Kind] = &[Kind::Opaque(NAME)];
 
-struct Url(gourl::Url);
+struct Url(url::Url);
 
 impl Opaque for Url {
     fn type_name(&self) -> &'static str {
@@ -31,13 +32,13 @@ impl Opaque for Url {
 
     fn equals(&self, other: &dyn Opaque) -> bool {
         let other: Option<&Self> = other.as_any().downcast_ref();
-        other.is_some_and(|other| gourl::join(&self.0) == gourl::join(&other.0))
+        other.is_some_and(|other| url::join(&self.0) == url::join(&other.0))
     }
 }
 
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "url({:?})", gourl::join(&self.0))
+        write!(f, "url({:?})", url::join(&self.0))
     }
 }
 
@@ -51,7 +52,7 @@ fn add(functions: &mut Functions) {
     );
     functions.add(
         Overload::function("isURL", &[Kind::String], Kind::Bool, |arguments, _| {
-            Ok(Val::Bool(gourl::check_request(text(arguments, 0)?).is_ok()))
+            Ok(Val::Bool(url::check_request(text(arguments, 0)?).is_ok()))
         })
         .help("whether a text is a URL, absolute or a path from the root"),
     );
@@ -81,7 +82,7 @@ fn add(functions: &mut Functions) {
     );
     functions.add(
         Overload::method("getEscapedPath", URL, Kind::String, |arguments, _| {
-            Ok(Val::text(gourl::escaped_path(&opaque::<Url>(arguments, 0)?.0)))
+            Ok(Val::text(url::escaped_path(&opaque::<Url>(arguments, 0)?.0)))
         })
         .help("`/path` of `https://host:80/path`, with escapes"),
     );
@@ -97,14 +98,14 @@ fn parse(text: &str) -> Result<Url, Failure> {
     let failed = |reason: String| {
         Failure::value(format!("URL parse error during conversion from string: parse {text:?}: {reason}"))
     };
-    gourl::check_request(text).map_err(failed)?;
-    gourl::parse(text).map(Url).map_err(failed)
+    url::check_request(text).map_err(failed)?;
+    url::parse(text).map(Url).map_err(failed)
 }
 
 fn query<'a>(query: &str) -> Val<'a> {
     let mut names: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let mut values: Vec<(String, Vec<Val<'a>>)> = Vec::new();
-    for (name, value) in gourl::query_pairs(query) {
+    for (name, value) in url::query_pairs(query) {
         let place = *names.entry(name.clone()).or_insert(values.len());
         match values.get_mut(place) {
             Some((_, known)) => known.push(Val::text(value)),

@@ -1,12 +1,12 @@
 //! Certificates.
 
+use kubewright_golib::x509;
 use kubewright_value::Value;
 
 use super::{Library, Macros, text, with_doubles};
 use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Val};
-use crate::jmespath::kubernetes::{CERTIFICATE_FACTOR, certificate};
 
 /// The library of certificates.
 pub const CERTIFICATES: Library =
@@ -62,8 +62,8 @@ fn add(functions: &mut Functions) {
 
 fn decode<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let text = text(arguments, 0)?;
-    call.work(text.len().saturating_mul(CERTIFICATE_FACTOR / 8))?;
-    let found = certificate(text).map_err(Failure::value)?;
+    call.work(text.len().saturating_mul(x509::MAX_BYTES_PER_BYTE / 8))?;
+    let found = x509::decode(text).map_err(Failure::value)?;
     let told = match &found {
         Value::Object(map) if map.contains_key("NotAfter") => {
             let kept = map.iter().filter(|(name, _)| FIELDS.contains(&name.as_str()));

@@ -3,10 +3,11 @@
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
+use kubewright_golib::hash::{hex, md5};
+
 use super::{Library, Macros, text};
 use crate::cel::function::{Body, Functions, Overload};
 use crate::cel::val::{Kind, Val};
-use crate::jmespath::kubernetes::md5;
 
 /// The library of checksums.
 pub const HASHES: Library = Library { name: "hashes", functions: add, macros: Macros::NONE, types: &[] };
@@ -46,9 +47,4 @@ fn add(functions: &mut Functions) {
             functions.add(Overload::function(name, &[Kind::String], Kind::String, body).help(help));
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

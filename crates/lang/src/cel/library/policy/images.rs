@@ -4,13 +4,13 @@
 
 use std::any::Any;
 
+use kubewright_golib::url;
 use kubewright_value::{Text, Value};
 
 use super::{Library, Macros, opaque, text};
 use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Opaque, Val};
-use crate::gourl;
 
 /// The library of references to images.
 pub const IMAGES: Library = Library { name: "images", functions: add, macros: Macros::NONE, types: &[] };
@@ -180,7 +180,7 @@ fn repository(base: &str) -> Option<(Text, Text)> {
     if !has_length(path, 2, 255) || !path.chars().all(is_path_letter) {
         return None;
     }
-    if !gourl::parse(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
+    if !url::parse(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
         return None;
     }
     let registry =

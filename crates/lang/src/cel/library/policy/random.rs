@@ -1,12 +1,12 @@
 //! Texts made up by chance, from the seed of the caller.
 
+use kubewright_golib::random::{RandomTextError, matching_text};
 use kubewright_value::{Budget, Limits};
 
 use super::{Library, Macros, text};
 use crate::cel::error::{EvalErrorKind, Failure};
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Val};
-use crate::jmespath::kubernetes::made_up;
 
 /// The library of chance.
 pub const RANDOM: Library = Library { name: "random", functions: add, macros: Macros::NONE, types: &[] };
@@ -40,10 +40,11 @@ fn draw<'a>(pattern: &str, call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> 
     call.work(5_000 + pattern.len().saturating_mul(64))?;
     let seed = seed ^ call.cost.used().rotate_left(32) ^ call.cost.work_left();
     let mut budget = Budget::new(LIMITS);
-    let made = made_up(pattern, seed, &mut budget);
+    let made = matching_text(pattern, seed, &mut budget);
     call.work(usize::try_from(budget.steps_used()).unwrap_or(usize::MAX))?;
-    made.map(Val::text).map_err(|failure| {
-        let kind = if failure.is_limit() { EvalErrorKind::Limit } else { EvalErrorKind::Value };
-        Failure::new(kind, failure.message())
+    made.map(Val::text).map_err(|error| {
+        let is_limit = matches!(error, RandomTextError::Exhausted(_));
+        let kind = if is_limit { EvalErrorKind::Limit } else { EvalErrorKind::Value };
+        Failure::new(kind, error.to_string())
     })
 }

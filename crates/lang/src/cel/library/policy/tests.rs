@@ -237,7 +237,8 @@ fn a_short_text_that_stands_for_very_much_is_refused() {
 
 #[test]
 fn a_certificate_is_decoded_with_doubles() {
-    let pem = include_str!("../../../jmespath/kubernetes/x509/fixtures/certificate.pem");
+    let pem =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../golib/src/x509/fixtures/certificate.pem"));
     let text = json::quote(pem);
     gives(&format!("x509.decode({text}).PublicKey.E"), "65537.0");
     gives(&format!("has(x509.decode({text}).Subject)"), "false");

@@ -5,11 +5,12 @@ use std::io::{Read as _, Write as _};
 use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
 
+use kubewright_golib::utf8::lossy;
+
 use super::{Library, Macros, held_text};
 use crate::cel::error::Failure;
 use crate::cel::function::{Call, Functions, Overload};
 use crate::cel::val::{Kind, Val};
-use crate::gotemplate::lossy;
 
 /// The library of compression.
 pub const ZIP: Library = Library { name: "gzip", functions: add, macros: Macros::NONE, types: &[] };

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use sha1::{Digest as _, Sha1};
 
-use super::super::super::time::Time;
+use kubewright_golib::time::Time;
+
 use super::private_key::PrivateKey;
 use super::{der, pem};
 

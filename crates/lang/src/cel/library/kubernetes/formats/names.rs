@@ -1,6 +1,6 @@
 //! What texts of each format look like, and what Kubernetes says about those that do not.
 
-use crate::gourl;
+use kubewright_golib::url;
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
@@ -85,7 +85,7 @@ pub(super) fn label_value(text: &str) -> Vec<String> {
 }
 
 pub(super) fn uri(text: &str) -> Vec<String> {
-    let wrong = gourl::check_request(text).err();
+    let wrong = url::check_request(text).err();
     wrong.map(|reason| format!("parse {text:?}: {reason}")).into_iter().collect()
 }
 
@@ -124,7 +124,7 @@ pub(super) fn date_time(text: &str) -> Vec<String> {
 }
 
 fn is_date(text: &str) -> bool {
-    crate::gotemplate::time::parse("2006-01-02", text).is_ok()
+    kubewright_golib::time::parse("2006-01-02", text).is_ok()
 }
 
 /// Returns whether `text` is `23:59:59`, a fraction or none, and `z` or an offset.

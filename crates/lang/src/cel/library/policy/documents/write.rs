@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_golib::float;
+use kubewright_golib::json;
 use kubewright_value::Number;
 
 use crate::cel::error::Failure;
 use crate::cel::function::Call;
 use crate::cel::val::{List, MapVal, Val};
-use crate::{gofloat, gojson};
 
 /// How deep values may nest.
 const MAX_DEPTH: usize = 300;
@@ -36,7 +37,7 @@ impl Writer {
             Val::UInt(value) => self.plain(value),
             Val::Double(value) if value.is_finite() => self.plain(Number::from(*value)),
             Val::Double(value) => {
-                let shown = gofloat::format(*value, 'g', None);
+                let shown = float::format(*value, 'g', None);
                 return Err(Failure::value(format!("json: unsupported value: {shown}")));
             }
             Val::String(text) => {
@@ -116,6 +117,6 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        gojson::quote(&mut self.out, text, true);
+        json::quote(&mut self.out, text, true);
     }
 }

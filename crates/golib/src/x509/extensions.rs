@@ -6,8 +6,8 @@ use kubewright_value::Value;
 
 use super::der::{Reader, malformed, object_identifier, tag};
 use super::{Extension, Fields, bytes, list, numbers, subtrees};
-use crate::gotemplate::lossy;
-use crate::gourl;
+use crate::url;
+use crate::utf8::lossy;
 
 /// How many extensions a certificate may have.
 pub(super) const MOST: usize = 256;
@@ -233,7 +233,7 @@ pub(super) fn alternative_names(value: &[u8], fields: &mut Fields) -> Result<boo
 }
 
 fn uri(text: &str) -> Result<Value, String> {
-    let url = gourl::parse(text).map_err(|reason| format!("x509: cannot parse URI \"{text}\": {reason}"))?;
+    let url = url::parse(text).map_err(|reason| format!("x509: cannot parse URI \"{text}\": {reason}"))?;
     let mut fields = Fields::default();
     // Go keeps the user to itself.
     fields.set("User", if url.user.is_some() { Fields::default().object() } else { Value::Null });

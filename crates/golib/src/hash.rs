@@ -1,9 +1,10 @@
-//! MD5 (RFC 1321), as a checksum: it protects nothing.
+//! Checksums.
 
 use std::sync::LazyLock;
 
-/// Returns the digest of `bytes`.
-pub(crate) fn digest(bytes: &[u8]) -> [u8; 16] {
+/// Returns the MD5 digest (RFC 1321) of `bytes`, as a checksum: it protects nothing.
+#[must_use]
+pub fn md5(bytes: &[u8]) -> [u8; 16] {
     let mut state = START;
     let (whole, rest) = bytes.as_chunks::<64>();
     for block in whole {
@@ -21,6 +22,13 @@ pub(crate) fn digest(bytes: &[u8]) -> [u8; 16] {
     let parts = state.iter().flat_map(|part| part.to_le_bytes());
     digest.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
     digest
+}
+
+/// Returns `bytes` in hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];

@@ -1,6 +1,6 @@
 //! DER: values that say their type and length. Only what certificates need.
 
-use crate::gotemplate::time::{self, Time};
+use crate::time::{self, Time};
 
 /// The types, as the first byte says them.
 pub(super) mod tag {

@@ -27,7 +27,7 @@ use crate::compile_budget::{self, CompileExceeded};
 use engine::{BuildFailure, Engine};
 
 /// How large the automata of an expression may be, in bytes.
-pub(crate) const MAX_REGEX_BYTES: usize = 512 << 10;
+const MAX_REGEX_BYTES: usize = 512 << 10;
 
 /// How long a pattern may be.
 const MAX_PATTERN_BYTES: usize = 64 << 10;
@@ -62,7 +62,7 @@ pub struct RegexError {
     pub offset: usize,
 }
 
-/// Compiles `pattern`, which is part of a rule, and charges the [`CompileBudget`](crate::CompileBudget) that is open.
+/// Compiles `pattern`, which is part of a rule, and charges the [`CompileBudget`](crate::compile_budget::CompileBudget) that is open.
 ///
 /// # Errors
 /// When Go would refuse it, when it is too large, or when the budget is used up.

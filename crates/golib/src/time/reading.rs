@@ -5,8 +5,11 @@ use kubewright_value::Text;
 use super::layout::{DAYS, MONTHS, Part, next_part};
 use super::{DAY, SECOND, Time, days_from_civil};
 
-/// Reads `text` by `layout`; the error says which parts do not fit.
-pub(crate) fn parse(layout: &str, text: &str) -> Result<Time, String> {
+/// Reads `text` by `layout`.
+///
+/// # Errors
+/// When a part does not fit; it says which.
+pub fn parse(layout: &str, text: &str) -> Result<Time, String> {
     let mut fields = Fields::default();
     let mut rest = layout;
     let mut value = text;

@@ -10,13 +10,13 @@ use std::fmt;
 
 use kubewright_value::Text;
 
-use super::item::{Item, Width};
-pub(super) use duration::{format_duration, parse_duration};
-pub(crate) use reading::parse;
+pub use duration::{format_duration, parse_duration};
+pub use layout::{DAYS, MONTHS};
+pub use reading::parse;
 
 /// A point in time as seen in a zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Time {
+pub struct Time {
     /// Since 1970, in UTC.
     pub nanoseconds: i128,
     /// East of UTC, in seconds.
@@ -30,40 +30,57 @@ const DAY: i64 = 86_400;
 
 /// What a calendar and a clock show.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Civil {
+pub struct Civil {
+    /// The year; 0 is 1 BC.
     pub year: i64,
+    /// 1 to 12.
     pub month: u32,
+    /// 1 to 31.
     pub day: u32,
+    /// 0 to 23.
     pub hour: u32,
+    /// 0 to 59.
     pub minute: u32,
+    /// 0 to 59.
     pub second: u32,
+    /// The fraction of the second.
     pub nanosecond: u32,
+    /// 0 to 6; Sunday is 0.
     pub weekday: u32,
+    /// 1 to 366.
     pub day_of_year: u32,
 }
 
 impl Time {
     /// Returns the time that many nanoseconds after 1970, in UTC.
-    pub(crate) fn utc(nanoseconds: i128) -> Self {
+    #[must_use]
+    pub fn utc(nanoseconds: i128) -> Self {
         Self { nanoseconds, offset: 0, zone: Text::new_static("UTC") }
     }
 
     /// Returns the time that many seconds after 1970, in UTC.
-    pub(crate) fn from_unix(seconds: i64) -> Self {
+    #[must_use]
+    pub fn from_unix(seconds: i64) -> Self {
         Self::utc(i128::from(seconds) * SECOND)
     }
 
     /// Returns Go's zero time, the start of year 1.
-    pub(super) fn zero() -> Self {
+    #[must_use]
+    pub fn zero() -> Self {
         Self::from_unix(-62_135_596_800)
     }
 
-    pub(super) fn unix(&self) -> i64 {
+    /// Returns the seconds since 1970.
+    #[must_use]
+    pub fn unix(&self) -> i64 {
         i64::try_from(self.nanoseconds.div_euclid(SECOND)).unwrap_or(i64::MAX)
     }
 
-    /// Returns the same moment in another zone; nothing when the zone's rules are not known here.
-    pub(super) fn in_zone(&self, name: &str) -> Result<Self, String> {
+    /// Returns the same moment in another zone.
+    ///
+    /// # Errors
+    /// When the offset of the zone changes through the years.
+    pub fn in_zone(&self, name: &str) -> Result<Self, String> {
         let (offset, zone) = match name {
             "" | "UTC" | "Local" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Etc/Zulu" | "UCT"
             | "Universal" | "Zulu" => (0, "UTC"),
@@ -81,16 +98,21 @@ impl Time {
         Ok(Self { nanoseconds: self.nanoseconds, offset, zone: Text::new_static(zone) })
     }
 
-    pub(crate) fn add(&self, nanoseconds: i64) -> Self {
+    /// Returns the time that many nanoseconds later.
+    #[must_use]
+    pub fn add(&self, nanoseconds: i64) -> Self {
         Self { nanoseconds: self.nanoseconds + i128::from(nanoseconds), ..self.clone() }
     }
 
     /// Writes the time by a Go layout.
-    pub(crate) fn format(&self, layout: &str) -> String {
+    #[must_use]
+    pub fn format(&self, layout: &str) -> String {
         layout::format(self, layout)
     }
 
-    pub(crate) fn civil(&self) -> Civil {
+    /// Returns what a calendar and a clock show at that time in its zone.
+    #[must_use]
+    pub fn civil(&self) -> Civil {
         let local = self.nanoseconds + i128::from(self.offset) * SECOND;
         let seconds = i64::try_from(local.div_euclid(SECOND)).unwrap_or(0);
         let (days, clock) = (seconds.div_euclid(DAY), small(seconds.rem_euclid(DAY)));
@@ -106,42 +128,6 @@ impl Time {
             weekday: small((days + 4).rem_euclid(7)),
             day_of_year: small(days - days_from_civil(year, 1, 1) + 1),
         }
-    }
-
-    /// Calls a method of Go's `time.Time`; nothing when it is not one we know.
-    pub(super) fn method(&self, name: &str, arguments: &[Item]) -> Option<Result<Item, String>> {
-        let civil = self.civil();
-        let number = |value: u32| Item::int(i64::from(value));
-        let item = match (name, arguments) {
-            ("Format", [Item::Text(layout)]) => Item::text(self.format(layout)),
-            ("Format", _) => return Some(Err("wrong number of args for Format: want 1 got 0".to_owned())),
-            ("String", []) => Item::text(self.to_string()),
-            ("Year", []) => Item::int(civil.year),
-            ("Month", []) => {
-                Item::text(layout::MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default())
-            }
-            ("Weekday", []) => {
-                Item::text(layout::DAYS.get(civil.weekday as usize).copied().unwrap_or_default())
-            }
-            ("Day", []) => number(civil.day),
-            ("Hour", []) => number(civil.hour),
-            ("Minute", []) => number(civil.minute),
-            ("Second", []) => number(civil.second),
-            ("Nanosecond", []) => number(civil.nanosecond),
-            ("YearDay", []) => number(civil.day_of_year),
-            ("Unix", []) => Item::int64(self.unix()),
-            ("UnixMilli", []) => {
-                Item::int64(i64::try_from(self.nanoseconds.div_euclid(1_000_000)).unwrap_or(i64::MAX))
-            }
-            ("UnixNano", []) => Item::Int(Width::Int64, i64::try_from(self.nanoseconds).unwrap_or(i64::MAX)),
-            ("IsZero", []) => Item::Bool(self.nanoseconds == Self::zero().nanoseconds),
-            ("UTC" | "Local", []) => Item::Time(Self::utc(self.nanoseconds)),
-            ("Equal", [Item::Time(other)]) => Item::Bool(self.nanoseconds == other.nanoseconds),
-            ("Before", [Item::Time(other)]) => Item::Bool(self.nanoseconds < other.nanoseconds),
-            ("After", [Item::Time(other)]) => Item::Bool(self.nanoseconds > other.nanoseconds),
-            _ => return None,
-        };
-        Some(Ok(item))
     }
 }
 
@@ -194,7 +180,8 @@ fn small(value: i64) -> u32 {
 }
 
 /// Returns the days from 1970 to a date; the calendar goes on in both directions.
-pub(crate) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+#[must_use]
+pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 
-use super::super::encoding::BASE64;
+use crate::base64::BASE64;
 
 /// A block of a PEM text.
 pub(super) struct Block<'t> {

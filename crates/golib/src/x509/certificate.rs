@@ -4,7 +4,7 @@ use kubewright_value::Value;
 
 use super::der::{Reader, malformed, tag};
 use super::{Fields, bytes, extension, extensions, key, list, name};
-use crate::gotemplate::time::Time;
+use crate::time::Time;
 
 /// Go writes no zeros at the end of a second.
 const LAYOUT: &str = "2006-01-02T15:04:05.999999999Z07:00";

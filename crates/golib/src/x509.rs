@@ -3,11 +3,10 @@
 //! They are read, not trusted: no signature is checked. Only RSA keys are known.
 
 use base64::Engine as _;
-use kubewright_value::{Budget, Map, Text, Value};
+use kubewright_value::{Map, Text, Value};
 
 use self::der::{Reader, tag};
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
-use super::encoding::BASE64;
+use crate::base64::BASE64;
 
 mod certificate;
 mod der;
@@ -18,28 +17,16 @@ mod pem;
 mod request;
 mod subtrees;
 
-pub(super) const TABLE: &[Builtin] = &[builtin(
-    "x509_decode",
-    &[Accepts::STRING],
-    "object",
-    "what a PEM certificate or certificate request with an RSA key says",
-    x509_decode,
-)];
-
 /// What the text, its values and the lists they are in may take, for each byte of text.
-pub(crate) const FACTOR: usize = 64;
-
-fn x509_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let text = arguments.first().map_or("", Argument::text);
-    budget.step(text.len() as u64 * 4 + 100)?;
-    budget.produce(text.len().saturating_mul(FACTOR))?;
-    decode(text).map_err(|message| Failure::wrong_value(message).about(0))
-}
+pub const MAX_BYTES_PER_BYTE: usize = 64;
 
 /// Returns what the first PEM block of `text` says.
 ///
-/// The result takes up to [`FACTOR`] bytes for each byte of text.
-pub(crate) fn decode(text: &str) -> Result<Value, String> {
+/// The result takes up to [`MAX_BYTES_PER_BYTE`] bytes for each byte of text.
+///
+/// # Errors
+/// When there is no certificate and no request in it, or one that cannot be read.
+pub fn decode(text: &str) -> Result<Value, String> {
     let block = pem::first_block(text).ok_or("failed to decode PEM block")?;
     match block.kind {
         "CERTIFICATE" => certificate::decode(&block.bytes),

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::Time;
 
-pub(in super::super) const MONTHS: [&str; 12] = [
+/// The names of the months.
+pub const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -18,8 +19,8 @@ pub(in super::super) const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-pub(in super::super) const DAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+/// The names of the days of the week, Sunday first.
+pub const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 /// A part of a layout that stands for a part of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,29 +1,38 @@
 //! URLs taken apart and put together, as Go's `net/url`.
 
-use crate::gotemplate::lossy;
+use crate::utf8::lossy;
 
 /// The parts of a URL, decoded.
 #[derive(Default)]
-pub(crate) struct Url {
-    pub(crate) scheme: String,
-    pub(crate) opaque: String,
-    pub(crate) user: Option<(String, Option<String>)>,
-    pub(crate) host: String,
-    pub(crate) path: String,
+pub struct Url {
+    /// In lower case, such as `https`; empty when there is none.
+    pub scheme: String,
+    /// Everything behind the scheme when no `/` follows it.
+    pub opaque: String,
+    /// The user and password.
+    pub user: Option<(String, Option<String>)>,
+    /// The host with its port.
+    pub host: String,
+    /// The path, decoded.
+    pub path: String,
     /// The path as it was written.
-    pub(crate) raw_path: String,
-    pub(crate) query: String,
-    pub(crate) fragment: String,
+    pub raw_path: String,
+    /// What follows `?`, as it was written.
+    pub query: String,
+    /// What follows `#`, decoded.
+    pub fragment: String,
 }
 
 impl Url {
     /// Returns the port, if there is one.
-    pub(crate) fn port(&self) -> &str {
+    #[must_use]
+    pub fn port(&self) -> &str {
         self.split_port().1
     }
 
     /// Returns the host without its port, and without the brackets of an IPv6 address.
-    pub(crate) fn hostname(&self) -> &str {
+    #[must_use]
+    pub fn hostname(&self) -> &str {
         let host = self.split_port().0;
         host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host)
     }
@@ -36,8 +45,11 @@ impl Url {
     }
 }
 
-/// Takes `whole` apart; the error is Go's.
-pub(crate) fn parse(whole: &str) -> Result<Url, String> {
+/// Takes `whole` apart.
+///
+/// # Errors
+/// When it is not a URL, in Go's words.
+pub fn parse(whole: &str) -> Result<Url, String> {
     check_control(whole)?;
     let (rest, fragment) = whole.split_once('#').unwrap_or((whole, ""));
     let fragment = unescape(fragment, Where::Fragment)?;
@@ -46,7 +58,10 @@ pub(crate) fn parse(whole: &str) -> Result<Url, String> {
 }
 
 /// Checks that `whole` is what a client may ask a server for: absolute, or a path from the root.
-pub(crate) fn check_request(whole: &str) -> Result<(), String> {
+///
+/// # Errors
+/// When it is not, in Go's words.
+pub fn check_request(whole: &str) -> Result<(), String> {
     check_control(whole)?;
     if whole.is_empty() {
         return Err("empty url".to_owned());
@@ -250,7 +265,8 @@ fn escaped(bytes: &[u8], place: Where) -> String {
 }
 
 /// Returns the path as it stands in a URL: as it was written, if that is how a path may be written.
-pub(crate) fn escaped_path(url: &Url) -> String {
+#[must_use]
+pub fn escaped_path(url: &Url) -> String {
     let raw = url.raw_path.as_str();
     let is_fine = |byte: u8| is_plain(byte, Where::Path) || b"!$&'()*+,;=:@[]%".contains(&byte);
     match unescaped(raw, Where::Path) {
@@ -263,7 +279,7 @@ pub(crate) fn escaped_path(url: &Url) -> String {
 }
 
 /// Returns the names and values of a query; what is not well-formed is left out.
-pub(crate) fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
+pub fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
     query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         Some((unescape(name, Where::Query).ok()?, unescape(value, Where::Query).ok()?))
@@ -271,7 +287,8 @@ pub(crate) fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)>
 }
 
 /// Returns the user and password as they stand in a URL.
-pub(crate) fn user_text((name, password): &(String, Option<String>)) -> String {
+#[must_use]
+pub fn user_text((name, password): &(String, Option<String>)) -> String {
     let name = escape(name, Where::User);
     match password {
         Some(password) => format!("{name}:{}", escape(password, Where::User)),
@@ -280,7 +297,8 @@ pub(crate) fn user_text((name, password): &(String, Option<String>)) -> String {
 }
 
 /// Puts a URL together.
-pub(crate) fn join(url: &Url) -> String {
+#[must_use]
+pub fn join(url: &Url) -> String {
     let mut out = String::new();
     if !url.scheme.is_empty() {
         out.push_str(&url.scheme);

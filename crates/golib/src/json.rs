@@ -59,7 +59,7 @@ fn write_string(out: &mut BoundedText<'_>, text: &str) -> Result<(), Exhausted> 
 }
 
 /// Adds `text` to `out` with quotes around it; `escapes_html` is for what means something in HTML.
-pub(crate) fn quote(out: &mut String, text: &str, escapes_html: bool) {
+pub fn quote(out: &mut String, text: &str, escapes_html: bool) {
     out.push('"');
     for c in text.chars() {
         match c {

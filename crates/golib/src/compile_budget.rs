@@ -3,14 +3,14 @@
 //! A few bytes of a regular expression can stand for megabytes of automata, so each rule, each document and all rules
 //! together have a limit. Whoever loads rules owns a [`CompileBudget`] and compiles each document inside of it. It is
 //! not handed through the parsers of five languages but is there for as long as a document is compiled, so that none
-//! of them can forget it: [`goregex::compile`](crate::goregex::compile) charges whatever budget is open.
+//! of them can forget it: [`compile`](crate::regex::compile) charges whatever budget is open.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use thiserror::Error;
 
-use crate::goregex::Regex;
+use crate::regex::Regex;
 
 /// How much compiling may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl Drop for Closing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::goregex::compile;
+    use crate::regex::compile;
 
     fn limits(rule_bytes: usize, document_bytes: usize, total_bytes: usize) -> CompileLimits {
         CompileLimits { rule_bytes, document_bytes, total_bytes, ..CompileLimits::default() }

@@ -5,6 +5,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::hash::hex;
+
 /// How many digits of the hash a name ends in.
 const DIGITS: usize = 8;
 
@@ -44,7 +46,7 @@ pub fn fnv1a(text: &str) -> String {
 /// Returns the SHA-256 hash in hexadecimal digits.
 #[must_use]
 pub fn sha256(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
+    hex(&Sha256::digest(text.as_bytes()))
 }
 
 /// Returns `part` in lower case, with `-` for what a name may not have and without `-` and `.` at its ends.
@@ -67,14 +69,9 @@ fn hash<T: AsRef<str>>(parts: &[T], extra: &str) -> String {
         hasher.update(b"-");
         hasher.update(extra.as_bytes());
     }
-    let mut digits = hexadecimal(&hasher.finalize());
+    let mut digits = hex(&hasher.finalize());
     digits.truncate(DIGITS);
     digits
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]
