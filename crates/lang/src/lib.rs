@@ -7,7 +7,6 @@ pub mod cel;
 pub mod gotemplate;
 pub mod interpolate;
 pub mod jmespath;
-pub mod jsonpath;
 pub mod patch;
 pub mod pathpatch;
 pub mod textdiff;
@@ -16,3 +15,4 @@ pub use kubewright_golib::compile_budget::{
     CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule,
 };
 pub use kubewright_golib::{float as gofloat, glob, image, json as gojson, naming, regex as goregex};
+pub use kubewright_jsonpath as jsonpath;
