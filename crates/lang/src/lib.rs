@@ -7,12 +7,11 @@ pub mod cel;
 pub mod gotemplate;
 pub mod interpolate;
 pub mod jmespath;
-pub mod patch;
-pub mod pathpatch;
-pub mod textdiff;
 
 pub use kubewright_golib::compile_budget::{
     CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule,
 };
 pub use kubewright_golib::{float as gofloat, glob, image, json as gojson, naming, regex as goregex};
 pub use kubewright_jsonpath as jsonpath;
+pub use kubewright_patch as patch;
+pub use kubewright_patch::{path as pathpatch, textdiff};

@@ -256,7 +256,7 @@ impl Path {
 /// # Errors
 /// When the budget is used up.
 pub fn charge(value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
-    crate::patch::charge::charge(0, value, budget)
+    crate::charge::charge(0, value, budget)
 }
 
 impl fmt::Display for Path {

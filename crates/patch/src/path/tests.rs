@@ -55,7 +55,7 @@ fn check_says(document: &str, operation: &str, want: &str) {
 fn check_places(document: &str, operation: &str, want: &[&str]) {
     let places = run(document, operation).unwrap().1.places;
     let places: Vec<String> =
-        places.iter().map(|place| crate::patch::Pointer::from_steps(place).to_string()).collect();
+        places.iter().map(|place| crate::Pointer::from_steps(place).to_string()).collect();
     assert_eq!(places, want);
 }
 
@@ -137,9 +137,7 @@ fn expansion_names_the_places_and_changes_nothing() {
     let document = value(r#"{"r":[{"b":[{"n":"x"},{"n":"y"}]},{"b":[{"n":"y"}]},{"b":[]}]}"#);
     let places = |path: &str, op| {
         let found = Path::parse(path).unwrap().expand(&document, op, &mut Budget::default());
-        found.map(|places| {
-            places.iter().map(|place| crate::patch::Pointer::from_steps(place).to_string()).collect()
-        })
+        found.map(|places| places.iter().map(|place| crate::Pointer::from_steps(place).to_string()).collect())
     };
     let want = |places: &[&str]| Ok(places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>());
     assert_eq!(places("/r/[*]/b/[?(@.n=='y')]/p", Op::Add), want(&["/r/0/b/1/p", "/r/1/b/0/p"]));

@@ -9,7 +9,7 @@ use kubewright_value::{Budget, Map, Step, Text, Value};
 
 use super::edit::charge;
 use super::{Applied, Op, PatchError, Path, Segment, Written, failure, filter};
-use crate::patch::charge::shifting;
+use crate::charge::shifting;
 
 /// Does `op` at the one place that `path` means; nothing where the general way has to be gone.
 pub(super) fn apply(

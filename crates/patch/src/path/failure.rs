@@ -6,7 +6,7 @@ use kubewright_value::suggest::nearest;
 use kubewright_value::{Exhausted, Kind, Map, Step, Text, Value, bounded};
 
 use super::{MOST_PLACES, Op, PatchError, PatchErrorKind, Path, Segment, filter};
-use crate::patch::Pointer;
+use crate::Pointer;
 
 /// How many keys or values are looked at for a suggestion, and how many are told.
 const LOOKED_AT: usize = 200;

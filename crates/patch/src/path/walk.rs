@@ -6,7 +6,7 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::failure::{self, Missed};
 use super::{MOST_PLACES, Op, PatchError, Path, Segment, filter};
-use crate::patch::charge::shifting;
+use crate::charge::shifting;
 
 /// What a path means in a document.
 #[derive(Default)]

@@ -5,12 +5,14 @@
 //! [`diff`] makes the patch that leads from one value to another.
 
 mod apply;
-pub(crate) mod charge;
+mod charge;
 mod diff;
 mod failure;
 mod index;
 mod operation;
+pub mod path;
 mod pointer;
+pub mod textdiff;
 mod walk;
 
 pub use apply::{apply, apply_each};

@@ -3,8 +3,8 @@
 use kubewright_value::Step;
 
 use super::{Budget, Op, Path, Value, value};
-use crate::patch::Pointer;
-use crate::pathpatch::Writers;
+use crate::Pointer;
+use crate::path::Writers;
 
 /// Lets writers do `writer: op path <- value` to `{}` one after another; returns the document, what is known in the end,
 /// and what was written over, as `loser/place by writer`.

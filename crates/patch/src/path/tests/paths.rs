@@ -1,8 +1,8 @@
 //! What is a path, what is not, and what is said about it.
 
 use super::{Path, Piece, Segment, Text, check, check_fails, check_says};
-use crate::pathpatch::Form;
-use crate::pathpatch::PatchErrorKind;
+use crate::path::Form;
+use crate::path::PatchErrorKind;
 
 /// Writes the segments of a path in an unmistakable form.
 fn form(path: &Path) -> String {

@@ -5,7 +5,7 @@
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
 use super::{Applied, Op, PatchError, Path, failure};
-use crate::patch::charge;
+use crate::charge;
 
 /// Charges for `value` at `count` places, as if each were written.
 pub(super) fn charge(
