@@ -6,7 +6,6 @@
 pub mod cel;
 pub mod gotemplate;
 pub mod interpolate;
-pub mod jmespath;
 
 pub use kubewright_golib::compile_budget::{
     CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule,
@@ -15,3 +14,4 @@ pub use kubewright_golib::{float as gofloat, glob, image, json as gojson, naming
 pub use kubewright_jsonpath as jsonpath;
 pub use kubewright_patch as patch;
 pub use kubewright_patch::{path as pathpatch, textdiff};
+pub use kubewright_jmespath as jmespath;

@@ -185,7 +185,7 @@ mod tests {
     use kubewright_value::{Budget, json};
 
     use super::*;
-    use crate::jmespath::{Functions, Language};
+    use crate::{Functions, Language};
 
     fn parse(text: &str) -> Expression {
         Expression::parse_as(text, &Functions::standard(), Language::Forgiving).expect(text)
