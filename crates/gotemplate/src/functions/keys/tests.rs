@@ -3,7 +3,7 @@
 use kubewright_value::{Budget, Limits};
 use sha2::{Digest as _, Sha256};
 
-use crate::gotemplate::{Context, Functions, Inputs, KeySource, Template, TemplateError};
+use crate::{Context, Functions, Inputs, KeySource, Template, TemplateError};
 
 /// 2020-01-01.
 const VALID_FROM: i128 = 1_577_836_800_000_000_000;
@@ -99,6 +99,6 @@ fn what_cannot_be_made_is_an_error() {
 fn keys_are_charged_what_they_cost() {
     let limits = Limits { steps: 1_000_000, ..Limits::default() };
     let error = render_with(0, r#"{{ genCA "ca" 1 }}"#, limits).unwrap_err();
-    assert_eq!(error.kind, crate::gotemplate::ErrorKind::Limit, "{error}");
+    assert_eq!(error.kind, crate::ErrorKind::Limit, "{error}");
     assert!(render_with(0, r#"{{ genCAWithKey "ca" 1 (genPrivateKey "ecdsa") }}"#, limits).is_ok());
 }
