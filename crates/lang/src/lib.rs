@@ -3,7 +3,6 @@
 //! Each is a folder of its own, works on the shared value, charges a budget, and
 //! knows no dialect: what a language should do differently for one is an option.
 
-pub mod interpolate;
 
 pub use kubewright_golib::compile_budget::{
     CompileBudget, CompileExceeded, CompileLimits, rule as compile_rule,
@@ -15,3 +14,4 @@ pub use kubewright_patch::{path as pathpatch, textdiff};
 pub use kubewright_jmespath as jmespath;
 pub use kubewright_gotemplate as gotemplate;
 pub use kubewright_cel as cel;
+pub use kubewright_interpolate as interpolate;

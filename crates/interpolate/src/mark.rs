@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use crate::cel::{Opaque, Val};
+use kubewright_cel::{Opaque, Val};
 
 /// The name of the type of the mark.
 pub const OMITTED: &str = "omitted";

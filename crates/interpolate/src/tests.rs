@@ -1,7 +1,7 @@
 use kubewright_value::{Step, Value, json};
 
 use super::*;
-use crate::cel::{
+use kubewright_cel::{
     Bindings, Cost, Environment, EvalErrorKind, Functions, Kind, Library, Macros, Overload, Program, library,
 };
 

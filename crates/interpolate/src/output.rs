@@ -9,7 +9,7 @@ use kubewright_value::{Map, Number, Text, Value, json};
 
 use super::error::RenderError;
 use super::{Rendered, is_omitted};
-use crate::cel::{Cost, EvalErrorKind, List, MapVal, Val};
+use kubewright_cel::{Cost, EvalErrorKind, List, MapVal, Val};
 
 type Failed = Box<RenderError>;
 
@@ -195,6 +195,6 @@ fn wrong(message: String) -> Failed {
     Box::new(RenderError::new(EvalErrorKind::Value, message))
 }
 
-pub(super) fn exceeded(exceeded: crate::cel::Exceeded) -> Failed {
+pub(super) fn exceeded(exceeded: kubewright_cel::Exceeded) -> Failed {
     Box::new(RenderError::new(EvalErrorKind::Limit, exceeded.to_string()))
 }

@@ -3,7 +3,7 @@
 use kubewright_value::{Position, Text};
 
 use super::error::{Problem, RenderError, moved};
-use crate::cel::{Bindings, Cost, Environment, Program, Val};
+use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
 
 #[derive(Debug, Clone)]
 pub(super) struct Expression {

@@ -3,7 +3,7 @@
 use kubewright_value::{Position, Step, Text};
 use thiserror::Error;
 
-use crate::cel::EvalErrorKind;
+use kubewright_cel::EvalErrorKind;
 
 /// Something in a template that can never be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

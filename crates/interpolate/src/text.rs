@@ -7,7 +7,7 @@ use super::expression::Expression;
 use super::find::{Found, expressions};
 use super::output::{counted_text, value_of, write_text};
 use super::{Rendered, is_omitted};
-use crate::cel::{Bindings, Cost, Environment, EvalErrorKind, Program, Val};
+use kubewright_cel::{Bindings, Cost, Environment, EvalErrorKind, Program, Val};
 
 /// A text in which the expressions are found and compiled.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use super::Rendered;
 use super::error::{Problem, RenderError};
 use super::output::{counted_text, exceeded};
 use super::text::TextTemplate;
-use crate::cel::{Bindings, Cost, Environment, EvalErrorKind, Program};
+use kubewright_cel::{Bindings, Cost, Environment, EvalErrorKind, Program};
 
 /// How many problems of one template are told.
 const MOST_PROBLEMS: usize = 100;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::cel::{Unclosed, closing_brace};
+use kubewright_cel::{Unclosed, closing_brace};
 
 /// An expression in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
