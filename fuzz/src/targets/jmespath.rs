@@ -1,6 +1,6 @@
 //! Expressions are read and evaluated within their budget, twice with the same result.
 
-use kubewright_lang::jmespath::{Expression, Found, Functions, Inputs, Language};
+use kubewright_jmespath::{Expression, Found, Functions, Inputs, Language};
 use kubewright_value::{Budget, Limits, json};
 
 use super::Target;

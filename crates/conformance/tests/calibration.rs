@@ -11,8 +11,10 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use kubewright_lang::cel::{Bindings, Cost, Environment, Program, WORK_PER_STEP};
-use kubewright_lang::{gotemplate, jmespath, jsonpath};
+use kubewright_cel::{Bindings, Cost, Environment, Program, WORK_PER_STEP};
+use kubewright_gotemplate as gotemplate;
+use kubewright_jmespath as jmespath;
+use kubewright_jsonpath as jsonpath;
 use kubewright_value::{Budget, Limits, Map, Value};
 
 /// How much longer than usual a step may take.
