@@ -1,7 +1,7 @@
 //! Compiles one document within limits: of what it takes, and of what is said about it.
 
 use kubewright_engine::{Compiled, Diagnostic, Dialect};
-use kubewright_lang::{CompileBudget, CompileExceeded};
+use kubewright_golib::compile_budget::{CompileBudget, CompileExceeded};
 use kubewright_value::Document;
 
 codes! {

@@ -19,7 +19,7 @@ pub(crate) mod source;
 pub(crate) use compile::{Compiler, Problem};
 pub(crate) use environment::{Environments, Given, unknown_field};
 pub(crate) use judge::{Asked, Finding, Subject, Violation, are_met};
-use kubewright_lang::cel::Program;
+use kubewright_cel::Program;
 use kubewright_value::{Step, Text};
 pub(crate) use params::{Params, Words as ParamWords};
 pub(crate) use respond::Response;

@@ -17,7 +17,7 @@ mod texts;
 mod vap;
 mod vpol;
 
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::Options;

@@ -26,7 +26,7 @@ pub(crate) mod template;
 mod trace;
 
 use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, InCluster, RuleId};
-use kubewright_lang::jmespath::{Functions, Inputs};
+use kubewright_jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
 use crate::Options;

@@ -22,7 +22,7 @@ pub mod traits;
 mod workload;
 
 pub use bounded::compile;
-pub use kubewright_lang::gotemplate::KeySource;
+pub use kubewright_gotemplate::KeySource;
 pub use kyverno::signing;
 pub use load::{Loaded, codes, load, load_within};
 

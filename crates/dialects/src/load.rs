@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use kubewright_engine::{Code, Diagnostic, Dialect, Rule, Severity, reading_codes};
-use kubewright_lang::{CompileBudget, CompileLimits};
+use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
 use crate::{Options, all, bounded};

@@ -30,7 +30,7 @@ pub use path::{PathTemplate, expand_shorthand};
 use std::borrow::Cow;
 
 use kubewright_engine::{Code, Compiled, Decision, Dialect, InCluster, Outcome};
-use kubewright_lang::gotemplate::{Functions, Inputs};
+use kubewright_gotemplate::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
 use crate::Options;

@@ -2,7 +2,7 @@
 //!
 //! Where a key or a value has wildcards, it is enough that one label fits both.
 
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use crate::fields::{Fields, Reader};

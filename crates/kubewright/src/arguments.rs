@@ -16,7 +16,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest;
-use kubewright_lang::gotemplate::Functions;
+use kubewright_gotemplate::Functions;
 
 use crate::given::Setting;
 use crate::output::{ColorChoice, Output};

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use kubewright_cel::Inputs;
 use kubewright_engine::{
     Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, Program,
 };
-use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::exceptions::{Exception, Excused, Reported, excused};

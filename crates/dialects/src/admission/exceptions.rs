@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use kubewright_cel::{Inputs, Timestamp};
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
-use kubewright_lang::cel::{Inputs, Timestamp};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::diagnostics as code;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use kubewright_lang::CompileLimits;
+use kubewright_golib::compile_budget::CompileLimits;
 use kubewright_value::{Document, Source, yaml};
 
 use crate::{Loaded, Options, all, load, load_within};

@@ -2,11 +2,9 @@
 
 use std::collections::HashSet;
 
+use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
 use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, Severity, nearest};
-use kubewright_lang::cel::{
-    Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read,
-};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;

@@ -1,7 +1,7 @@
 //! What the expressions of a rule may use.
 
-use kubewright_lang::cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
-use kubewright_lang::cel::{ANY, Environment, Inputs, Kind, Type};
+use kubewright_cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
+use kubewright_cel::{ANY, Environment, Inputs, Kind, Type};
 use kubewright_value::Text;
 
 use crate::Options;

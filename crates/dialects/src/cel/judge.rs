@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 
+use kubewright_cel::{Inputs, Val};
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_lang::cel::{Inputs, Val};
 use kubewright_value::{Step, Text, Value};
 
 use super::request::objects;

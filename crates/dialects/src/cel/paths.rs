@@ -1,6 +1,6 @@
 //! The paths that expressions read, and where they lead in objects that make Pods.
 
-use kubewright_lang::cel::{ANY, Change, Program};
+use kubewright_cel::{ANY, Change, Program};
 use kubewright_value::{Step, Text};
 
 use crate::workload::Workload;

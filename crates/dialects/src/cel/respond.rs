@@ -1,8 +1,8 @@
 //! A request that a proxy asks about, answered by the first expression that has an answer.
 
+use kubewright_cel::Val;
+use kubewright_cel::library::policy::Answer;
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_lang::cel::Val;
-use kubewright_lang::cel::library::policy::Answer;
 use kubewright_value::Step;
 
 use super::judge::{self, Asked, Subject};

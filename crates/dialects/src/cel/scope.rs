@@ -2,12 +2,12 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 
-use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
-use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
-use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
-use kubewright_lang::cel::{
-    self, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
+use kubewright_cel::library::kubernetes::{authorizer, resource_check};
+use kubewright_cel::library::policy::{Answer, envoy_request, http_request};
+use kubewright_cel::{
+    self as cel, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
 };
+use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
 use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
 use super::request::resource_of;

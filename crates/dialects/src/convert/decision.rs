@@ -2,7 +2,7 @@
 //!
 //! It does not ask here whether `generate` is set: who calls this has asked for it.
 
-use kubewright_lang::glob::has_wildcard;
+use kubewright_golib::glob::has_wildcard;
 use kubewright_value::Step;
 
 use super::Inexpressible;

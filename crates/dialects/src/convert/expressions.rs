@@ -17,7 +17,7 @@ mod shape;
 mod text;
 
 use kubewright_engine::Operation;
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
 
 use super::{Expressions, Inexpressible, Validation};

@@ -4,7 +4,7 @@
 //! become wider or narrower on the way. Those are left to [`super::matching`], which writes conditions as well.
 
 use kubewright_engine::Operation;
-use kubewright_lang::glob::has_wildcard;
+use kubewright_golib::glob::has_wildcard;
 use kubewright_value::Text;
 
 use super::constraints::{Constraints, ResourceRule, namespaces_named, selector};

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use kubewright_engine::Operation;
-use kubewright_lang::glob::has_wildcard;
+use kubewright_golib::glob::has_wildcard;
 use kubewright_value::{Step, Text};
 
 use super::Inexpressible;

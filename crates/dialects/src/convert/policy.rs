@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_engine::Operation;
-use kubewright_lang::jmespath::{Functions, Inputs};
+use kubewright_jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::checks::{Checks, EXPRESSIONS};

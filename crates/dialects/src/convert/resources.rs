@@ -2,7 +2,7 @@
 //! cluster has are listed here, and the plural of any other is guessed.
 
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped, resource_name};
-use kubewright_lang::glob::{Glob, has_wildcard};
+use kubewright_golib::glob::{Glob, has_wildcard};
 use kubewright_value::{Budget, Text};
 
 use crate::kyverno::matching::kind::parts;

@@ -1,6 +1,6 @@
 //! Comparing a text with several in CEL.
 
-use kubewright_lang::glob::has_wildcard;
+use kubewright_golib::glob::has_wildcard;
 
 use super::expressions::{fits, literal};
 

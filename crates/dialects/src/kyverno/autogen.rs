@@ -4,7 +4,7 @@
 //! them. Only who is rewritten, for which kinds, is decided here; patterns and expressions are rewritten elsewhere.
 
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;

@@ -16,7 +16,7 @@ pub(super) use variables::{Use, variables};
 use std::collections::HashSet;
 
 use kubewright_engine::{Code, Diagnostic};
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Budget, Document, Limits, Step, Text, Value};
 
 use super::diagnostics as code;

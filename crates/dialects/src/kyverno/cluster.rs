@@ -8,11 +8,11 @@ mod targets;
 
 use std::sync::LazyLock;
 
+use kubewright_cel::Timestamp;
 use kubewright_engine::{
     AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status,
     WatchRole, Watched, Webhook,
 };
-use kubewright_lang::cel::Timestamp;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
 

@@ -6,7 +6,7 @@
 mod lint;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict as Looked};
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
 
 pub(super) use lint::{Lint, LintKind};

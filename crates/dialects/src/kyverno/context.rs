@@ -11,7 +11,7 @@ mod sourced;
 
 pub(super) use entry::Entry;
 use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, WorldView};
-use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found, is_true};
+use kubewright_jmespath::{EvalErrorKind, Expression, Found, is_true};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::images;

@@ -2,7 +2,7 @@
 //!
 //! `kyverno apply` and `kyverno test` read every number of an object as a double, so these print a million as `1e+06`.
 
-use kubewright_lang::gofloat;
+use kubewright_golib::float;
 use kubewright_value::{Budget, Exhausted, Value};
 
 /// Returns what `%v` prints.
@@ -30,7 +30,7 @@ fn print(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), Exh
     match value {
         Value::Null => out.push_str("<nil>"),
         Value::Bool(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
-        Value::Number(found) => out.push_str(&gofloat::format(found.as_f64(), 'g', None)),
+        Value::Number(found) => out.push_str(&float::format(found.as_f64(), 'g', None)),
         Value::String(text) => out.push_str(text),
         Value::Array(items) => {
             budget.enter()?;

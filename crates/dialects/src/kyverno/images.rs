@@ -1,7 +1,7 @@
 //! The images of an object, by the containers that run them: `images.containers.NAME.registry` and so on.
 
 use kubewright_engine::EvalError;
-use kubewright_lang::image::{DEFAULT_REGISTRY, Reference, ReferenceError, with_registry};
+use kubewright_golib::image::{DEFAULT_REGISTRY, Reference, ReferenceError, with_registry};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::context::Unresolved;

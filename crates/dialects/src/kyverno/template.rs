@@ -13,7 +13,7 @@ mod scan;
 mod variable;
 
 use kubewright_engine::EvalError;
-use kubewright_lang::jmespath::{Functions, ParseErrorKind};
+use kubewright_jmespath::{Functions, ParseErrorKind};
 use kubewright_value::{Map, Position, Step, Text, Value};
 
 pub(super) use compact::text_of;

@@ -4,7 +4,7 @@
 //! KubeMod rewrites the annotation whenever a rule matches and panics when it is empty or removed;
 //! here it changes only together with the object, and a patch that does not fit it leaves it as it is.
 
-use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Map, Text, Value, bounded};
 
 /// The annotation's name.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kubewright_engine::{
     Code, Compiled, Diagnostic, KindScope, NamespaceScope, Occasions, Phase, Program, RuleId, Scope,
 };
-use kubewright_lang::goregex::{self, Regex};
+use kubewright_golib::regex::{self, Regex};
 use kubewright_value::{Document, Position, Text};
 
 use super::criterion::Criterion;
@@ -211,7 +211,7 @@ impl Compiler<'_> {
     }
 
     fn regex(&mut self, text: &Placed<Text>) -> Option<Regex> {
-        match goregex::compile(&text.value) {
+        match regex::compile(&text.value) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 self.report(

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict};
-use kubewright_lang::goregex::Regex;
-use kubewright_lang::jsonpath::{self, EvalErrorKind, Expression, Item, Select};
+use kubewright_golib::regex::Regex;
+use kubewright_jsonpath::{self as jsonpath, EvalErrorKind, Expression, Item, Select};
 use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
 
 use super::source::MatchFor;

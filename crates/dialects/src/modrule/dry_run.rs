@@ -7,7 +7,8 @@ use kubewright_engine::{
     ClosedWorld, Diagnostic, Dialect, Engine, Fault, Operation, Outcome, Query, Request, Rule, RuleId,
     Settings, TraceNode, invalid,
 };
-use kubewright_lang::{patch, textdiff};
+use kubewright_patch as patch;
+use kubewright_patch::textdiff;
 use kubewright_value::{Budget, Deadline, Document, Limits, Map, Text, Value, bounded, yaml};
 
 use super::ModRule;

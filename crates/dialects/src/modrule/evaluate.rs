@@ -1,10 +1,10 @@
 //! What a compiled ModRule does to a request.
 
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
-use kubewright_lang::goregex::Regex;
-use kubewright_lang::gotemplate::{Inputs, Template};
-use kubewright_lang::jsonpath::{Select, Selected};
-use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_golib::regex::Regex;
+use kubewright_gotemplate::{Inputs, Template};
+use kubewright_jsonpath::{Select, Selected};
+use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;

@@ -8,7 +8,7 @@ use kubewright_engine::{
     Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Program as _,
     Request, Tracer, WorldView,
 };
-use kubewright_lang::patch::{self, Options, Pointer};
+use kubewright_patch::{self as patch, Options, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
 use super::compile::Header;

@@ -3,8 +3,8 @@
 //! A placeholder stands for the N-th key that the operation's `select` captured. Keys are kept as
 //! what they are, so that a label such as `a.b/c` or `007` stays one key; KubeMod pastes them as text.
 
-use kubewright_lang::jsonpath::Key;
-use kubewright_lang::patch::{Pointer, PointerError};
+use kubewright_jsonpath::Key;
+use kubewright_patch::{Pointer, PointerError};
 use kubewright_value::{Text, text_of};
 
 /// A path whose placeholders are not filled in yet.

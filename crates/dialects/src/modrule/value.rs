@@ -1,8 +1,8 @@
 //! The `value` of an operation: text, a template, then YAML.
 
 use kubewright_engine::EvalError;
-use kubewright_lang::gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
-use kubewright_lang::jsonpath::Selected;
+use kubewright_gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
+use kubewright_jsonpath::Selected;
 use kubewright_value::{Budget, Location, Text, Value, bounded};
 
 /// A value that is known, or a template for it.

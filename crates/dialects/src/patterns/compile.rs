@@ -5,7 +5,7 @@ mod links;
 use std::collections::HashMap;
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::goregex;
+use kubewright_golib::regex;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
@@ -165,7 +165,7 @@ impl Compiler<'_> {
             let mut operand = Operand::new(&self.written(value));
             let location = self.document.locate(&value.path);
             if condition.operator.is_regex() {
-                match goregex::compile(&operand.text) {
+                match regex::compile(&operand.text) {
                     Ok(regex) => operand.regex = Some(regex),
                     Err(error) => {
                         let message = format!("`{}` is no regular expression: {error}", operand.text);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_lang::goregex::Regex;
+use kubewright_golib::regex::Regex;
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};

@@ -5,8 +5,8 @@
 
 use std::cmp::Ordering;
 
-use kubewright_lang::cel::Timestamp;
-use kubewright_lang::goregex::Regex;
+use kubewright_cel::Timestamp;
+use kubewright_golib::regex::Regex;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value, json};
 

@@ -2,8 +2,8 @@
 //! Smell of `kubepattern.dev`. What is written is valid for their definitions: a value that those do not list is told in
 //! an annotation instead.
 
+use kubewright_golib::naming;
 use kubewright_graph::{Graph, Id, Node};
-use kubewright_lang::naming;
 use kubewright_value::{Map, Text, Value};
 
 use super::finding::Finding;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use kubewright_cel::{Bindings, Cost, EvalError, Program, Read, Val};
 use kubewright_engine::{TraceNode, Verdict};
-use kubewright_lang::cel::{Bindings, Cost, EvalError, Program, Read, Val};
 use kubewright_value::{Document, Location, Position, Step, Value};
 
 use super::compile::program::{Assertion, Rule, Template};
@@ -173,7 +173,7 @@ fn found(reads: &[Read], resource: &Value) -> Vec<String> {
     let mut told = Vec::new();
     for path in &paths {
         let is_longest = !paths.iter().any(|other| other.len() > path.len() && other.starts_with(path));
-        if !is_longest || path.iter().any(|step| step == kubewright_lang::cel::ANY) {
+        if !is_longest || path.iter().any(|step| step == kubewright_cel::ANY) {
             continue;
         }
         let place = path.iter().map(|step| step.as_str()).collect::<Vec<_>>();

@@ -11,8 +11,8 @@ mod scope;
 mod tests;
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::interpolate::{Template as Structure, TextTemplate, Written, written};
-use kubewright_lang::pathpatch::{Form, Piece};
+use kubewright_interpolate::{Template as Structure, TextTemplate, Written, written};
+use kubewright_patch::path::{Form, Piece};
 use kubewright_value::{Document, Text, Value};
 
 use super::source::{self, Operation};

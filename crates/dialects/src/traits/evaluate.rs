@@ -13,7 +13,7 @@ mod tests;
 mod value;
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::interpolate::{Rendered, Template as Structure};
+use kubewright_interpolate::{Rendered, Template as Structure};
 use kubewright_value::{Budget, Document, Limits, Value};
 
 use super::compile::program::{ComponentType, Trait};

@@ -4,12 +4,12 @@
 //! of a parameter is a double, find their expressions working: `*` and the like take an integer and a double,
 //! and rounding takes integers.
 
-use kubewright_lang::cel::{
+use kubewright_cel::{
     Call, Entries, Environment, EvalErrorKind, Failure, Functions, Kind, Library, Macros, MapVal, Overload,
     Shorthand, Takes, Val, library,
 };
-use kubewright_lang::interpolate::omitted;
-use kubewright_lang::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_interpolate::omitted;
 use kubewright_value::Text;
 
 /// Returns the environment of all expressions in traits; the variables are for the caller to add.
@@ -90,12 +90,7 @@ fn add(functions: &mut Functions) {
 }
 
 /// Adds a function that makes a name of one text, of a list of texts, or of several texts.
-fn names(
-    functions: &mut Functions,
-    name: &'static str,
-    body: kubewright_lang::cel::Body,
-    help: &'static str,
-) {
+fn names(functions: &mut Functions, name: &'static str, body: kubewright_cel::Body, help: &'static str) {
     functions.add(Overload::function(name, &[Kind::String], Kind::String, body).help(help));
     functions
         .add(Overload::function(name, &[Kind::List], Kind::String, body).items(&[Kind::String]).help(help));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_lang::pathpatch::{Applied, Op, Overwritten, Writers};
+use kubewright_patch::path::{Applied, Op, Overwritten, Writers};
 use kubewright_value::{Step, Text, Value};
 
 pub use super::source::Plane;

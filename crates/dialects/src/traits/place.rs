@@ -4,7 +4,7 @@
 //! A path that goes further than such a key was meant to have an escaped `/` in it: the entries of these maps have no
 //! parts. Lint says so from the trait alone, rendering for the manifest that is patched, both through [`split_key`].
 
-use kubewright_lang::pathpatch::{Path, Segment};
+use kubewright_patch::path::{Path, Segment};
 use kubewright_value::{Step, Value};
 
 use crate::traits::compile::program::Target;

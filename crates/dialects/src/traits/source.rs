@@ -11,7 +11,7 @@ mod traits;
 mod workload;
 
 use kubewright_engine::Diagnostic;
-pub(crate) use kubewright_lang::pathpatch::Op;
+pub(crate) use kubewright_patch::path::Op;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;

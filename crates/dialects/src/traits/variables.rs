@@ -1,6 +1,6 @@
 //! What expressions see by name.
 
-use kubewright_lang::cel::{Failure, Val, Variables};
+use kubewright_cel::{Failure, Val, Variables};
 use kubewright_value::{Text, Value};
 
 use super::compile::program::Each;

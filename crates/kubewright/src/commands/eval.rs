@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
+use kubewright_gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_jsonpath::{Expression, Found, Key, Select};
 use kubewright_value::display::escape_json;
 use kubewright_value::{Budget, Limits, Position, Value, bounded};
 

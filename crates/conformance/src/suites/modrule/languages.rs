@@ -1,10 +1,10 @@
 //! Cases about the languages inside a rule.
 
 use kubewright_dialects::modrule::{PathTemplate, expand_shorthand};
-use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_lang::jsonpath::{Expression, Found, Key, Language, Select};
-use kubewright_lang::patch::{self, Operation};
-use kubewright_lang::textdiff;
+use kubewright_gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_jsonpath::{Expression, Found, Key, Language, Select};
+use kubewright_patch::textdiff;
+use kubewright_patch::{self as patch, Operation};
 use kubewright_value::{Budget, Map, Number, Value, yaml as yaml_reader};
 
 use super::super::{equal, list, text};

@@ -5,7 +5,7 @@ use kubewright_dialects::{Loaded, Options, all, load};
 use kubewright_engine::{
     ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Status,
 };
-use kubewright_lang::patch::{self, Operation as PatchOperation};
+use kubewright_patch::{self as patch, Operation as PatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
 
 use super::super::{equal, list, text};

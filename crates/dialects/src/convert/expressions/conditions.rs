@@ -3,7 +3,7 @@
 //! A condition holds, does not hold, or is an error because a variable in it leads nowhere; errors count where they are
 //! met, before what would have decided.
 
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Step, Value};
 
 use super::formula::{Formula, LARGEST};

@@ -1,6 +1,6 @@
 //! `foreach` in CEL.
 
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 
 use super::conditions;
 use super::formula::Formula;

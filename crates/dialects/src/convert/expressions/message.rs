@@ -1,6 +1,6 @@
 //! What a rule says, in CEL where it has variables.
 
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::Value;
 
 use super::formula::Formula;

@@ -1,5 +1,5 @@
-use kubewright_lang::cel::{Bindings, Cost, Environment, Program, Val};
-use kubewright_lang::jmespath::Functions;
+use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
+use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Source, Value, yaml};
 
 use super::expressions;

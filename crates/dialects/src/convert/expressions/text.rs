@@ -1,6 +1,6 @@
 //! Literals, keys and names of CEL.
 
-use kubewright_lang::cel::RESERVED;
+use kubewright_cel::RESERVED;
 
 /// Returns `text` as a literal.
 pub(in crate::convert) fn literal(text: &str) -> String {

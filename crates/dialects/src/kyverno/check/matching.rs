@@ -1,6 +1,6 @@
 //! What a rule is about: `match` and `exclude`.
 
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::source::{Filter, Match, Method, Policy, Rule};

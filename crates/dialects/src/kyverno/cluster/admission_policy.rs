@@ -1,7 +1,7 @@
 //! Which ClusterPolicies the API server enforces itself, as a ValidatingAdmissionPolicy, and Kyverno's words for the others.
 
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::convert;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kubewright_engine::{ApiCall, ApiPath, ServiceCall, Shared};
-use kubewright_lang::jmespath::{Expression, Functions, Language};
+use kubewright_jmespath::{Expression, Functions, Language};
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kubewright_engine::{Operation, Operations, Target, TargetName};
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Budget, Text};
 
 use crate::kyverno::autogen;

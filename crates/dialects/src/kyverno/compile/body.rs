@@ -20,7 +20,7 @@ use crate::kyverno::pattern::Pattern;
 use crate::kyverno::pod_security::Profile;
 use crate::kyverno::source::{Cel, ContextEntry, Foreach, Method, Rule, Workload};
 use crate::kyverno::template::{Query, Template, TemplateProblem, TemplateProblemKind};
-use kubewright_lang::jmespath::ParseErrorKind;
+use kubewright_jmespath::ParseErrorKind;
 
 /// Everything in a rule that had to be parsed.
 pub(super) struct Parts {

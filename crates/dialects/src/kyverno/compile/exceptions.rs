@@ -7,7 +7,7 @@ use crate::kyverno::evaluate::Exception;
 use crate::kyverno::matching::Matcher;
 use crate::kyverno::pod_security::Exclusion;
 use crate::kyverno::source;
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Budget, Text};
 
 impl Compiler<'_> {

@@ -1,6 +1,6 @@
 //! A context entry with its templates and expressions compiled.
 
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Step, Text, Value};
 
 use super::super::source::{ContextEntry, ContextSource, RegistryCredentials, Workload};

@@ -1,7 +1,7 @@
 //! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
 
 use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, Subject};

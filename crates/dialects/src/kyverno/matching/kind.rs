@@ -8,7 +8,7 @@ mod notation;
 use std::fmt;
 
 use kubewright_engine::{GroupVersionKind, Request};
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Text};
 
 pub(crate) use notation::{Notation, parts, read};

@@ -1,7 +1,7 @@
 //! Another action for some namespaces: `failureActionOverrides`.
 
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 
 use super::clause::{namespace_labels, namespace_of};
 use crate::kyverno::source::{Action, ActionOverride};

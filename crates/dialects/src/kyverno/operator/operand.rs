@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use kubewright_lang::glob::{self, Glob, has_wildcard};
+use kubewright_golib::glob::{self, Glob, has_wildcard};
 use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;

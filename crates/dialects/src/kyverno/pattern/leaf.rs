@@ -6,7 +6,7 @@
 
 pub(crate) mod text;
 
-use kubewright_lang::gofloat;
+use kubewright_golib::float;
 use kubewright_value::{Budget, Exhausted, Number, Value};
 
 use super::written::Written;
@@ -76,7 +76,7 @@ impl Leaf {
             Self::Null => "<nil>".to_owned(),
             Self::Bool(boolean) => boolean.to_string(),
             Self::Int(integer) => integer.to_string(),
-            Self::Float(float) => gofloat::format(*float, 'g', None),
+            Self::Float(float) => float::format(*float, 'g', None),
             Self::Some => "?*".to_owned(),
             Self::Text(alternatives) => alternatives.whole().to_owned(),
         }

@@ -1,6 +1,6 @@
 //! What in a pattern does something else than it seems to.
 
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Step, Value};
 
 use super::compile::DEPTH;

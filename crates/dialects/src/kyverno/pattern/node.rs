@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 use kubewright_value::Text;
 
 use super::leaf::Leaf;

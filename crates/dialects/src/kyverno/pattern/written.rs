@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 
 use crate::kyverno::mixed::Part;
 
@@ -143,6 +143,6 @@ impl<'t> Written<'t> {
 
     /// Returns whether the author wrote a wildcard.
     pub(super) fn has_wildcard(&self) -> bool {
-        self.0.iter().any(|(text, is_own)| *is_own && kubewright_lang::glob::has_wildcard(text))
+        self.0.iter().any(|(text, is_own)| *is_own && kubewright_golib::glob::has_wildcard(text))
     }
 }

@@ -4,7 +4,7 @@
 //! the images, or, without images, on the Pod with one container that has nothing. What is found there is taken
 //! out, one finding for one.
 
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Step, Text};
 
 use super::check::Control;

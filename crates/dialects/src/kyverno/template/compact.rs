@@ -2,7 +2,7 @@
 //!
 //! Go sorts keys, and writes `<`, `>` and `&` so that a browser cannot take them for HTML.
 
-use kubewright_lang::gojson;
+use kubewright_golib::json as gojson;
 use kubewright_value::bounded::BoundedText;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use kubewright_lang::jmespath::{Expression, Functions, Language, ParseError, Roots};
+use kubewright_jmespath::{Expression, Functions, Language, ParseError, Roots};
 use kubewright_value::Text;
 
 use super::super::source::Workload;

@@ -4,7 +4,7 @@
 //! it never becomes syntax. What the author of the policy wrote is put in as it is where it stands bare.
 
 use kubewright_engine::EvalError;
-use kubewright_lang::jmespath::{Expression, Functions, Language, Roots};
+use kubewright_jmespath::{Expression, Functions, Language, Roots};
 use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 

@@ -1,6 +1,6 @@
 //! Expressions of a rule about Pods in a rule for the objects that make Pods.
 
-use kubewright_lang::jmespath::Change;
+use kubewright_jmespath::Change;
 use kubewright_value::Text;
 
 use super::super::source::Workload;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
-use kubewright_lang::jmespath::{Functions, ParseError, ParseErrorKind, Roots};
+use kubewright_jmespath::{Functions, ParseError, ParseErrorKind, Roots};
 use kubewright_value::{Position, Text};
 
 use super::super::context::{Context, Sourced, Unresolved};

@@ -1,7 +1,7 @@
 //! The items of `match`.
 
 use kubewright_engine::{Diagnostic, KindScope};
-use kubewright_lang::jsonpath::{Expression, Lint, Select};
+use kubewright_jsonpath::{Expression, Lint, Select};
 use kubewright_value::{Position, Text, Value};
 
 use super::Compiler;

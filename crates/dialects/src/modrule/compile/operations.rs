@@ -1,8 +1,8 @@
 //! The items of `patch`, and templates.
 
 use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_lang::gotemplate::{ErrorKind, Template};
-use kubewright_lang::jsonpath::Select;
+use kubewright_gotemplate::{ErrorKind, Template};
+use kubewright_jsonpath::Select;
 use kubewright_value::{Position, Text, Value, yaml};
 
 use super::Compiler;

@@ -1,7 +1,7 @@
 //! The criteria of a relationship: a value of the target, one of the dependency, and how they are compared.
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::goregex;
+use kubewright_golib::regex;
 
 use super::super::criteria::Transform;
 use super::super::diagnostics as code;
@@ -77,7 +77,7 @@ pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -
         return Some(Transform::Split { separator, index });
     }
     let regex = reader.string(fields, "regex")?;
-    match goregex::compile(&regex.value) {
+    match regex::compile(&regex.value) {
         Ok(compiled) => Some(Transform::Regex(compiled)),
         Err(error) => {
             let message = format!("`{}` is no regular expression: {error}", regex.value);

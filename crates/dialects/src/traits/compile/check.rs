@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use kubewright_cel::{Kind, Program};
 use kubewright_engine::Diagnostic;
-use kubewright_lang::cel::{Kind, Program};
-use kubewright_lang::interpolate::{Problem, Template as Structure, TextTemplate};
-use kubewright_lang::pathpatch::{Path, PathError, Piece};
+use kubewright_interpolate::{Problem, Template as Structure, TextTemplate};
+use kubewright_patch::path::{Path, PathError, Piece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::scope::Scope;

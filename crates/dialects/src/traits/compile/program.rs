@@ -1,7 +1,7 @@
 //! What a trait or component type does, ready to run.
 
-use kubewright_lang::interpolate::TextTemplate;
-use kubewright_lang::pathpatch::{Form, Op, Path, PathError};
+use kubewright_interpolate::TextTemplate;
+use kubewright_patch::path::{Form, Op, Path, PathError};
 use kubewright_value::{Step, Text};
 
 use super::{Content, Expression};

@@ -1,6 +1,6 @@
 //! What an expression may name where it stands, and of what type it is.
 
-use kubewright_lang::cel::{ANY, Environment, Kind, Program, Type};
+use kubewright_cel::{ANY, Environment, Kind, Program, Type};
 use kubewright_value::{Position, Text};
 
 use super::super::functions;

@@ -7,7 +7,7 @@ mod ports;
 
 use std::collections::BTreeMap;
 
-use kubewright_lang::naming::{self, SUBDOMAIN};
+use kubewright_golib::naming::{self, SUBDOMAIN};
 use kubewright_value::{Map, Value};
 
 use super::{endpoints, put};

@@ -3,7 +3,7 @@
 //! A UID exists only in a cluster. Where a resource has none, one is made of its kind, namespace and name, so that labels
 //! and selectors are as distinct and as stable as they are in a cluster.
 
-use kubewright_lang::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
 use kubewright_value::{Map, Text, Value};
 
 use super::super::source::Metadata;

@@ -1,8 +1,8 @@
 //! What templates make, and what is taken away again.
 
 use kubewright_engine::Verdict;
-use kubewright_lang::interpolate::Rendered;
-use kubewright_lang::pathpatch::charge;
+use kubewright_interpolate::Rendered;
+use kubewright_patch::path::charge;
 use kubewright_value::{Document, Value};
 
 use super::story::Said;

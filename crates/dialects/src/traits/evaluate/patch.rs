@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use kubewright_cel::{Bindings, Cost};
 use kubewright_engine::{Diagnostic, TraceNode, Verdict};
-use kubewright_lang::cel::{Bindings, Cost};
-use kubewright_lang::interpolate::{Piece as Given, Rendered};
-use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
+use kubewright_interpolate::{Piece as Given, Rendered};
+use kubewright_patch::Pointer;
+use kubewright_patch::path::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::story::Said;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use kubewright_cel::{Bindings, Cost, EvalErrorKind};
 use kubewright_engine::{Code, Diagnostic};
-use kubewright_lang::cel::{Bindings, Cost, EvalErrorKind};
-use kubewright_lang::interpolate::{RenderError, Rendered, Template, TextTemplate};
+use kubewright_interpolate::{RenderError, Rendered, Template, TextTemplate};
 use kubewright_value::{Exhausted, Map, Position, Step, Text, Value, bounded};
 
 use super::{Evaluator, Outcome};

@@ -1,5 +1,5 @@
-use kubewright_lang::cel::{Bindings, Cost};
-use kubewright_lang::interpolate::{Rendered, Template};
+use kubewright_cel::{Bindings, Cost};
+use kubewright_interpolate::{Rendered, Template};
 use kubewright_value::{Value, json};
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Comparisons of parameters with values that they cannot have.
 
+use kubewright_cel::Compared;
 use kubewright_engine::nearest;
-use kubewright_lang::cel::Compared;
 use kubewright_value::{Text, Value};
 
 use super::Linter;

@@ -1,7 +1,7 @@
 //! Conditions that always come out the same, loops over nothing, filters that choose nothing.
 
-use kubewright_lang::cel::{Bindings, Cost, Program, Val};
-use kubewright_lang::pathpatch::Segment;
+use kubewright_cel::{Bindings, Cost, Program, Val};
+use kubewright_patch::path::Segment;
 
 use super::Linter;
 use crate::fields::within;

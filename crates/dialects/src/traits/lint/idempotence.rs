@@ -1,6 +1,6 @@
 //! Operations that do more each time that a trait is rendered over what it gave.
 
-use kubewright_lang::pathpatch::{Op, Path, Segment};
+use kubewright_patch::path::{Op, Path, Segment};
 use kubewright_value::{Text, Value};
 
 use super::Linter;

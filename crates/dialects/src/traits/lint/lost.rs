@@ -1,6 +1,6 @@
 //! Operations whose work a later one undoes.
 
-use kubewright_lang::pathpatch::{Op, Path, Segment};
+use kubewright_patch::path::{Op, Path, Segment};
 use kubewright_value::{Location, Position};
 
 use super::Linter;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_lang::cel::{ANY, Program};
+use kubewright_cel::{ANY, Program};
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;

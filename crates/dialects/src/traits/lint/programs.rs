@@ -1,6 +1,6 @@
 //! Every expression of a document, and where it stands.
 
-use kubewright_lang::cel::Program;
+use kubewright_cel::Program;
 use kubewright_value::{Position, Step};
 
 use crate::traits::compile::program::{

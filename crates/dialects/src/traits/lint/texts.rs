@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use kubewright_lang::cel::{Kind, Program, Type};
-use kubewright_lang::pathpatch::{Op, Path};
+use kubewright_cel::{Kind, Program, Type};
+use kubewright_patch::path::{Op, Path};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;

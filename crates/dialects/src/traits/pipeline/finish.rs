@@ -1,6 +1,6 @@
 //! What is done to manifests at the end: labels, the hash that restarts Pods, the order.
 
-use kubewright_lang::naming;
+use kubewright_golib::naming;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::super::manifest::{Manifest, Plane, order};

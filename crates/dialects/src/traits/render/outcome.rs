@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::Op;
+use kubewright_patch::Pointer;
+use kubewright_patch::path::Op;
 use kubewright_value::{Step, Text};
 
 use super::Applied;

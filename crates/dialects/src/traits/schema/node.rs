@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_lang::goregex::Regex;
+use kubewright_golib::regex::Regex;
 use kubewright_value::{Kind, Number, Text, Value};
 
 /// What a value must be like.

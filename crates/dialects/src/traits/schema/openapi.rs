@@ -1,7 +1,7 @@
 //! JSON Schema as CustomResourceDefinitions use it, read to a [`Node`]. References are written out before.
 
 use kubewright_engine::{Severity, nearest};
-use kubewright_lang::goregex;
+use kubewright_golib::regex;
 use kubewright_value::{Budget, Kind, Limits, Map, Number, Step, Text, Value};
 
 use super::node::{Additional, Node, Range, Type};
@@ -233,8 +233,8 @@ impl Reader {
         is_step
     }
 
-    fn pattern(&mut self, text: &str, at: &[Step]) -> Option<goregex::Regex> {
-        match goregex::compile(text) {
+    fn pattern(&mut self, text: &str, at: &[Step]) -> Option<regex::Regex> {
+        match regex::compile(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
                 self.wrong(at, format!("bad pattern `{text}`: {error}"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kubewright_engine::{Dialect as _, Engine, Operation, Request};
-use kubewright_lang::jmespath::Functions;
+use kubewright_jmespath::Functions;
 use kubewright_value::{Map, Source, Value, json, yaml};
 
 use super::random::{Dice, VALUES, object_for};

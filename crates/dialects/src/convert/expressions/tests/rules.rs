@@ -1,7 +1,7 @@
 //! Whole rules: what the engine says of an object, and what the expressions do.
 
+use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings, Status};
-use kubewright_lang::cel::{Bindings, Cost, Environment, Program, Val};
 use kubewright_value::Value;
 
 use crate::convert::Expressions;

@@ -6,7 +6,7 @@
 //! `group/Kind` are tried. Whoever needs the parts of a kind asks here, so that matching, webhooks, the rewriting for
 //! controllers and conversion agree.
 
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::Budget;
 
 /// Whose notation a kind is written in.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use kubewright_lang::glob::Glob;
-use kubewright_lang::gofloat;
+use kubewright_golib::float;
+use kubewright_golib::glob::Glob;
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
@@ -232,7 +232,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::Null => Some(Quantity::from_i64(0)),
         Value::Number(Number::Int(integer)) => Some(Quantity::from_i64(*integer)),
-        Value::Number(number) => Quantity::parse(&gofloat::format(number.as_f64(), 'f', Some(6))).ok(),
+        Value::Number(number) => Quantity::parse(&float::format(number.as_f64(), 'f', Some(6))).ok(),
         Value::String(text) => Quantity::parse(text).ok(),
         _ => None,
     }
@@ -244,7 +244,7 @@ fn plain(value: &Value) -> Option<Cow<'_, str>> {
         Value::Bool(true) => Cow::Borrowed("true"),
         Value::Bool(false) => Cow::Borrowed("false"),
         // As a double with an exponent, so that 100 is `1E+02`.
-        Value::Number(number) => Cow::Owned(gofloat::format(number.as_f64(), 'E', None)),
+        Value::Number(number) => Cow::Owned(float::format(number.as_f64(), 'E', None)),
         Value::String(text) => Cow::Borrowed(text.as_str()),
         _ => return None,
     })

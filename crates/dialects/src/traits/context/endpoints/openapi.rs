@@ -1,6 +1,6 @@
 //! OpenAPI 3 and Swagger 2, in YAML or JSON.
 
-use kubewright_lang::patch::Pointer;
+use kubewright_patch::Pointer;
 use kubewright_value::{Source, Value, yaml};
 
 use super::Offer;

@@ -1,7 +1,7 @@
 //! The constraints of a field: `name=value`, each a change of its schema.
 
 use kubewright_engine::nearest;
-use kubewright_lang::goregex;
+use kubewright_golib::regex;
 use kubewright_value::{Text, Value};
 
 use super::super::node::{Node, Type};
@@ -90,7 +90,7 @@ fn set(node: &mut Node, name: Piece<'_>, value: Piece<'_>) -> Result<(), Mistake
         "maxProperties" => node.size.most = Some(count()?),
         "uniqueItems" => node.is_unique = boolean()?,
         "pattern" => {
-            let pattern = goregex::compile(&plain()?).map_err(|error| bad(error.to_string()))?;
+            let pattern = regex::compile(&plain()?).map_err(|error| bad(error.to_string()))?;
             node.pattern = Some(pattern);
         }
         "format" => node.format = Some(plain()?.into()),
