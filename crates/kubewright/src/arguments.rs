@@ -632,7 +632,7 @@ pub(crate) struct Sign {
     pub(crate) output: Option<PathBuf>,
 
     /// What the annotations start with
-    #[arg(long, value_name = "DOMAIN", default_value = kubewright_dialects::signing::DEFAULT_DOMAIN)]
+    #[arg(long, value_name = "DOMAIN", default_value = kubewright_kyverno::signing::DEFAULT_DOMAIN)]
     pub(crate) annotation_domain: String,
 
     /// Take away the signatures that are there

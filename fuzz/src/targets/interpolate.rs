@@ -1,8 +1,8 @@
 //! Expressions in texts are found where CEL itself sees their ends, and rendered within their cost.
 
 use kubewright_cel::{Bindings, Cost, Program};
-use kubewright_dialects::traits::functions;
 use kubewright_interpolate::{Rendered, Template, TextTemplate, expressions};
+use kubewright_traits::functions;
 use kubewright_value::{Value, json};
 
 use super::Target;

@@ -126,8 +126,7 @@ fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {
 /// Returns the present moment and a seed.
 fn inputs(allowed: &[String]) -> Inputs {
     let options = RuleOptions { allowed_functions: allowed.to_vec(), ..RuleOptions::default() };
-    let options = rules::dialect_options(&options, None);
-    Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys }
+    rules::dialect_options(&options, None).inputs
 }
 
 fn failure(expression: &str, message: String, position: Position, length: u32) -> Failure {
