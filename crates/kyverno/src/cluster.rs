@@ -76,7 +76,7 @@ impl InCluster for Kyverno {
     }
 
     fn admission_policy(&self, document: &Document) -> Option<Result<AdmissionPolicy, String>> {
-        admission_policy::of(self, document)
+        admission_policy::generated_admission_policy(self, document)
     }
 
     fn needs(&self, document: &Document) -> Needs {
@@ -113,9 +113,9 @@ impl InCluster for Kyverno {
 
     fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply {
         Reply {
-            message: blocked::message(request, outcomes),
-            warnings: warnings(outcomes),
-            annotations: annotations(outcomes),
+            message: blocked::blocked_message(request, outcomes),
+            warnings: admission_warnings(outcomes),
+            annotations: audit_annotations(outcomes),
             ..Reply::default()
         }
     }
@@ -125,7 +125,7 @@ impl InCluster for Kyverno {
     }
 
     fn shared(&self, document: &Document) -> Result<Shared, String> {
-        shared::source(document)
+        shared::global_context_source(document)
     }
 
     fn projected(&self, document: &Document, root: &Value) -> Result<Vec<(Text, Value)>, String> {
@@ -147,7 +147,10 @@ impl InCluster for Kyverno {
             map.insert("ready".into(), report.is_ready.into());
             map.insert("rulecount".into(), counts.into());
             if let Some(state) = &report.admission_policy {
-                map.insert("validatingadmissionpolicy".into(), admission_policy::status(state));
+                map.insert(
+                    "validatingadmissionpolicy".into(),
+                    admission_policy::admission_policy_status(state),
+                );
             }
         }
         status
@@ -180,11 +183,11 @@ fn webhook(document: &Document, without: Option<&str>) -> Webhook {
         objects: Value::Null,
         targets: Vec::new(),
     };
-    let Some(mut policy) = source::read(document).0 else { return webhook };
-    check::check(document, &mut policy);
+    let Some(mut policy) = source::read_policy_document(document).0 else { return webhook };
+    check::check_policy(document, &mut policy);
     webhook.fails = policy.settings.is_fail_closed;
     if policy.settings.is_admission {
-        webhook.targets = targets::of(&policy, without);
+        webhook.targets = targets::webhook_rules_of(&policy, without);
     }
     let conditions = policy.settings.match_conditions.iter();
     webhook.conditions =
@@ -235,18 +238,19 @@ pub(super) fn expires(document: &Document) -> Option<i128> {
 }
 
 /// Returns what the one who asks is warned of: violations that are let pass, of policies that want it told.
-fn warnings(outcomes: &[&Outcome]) -> Vec<String> {
+fn admission_warnings(outcomes: &[&Outcome]) -> Vec<String> {
     if outcomes.iter().any(|outcome| outcome.is_refusal) {
         return Vec::new();
     }
     let told = outcomes.iter().filter(|outcome| outcome.about.emits_warning && is_objection(outcome));
-    told.map(|outcome| format!("policy {}: {}", dotted(outcome), outcome.message)).collect()
+    told.map(|outcome| format!("policy {}: {}", dotted_rule_name(outcome), outcome.message)).collect()
 }
 
 /// Returns what the audit log says of requests that are let pass all the same.
-fn annotations(outcomes: &[&Outcome]) -> Vec<(Text, Text)> {
+fn audit_annotations(outcomes: &[&Outcome]) -> Vec<(Text, Text)> {
     let named = |key: &str, is_one: &dyn Fn(&Outcome) -> bool| {
-        let names: Vec<String> = outcomes.iter().filter(|one| is_one(one)).map(|one| dotted(one)).collect();
+        let names: Vec<String> =
+            outcomes.iter().filter(|one| is_one(one)).map(|one| dotted_rule_name(one)).collect();
         (!names.is_empty()).then(|| (Text::new(key), Text::from(names.join(","))))
     };
     let all = [
@@ -261,7 +265,7 @@ fn is_objection(outcome: &Outcome) -> bool {
     matches!(outcome.status, Status::Fail | Status::Warn | Status::Error)
 }
 
-fn dotted(outcome: &Outcome) -> String {
+fn dotted_rule_name(outcome: &Outcome) -> String {
     format!("{}.{}", policy_of(outcome), outcome.rule.rule)
 }
 

@@ -9,22 +9,22 @@ use std::sync::Arc;
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::evaluate::{Actions, Body, Check, Judge};
-use super::matching::{Matcher, Overrides};
-use super::message::Message;
-use super::source::{self, Broken, Match, Policy, Rule, Workload};
-use super::template::Template;
+use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
+use super::matching::{MatchExclude, Overrides};
+use super::message::RuleMessage;
+use super::source::{self, BrokenRule, Match, PolicySource, RuleSource, Workload};
+use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
-use body::{Parts, PatternPlace};
+use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
-pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
-    let (policy, mut diagnostics) = source::read(document);
+pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled {
+    let (policy, mut diagnostics) = source::read_policy_document(document);
     let Some(mut policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
-    diagnostics.extend(check::check(document, &mut policy));
-    diagnostics.extend(autogen::warnings(document, &policy));
-    let mut compiler = Compiler {
+    diagnostics.extend(check::check_policy(document, &mut policy));
+    diagnostics.extend(autogen::autogen_warnings(document, &policy));
+    let mut compiler = PolicyCompiler {
         dialect,
         document: Arc::new(document.clone()),
         policy: &policy,
@@ -37,34 +37,35 @@ pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
     Compiled { rules, diagnostics, ..Compiled::default() }
 }
 
-struct Compiler<'d> {
+struct PolicyCompiler<'d> {
     dialect: &'d Kyverno,
     document: Arc<Document>,
-    policy: &'d Policy,
+    policy: &'d PolicySource,
     diagnostics: Vec<Diagnostic>,
     /// What must hold before a request is asked about at all.
-    gate: Arc<cel::Conditions>,
+    gate: Arc<cel::CelPreconditions>,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
 struct Variant<'r> {
-    rule: &'r Rule,
+    rule: &'r RuleSource,
     name: Text,
     matching: Match,
     exclude: Option<Match>,
     workload: Workload,
 }
 
-impl Compiler<'_> {
+impl PolicyCompiler<'_> {
     fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
         let policy = self.policy;
         let before = self.diagnostics.len();
-        let (gate, problems) = cel::conditions(&self.dialect.cel, &policy.settings.match_conditions);
+        let (gate, problems) =
+            cel::compile_match_conditions(&self.dialect.cel, &policy.settings.match_conditions);
         self.report_cel(problems);
         let fatal = self.first_error(before);
         self.gate = Arc::new(gate);
         // In the order of the rules.
-        let mut generated = autogen::generate(policy).into_iter().peekable();
+        let mut generated = autogen::autogen_rules(policy).into_iter().peekable();
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
@@ -107,33 +108,36 @@ impl Compiler<'_> {
     fn rule(
         &mut self,
         variant: &Variant<'_>,
-        parts: &Parts,
+        parts: &RuleParts,
         broken: Option<&str>,
         position: u32,
     ) -> kubewright_engine::Rule {
         let Variant { rule, workload, .. } = *variant;
         let mut body = parts.body.build(workload, PatternPlace::Object);
         if let Some(reason) = broken {
-            body.check = Check::Impossible(format!("the rule is not valid: {reason}").into());
+            body.check = ValidateCheck::Impossible(format!("the rule is not valid: {reason}").into());
             body.preconditions = None;
             body.entries = Vec::new();
         }
         let written = rule.validate.message.as_ref().map(|message| message.value.clone()).unwrap_or_default();
         let id = self.id(&variant.name);
-        let matcher =
-            Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
+        let matcher = MatchExclude::compile(
+            &variant.matching,
+            variant.exclude.as_ref(),
+            self.policy.namespace.as_ref(),
+        );
         let settings = &self.policy.settings;
-        let mut message = Message::new(variant.name.clone(), written, parts.message.rebased(workload));
-        if matches!(body.check, Check::PodSecurity(_) | Check::Cel(_)) {
+        let mut message = RuleMessage::new(variant.name.clone(), written, parts.message.rebased(workload));
+        if matches!(body.check, ValidateCheck::PodSecurity(_) | ValidateCheck::Cel(_)) {
             message.passed = format!("Validation rule '{}' passed.", variant.name).into();
         }
-        let judge = Judge {
+        let judge = ValidateRule {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
             body,
             message,
             exceptions: self.exceptions(&variant.name),
-            actions: Actions {
+            actions: FailureActions {
                 overrides: [
                     Overrides::compile(&rule.validate.failure_action_overrides),
                     Overrides::compile(&settings.failure_action_overrides),
@@ -152,26 +156,27 @@ impl Compiler<'_> {
 
     /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
     /// rule itself would where it cannot answer.
-    fn broken(&self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
+    fn broken(&self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
-        let matcher = Matcher::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
+        let matcher =
+            MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
         let settings = &self.policy.settings;
         // What excuses a part of it would have to know which part it is.
         let mut exceptions = self.exceptions(&broken.name);
         exceptions.retain(|exception| exception.pod_security.is_empty());
         let check = match broken.is_unsupported {
-            true => Check::Foreign(reason.into()),
-            false => Check::Impossible(reason.into()),
+            true => ValidateCheck::Foreign(reason.into()),
+            false => ValidateCheck::Impossible(reason.into()),
         };
-        let judge = Judge {
+        let judge = ValidateRule {
             id: self.id(&broken.name),
             document: Arc::clone(&self.document),
             matcher,
-            body: Body { entries: Vec::new(), preconditions: None, check },
-            message: Message::new(broken.name.clone(), Text::default(), Template::empty()),
+            body: RuleBody { entries: Vec::new(), preconditions: None, check },
+            message: RuleMessage::new(broken.name.clone(), Text::default(), VariableTemplate::empty()),
             exceptions,
-            actions: Actions {
+            actions: FailureActions {
                 overrides: [
                     Overrides::compile(&broken.failure_action_overrides),
                     Overrides::compile(&settings.failure_action_overrides),
@@ -189,7 +194,7 @@ impl Compiler<'_> {
 
     fn finish(
         &self,
-        judge: Judge,
+        judge: ValidateRule,
         position: u32,
         path: &[Step],
         properties: Vec<(Text, Text)>,
@@ -241,7 +246,7 @@ impl Compiler<'_> {
     }
 }
 
-impl Policy {
+impl PolicySource {
     /// Returns `name`, or `namespace/name` of a namespaced policy.
     #[must_use]
     pub fn key(&self) -> Text {

@@ -40,7 +40,7 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 pub struct Kyverno {
     functions: Functions,
     cel: Environments,
-    exceptions: Vec<source::Exception>,
+    exceptions: Vec<source::ExceptionSource>,
     write_admission_policy: AdmissionPolicyWriter,
 }
 
@@ -48,7 +48,7 @@ pub struct Kyverno {
 ///
 /// The policy was read from the document.
 pub type AdmissionPolicyWriter =
-    fn(&Document, source::Policy, &[source::Exception], &Functions) -> Result<[Value; 2], String>;
+    fn(&Document, source::PolicySource, &[source::ExceptionSource], &Functions) -> Result<[Value; 2], String>;
 
 impl Kyverno {
     /// Returns the dialect with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
@@ -90,7 +90,7 @@ impl Dialect for Kyverno {
     }
 
     fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        compile::compile(self, document)
+        compile::compile_policy(self, document)
     }
 
     fn in_cluster(&self) -> Option<&dyn InCluster> {
@@ -115,12 +115,12 @@ pub fn is_exception(document: &Document) -> bool {
 pub fn read_policy(
     document: &Document,
     exceptions: &[Document],
-) -> Option<(source::Policy, Vec<source::Exception>)> {
+) -> Option<(source::PolicySource, Vec<source::ExceptionSource>)> {
     if !is_policy(document) {
         return None;
     }
-    let mut policy = source::read(document).0?;
-    check::check(document, &mut policy);
+    let mut policy = source::read_policy_document(document).0?;
+    check::check_policy(document, &mut policy);
     // There may be as many exceptions as policies, and only a few are for one of them.
     let key = policy.key();
     let is_named = |entry: &Value| entry.get("policyName").and_then(Value::as_str) == Some(key.as_str());
@@ -138,7 +138,7 @@ fn is_policy(document: &Document) -> bool {
 }
 
 /// Reads an exception. One with an error excuses nothing.
-fn exception(document: &Document) -> (Option<source::Exception>, Vec<Diagnostic>) {
+fn exception(document: &Document) -> (Option<source::ExceptionSource>, Vec<Diagnostic>) {
     let (exception, mut diagnostics) = source::read_exception(document);
     let exception = exception.filter(|exception| {
         let (wrong, is_usable) = check::check_exception(document, exception);

@@ -3,12 +3,14 @@
 use kubewright_engine::Needs;
 use kubewright_value::{Document, Text, Value};
 
-use crate::source::{self, ContextEntry, ContextSource, Filter, Foreach, Match, Method, Policy};
+use crate::source::{
+    self, ContextEntry, ContextSource, Foreach, Match, Method, PolicySource, ResourceFilter,
+};
 
 /// Returns what the policy in `document` needs, with the exceptions that are made from it.
-pub(super) fn of(document: &Document, exceptions: &[source::Exception]) -> Needs {
+pub(super) fn of(document: &Document, exceptions: &[source::ExceptionSource]) -> Needs {
     let mut needs = Needs::default();
-    let Some(policy) = source::read(document).0 else { return needs };
+    let Some(policy) = source::read_policy_document(document).0 else { return needs };
     let key = policy.key();
     let excepted =
         exceptions.iter().filter(|exception| exception.policies.iter().any(|(name, _)| *name == key));
@@ -26,11 +28,11 @@ pub(super) fn of(document: &Document, exceptions: &[source::Exception]) -> Needs
     needs
 }
 
-fn filters(matching: &Match) -> impl Iterator<Item = &Filter> {
+fn filters(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
     matching.flat.iter().chain(&matching.any).chain(&matching.all)
 }
 
-fn asks_for_roles(filter: &Filter) -> bool {
+fn asks_for_roles(filter: &ResourceFilter) -> bool {
     !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
 }
 
@@ -45,7 +47,7 @@ fn mentions_roles(value: &Value) -> bool {
 }
 
 /// Adds what loops look up; how deep they are is bounded by the depth of the document.
-fn in_loops(method: &Method, policy: &Policy, needs: &mut Needs) {
+fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
     match method {
         Method::Foreach(loops) => {
             for Foreach { context, method, .. } in loops {
@@ -58,7 +60,7 @@ fn in_loops(method: &Method, policy: &Policy, needs: &mut Needs) {
     }
 }
 
-fn config_maps(entries: &[ContextEntry], policy: &Policy, needs: &mut Needs) {
+fn config_maps(entries: &[ContextEntry], policy: &PolicySource, needs: &mut Needs) {
     for entry in entries {
         let ContextSource::ConfigMap { name, namespace } = &entry.from else { continue };
         let home = policy.namespace.clone().unwrap_or_else(|| Text::new("default"));

@@ -5,12 +5,12 @@ use kubewright_value::{Exhausted, Map, Text, Value};
 
 use super::super::gotext;
 use super::super::source::RegistryCredentials;
-use super::super::template::{Query, Template, text_of};
-use super::entry::{Call, Entry, From};
-use super::given::merged;
-use super::{Context, MAX_LOADED, Sourced, Unresolved, View};
+use super::super::template::{VariableQuery, VariableTemplate, compact_text};
+use super::entry::{CompiledContextEntry, ContextCall, ContextEntrySource};
+use super::given::merge_values;
+use super::{ContextView, MAX_LOADED, Sourced, Unresolved, VariableContext};
 
-impl Context<'_> {
+impl VariableContext<'_> {
     /// Returns the value of the entry at `place`, which is looked for once.
     pub(super) fn load(&mut self, place: usize) -> Result<Sourced, Unresolved> {
         let Some(declared) = self.declared.get(place) else { return Ok(Sourced::own(Value::Null)) };
@@ -19,7 +19,7 @@ impl Context<'_> {
         }
         let (entry, scope) = (declared.entry, declared.scope);
         self.budget.enter()?;
-        let outer = self.view.replace(View { scope, declared: place });
+        let outer = self.view.replace(ContextView { scope, declared: place });
         let loaded = self.load_entry(entry).and_then(|found| self.keep(entry, found, place));
         self.view = outer;
         self.budget.leave();
@@ -29,29 +29,34 @@ impl Context<'_> {
         loaded
     }
 
-    fn load_entry(&mut self, entry: &Entry) -> Result<Sourced, Unresolved> {
+    fn load_entry(&mut self, entry: &CompiledContextEntry) -> Result<Sourced, Unresolved> {
         match &entry.from {
-            From::Variable { value, query, default, shown } => {
+            ContextEntrySource::Variable { value, query, default, shown } => {
                 let parts =
-                    Variable { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
+                    VariableEntry { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
                 self.variable(&entry.name, &parts, shown)
             }
-            From::ConfigMap { name, namespace, shown } => {
+            ContextEntrySource::ConfigMap { name, namespace, shown } => {
                 let prefix = format!("failed to retrieve config map for context entry {}: ", entry.name);
                 self.config_map(&entry.name, name, namespace.as_ref(), shown)
                     .map_err(|unresolved| unresolved.within(&prefix))
             }
-            From::ApiCall(call) => self.api_call(&entry.name, call),
-            From::Image { reference, credentials, query, shown } => {
+            ContextEntrySource::ApiCall(call) => self.api_call(&entry.name, call),
+            ContextEntrySource::Image { reference, credentials, query, shown } => {
                 self.image(&entry.name, (reference, credentials), query.as_ref(), shown)
             }
-            From::Shared { name, query } => self.shared(&entry.name, name, query.as_ref()),
+            ContextEntrySource::Shared { name, query } => self.shared(&entry.name, name, query.as_ref()),
         }
     }
 
     /// Counts what was loaded. What is looked up is merged with what had the name before.
-    fn keep(&mut self, entry: &Entry, found: Sourced, place: usize) -> Result<Sourced, Unresolved> {
-        let size = size(&found.value, 0)?;
+    fn keep(
+        &mut self,
+        entry: &CompiledContextEntry,
+        found: Sourced,
+        place: usize,
+    ) -> Result<Sourced, Unresolved> {
+        let size = json_size(&found.value, 0)?;
         self.budget.step(size as u64 / 16)?;
         self.loaded = self.loaded.saturating_add(size);
         if self.loaded > MAX_LOADED {
@@ -63,18 +68,18 @@ impl Context<'_> {
         if !entry.is_looked_up() || found.value.as_object().is_none() {
             return Ok(found);
         }
-        let View { scope, .. } = self.view();
-        let Some(earlier) = self.named(&entry.name, View { scope, declared: place })? else {
+        let ContextView { scope, .. } = self.view();
+        let Some(earlier) = self.named(&entry.name, ContextView { scope, declared: place })? else {
             return Ok(found);
         };
-        let value = merged(&earlier.value, &found.value);
+        let value = merge_values(&earlier.value, &found.value);
         Ok(Sourced::own(value).tainted(earlier.is_foreign || found.is_foreign))
     }
 
     fn variable(
         &mut self,
         name: &str,
-        parts: &Variable<'_>,
+        parts: &VariableEntry<'_>,
         [shown, shown_default]: &[Text; 2],
     ) -> Result<Sourced, Unresolved> {
         let within =
@@ -111,8 +116,8 @@ impl Context<'_> {
     fn config_map(
         &mut self,
         entry: &Text,
-        name: &Template,
-        namespace: Option<&Template>,
+        name: &VariableTemplate,
+        namespace: Option<&VariableTemplate>,
         shown: &[Text; 2],
     ) -> Result<Sourced, Unresolved> {
         let [shown_name, shown_namespace] = shown;
@@ -156,7 +161,7 @@ impl Context<'_> {
         &mut self,
         entry: &str,
         field: &str,
-        template: &Template,
+        template: &VariableTemplate,
         shown: &str,
     ) -> Result<Text, Unresolved> {
         let prefix = || format!("failed to substitute variables in context {entry} {field} {shown}: ");
@@ -170,7 +175,7 @@ impl Context<'_> {
         }
     }
 
-    fn api_call(&mut self, entry: &Text, call: &Call) -> Result<Sourced, Unresolved> {
+    fn api_call(&mut self, entry: &Text, call: &ContextCall) -> Result<Sourced, Unresolved> {
         const FETCH: &str = "failed to fetch data for APICall: ";
         let asked = self.asked(entry, call).map_err(|unresolved| unresolved.within(FETCH))?;
         let answer = match self.world.get(&Asked::Api(asked.clone())) {
@@ -201,9 +206,9 @@ impl Context<'_> {
     }
 
     /// Returns the call with its variables put in.
-    fn asked(&mut self, entry: &str, call: &Call) -> Result<ApiCall, Unresolved> {
+    fn asked(&mut self, entry: &str, call: &ContextCall) -> Result<ApiCall, Unresolved> {
         let within = format!("failed to substitute variables in context entry {entry} {}: ", call.shown);
-        let mut text = |template: &Template| -> Result<Text, Unresolved> {
+        let mut text = |template: &VariableTemplate| -> Result<Text, Unresolved> {
             template.resolve_text(self).map_err(|unresolved| unresolved.within(&within))
         };
         let path = call.path.as_ref().map(&mut text).transpose()?.unwrap_or_default();
@@ -220,7 +225,7 @@ impl Context<'_> {
         }
         let data = match data.is_empty() {
             true => Text::default(),
-            false => text_of(&data.into(), self.budget)?,
+            false => compact_text(&data.into(), self.budget)?,
         };
         Ok(if path.is_empty() {
             let service = ServiceCall { headers, ca_bundle: call.ca_bundle.clone() };
@@ -233,15 +238,15 @@ impl Context<'_> {
     fn image(
         &mut self,
         entry: &Text,
-        (reference, credentials): (&Template, &RegistryCredentials),
-        query: Option<&Query>,
+        (reference, credentials): (&VariableTemplate, &RegistryCredentials),
+        query: Option<&VariableQuery>,
         shown: &str,
     ) -> Result<Sourced, Unresolved> {
         let reference = reference.resolve(self).map_err(|unresolved| {
             unresolved.within(&format!("failed to substitute variables in context entry {entry} {shown}: "))
         })?;
         let Value::String(reference) = reference.plain().into_owned() else {
-            let shown = text_of(&reference.plain(), self.budget)?;
+            let shown = compact_text(&reference.plain(), self.budget)?;
             let message = format!("invalid image reference {shown}, image reference must be a string");
             return Err(Unresolved::Error(EvalError::new(message)));
         };
@@ -281,8 +286,8 @@ impl Context<'_> {
     fn shared(
         &mut self,
         entry: &Text,
-        name: &Template,
-        query: Option<&Query>,
+        name: &VariableTemplate,
+        query: Option<&VariableQuery>,
     ) -> Result<Sourced, Unresolved> {
         let error = |message: String| Unresolved::Error(EvalError::new(message));
         let prefix = format!("failed to marshal APICall data for context entry {entry}: ");
@@ -328,15 +333,15 @@ impl Context<'_> {
 }
 
 /// The parts of an entry that is made from the rule itself.
-struct Variable<'e> {
-    value: Option<&'e Template>,
-    query: Option<&'e Query>,
-    default: Option<&'e Template>,
+struct VariableEntry<'e> {
+    value: Option<&'e VariableTemplate>,
+    query: Option<&'e VariableQuery>,
+    default: Option<&'e VariableTemplate>,
 }
 
 /// Returns what was found, or the default if the rule could not find it.
 fn or_default(
-    query: &Query,
+    query: &VariableQuery,
     found: Result<Sourced, Unresolved>,
     default: Option<&Sourced>,
 ) -> Result<Option<Sourced>, Unresolved> {
@@ -375,7 +380,7 @@ const MAX_COUNTED_BYTES: usize = 16 * MAX_LOADED;
 const MAX_LEVELS: u32 = 256;
 
 /// Returns how many bytes `value` is as JSON, nearly, or [`MAX_COUNTED_BYTES`] if it is more.
-fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
+fn json_size(value: &Value, level: u32) -> Result<usize, Exhausted> {
     if level > MAX_LEVELS {
         return Err(Exhausted::Depth(MAX_LEVELS));
     }
@@ -386,13 +391,13 @@ fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
         Value::Array(_) | Value::Object(_) => 1,
     };
     for item in value.as_array().unwrap_or_default() {
-        total = total.saturating_add(size(item, level + 1)? + 1);
+        total = total.saturating_add(json_size(item, level + 1)? + 1);
         if total > MAX_COUNTED_BYTES {
             return Ok(MAX_COUNTED_BYTES);
         }
     }
     for (key, item) in value.as_object().into_iter().flat_map(Map::iter) {
-        total = total.saturating_add(key.len() + 4 + size(item, level + 1)?);
+        total = total.saturating_add(key.len() + 4 + json_size(item, level + 1)?);
         if total > MAX_COUNTED_BYTES {
             return Ok(MAX_COUNTED_BYTES);
         }
@@ -404,6 +409,6 @@ fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Number(number) if number.as_i64().is_some() => "int64",
-        other => gotext::type_name(other),
+        other => gotext::go_type_name(other),
     }
 }

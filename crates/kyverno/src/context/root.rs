@@ -6,12 +6,12 @@ use kubewright_value::{Map, Text, Value};
 use kubewright_cel_rules::request::{kind_of, objects, resource_of};
 
 /// Returns what expressions are evaluated on: the request, and who asks.
-pub(super) fn of(request: &Request, object: &Value) -> Value {
+pub(super) fn context_root(request: &Request, object: &Value) -> Value {
     let is_admission = !request.uid.is_empty();
     let mut root = Map::with_capacity(8);
-    root.insert("request".into(), asked(request, object, is_admission).into());
+    root.insert("request".into(), request_variables(request, object, is_admission).into());
     if is_admission || request.has_user() {
-        let (namespace, name) = service_account(request);
+        let (namespace, name) = service_account_of(request);
         root.insert("serviceAccountName".into(), name.into());
         root.insert("serviceAccountNamespace".into(), namespace.into());
     }
@@ -19,7 +19,7 @@ pub(super) fn of(request: &Request, object: &Value) -> Value {
 }
 
 /// Outside a cluster only what is known there exists; an admission request has all its fields.
-fn asked(request: &Request, object: &Value, is_admission: bool) -> Map {
+fn request_variables(request: &Request, object: &Value, is_admission: bool) -> Map {
     let mut map = Map::with_capacity(if is_admission { 18 } else { 8 });
     // What somebody connects to is in no object.
     if is_admission || request.operation == Operation::Connect {
@@ -75,7 +75,7 @@ fn identify(map: &mut Map, request: &Request) {
 }
 
 /// Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; empty for anybody else.
-fn service_account(request: &Request) -> (Text, Text) {
+fn service_account_of(request: &Request) -> (Text, Text) {
     let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
     let account = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
     let (namespace, name) = account.unwrap_or_default();

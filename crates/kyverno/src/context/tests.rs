@@ -2,7 +2,7 @@ use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer, 
 use kubewright_value::json;
 
 use super::super::source::{ContextEntry, ContextSource, Service, Workload};
-use super::super::template::{Template, TemplateProblem};
+use super::super::template::{VariableProblem, VariableTemplate};
 use super::*;
 use crate::template::tests::functions;
 use kubewright_dialect_kit::fields::Placed;
@@ -66,13 +66,13 @@ pub(in super::super) fn entry(value: &Value) -> ContextEntry {
 }
 
 /// Returns the compiled entries of a list in JSON; they live as long as the test.
-pub(in super::super) fn entries(list: &Value) -> &'static [Entry] {
+pub(in super::super) fn entries(list: &Value) -> &'static [CompiledContextEntry] {
     let compile = |value| {
-        let (entry, problems) = Entry::compile(&entry(value), &functions());
+        let (entry, problems) = CompiledContextEntry::compile(&entry(value), &functions());
         assert!(
             problems.is_empty(),
             "{:?}",
-            problems.iter().map(|p: &TemplateProblem| &p.message).collect::<Vec<_>>()
+            problems.iter().map(|p: &VariableProblem| &p.message).collect::<Vec<_>>()
         );
         entry
     };
@@ -125,12 +125,12 @@ impl Setting {
         Self { world: Box::new(Giving(ClosedWorld::default(), values)), ..self }
     }
 
-    fn run<T>(&self, test: impl FnOnce(&mut Context<'_>) -> T) -> T {
+    fn run<T>(&self, test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
         let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
         let view = WorldView::new(&*self.world, self.home.as_ref());
         let mut evaluation = Evaluation::new(&self.request, view, &mut budget, &mut tracer, &memory);
         let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-        test(&mut Context::new(&mut evaluation, &self.request.object, &rule))
+        test(&mut VariableContext::new(&mut evaluation, &self.request.object, &rule))
     }
 
     /// Resolves `text` where `declared` are the context entries, and shows whose the value is.
@@ -143,10 +143,10 @@ impl Setting {
     }
 }
 
-fn shown(text: &str, context: &mut Context<'_>) -> String {
-    let (template, _) = Template::parse(&Value::from(text), &functions());
+fn shown(text: &str, context: &mut VariableContext<'_>) -> String {
+    let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
     match template.resolve(context) {
-        Ok(Mixed::Own(value)) => value.to_string(),
+        Ok(Tainted::Own(value)) => value.to_string(),
         Ok(mixed) => format!("foreign {}", mixed.plain()),
         Err(Unresolved::Missing(message)) => format!("missing: {message}"),
         Err(Unresolved::Error(error)) => format!("error: {}", error.message),
@@ -268,7 +268,7 @@ fn parts_of_an_entry_that_are_the_authors_stay_so() {
     check(declared, "{{ v.l[0] }}", r#"foreign "*""#);
     let list = widget().run(|context| {
         context.declare(entries(&parsed(declared)));
-        let query = Query::parse("v.l", &functions()).0;
+        let query = VariableQuery::parse("v.l", &functions()).0;
         context.find(&query).unwrap().items().unwrap().iter().map(|item| item.is_foreign).collect::<Vec<_>>()
     });
     assert_eq!(list, [false, true]);
@@ -281,7 +281,7 @@ fn what_nobody_knows_is_a_question_that_says_how_to_answer_it() {
         r#"[{"name":"c","configMap":{"name":"cm","namespace":"ns1"}},{"name":"v","variable":{"jmesPath":"c.data","default":"d"}}]"#,
     );
     let entries = entries(&declared);
-    let (template, _) = Template::parse(&Value::from("{{ v }}"), &functions());
+    let (template, _) = VariableTemplate::parse(&Value::from("{{ v }}"), &functions());
     let error = setting.run(|context| {
         context.declare(entries);
         EvalError::from(template.resolve(context).unwrap_err())
@@ -480,7 +480,8 @@ fn entries_follow_a_rule_to_its_controllers() {
         r#"{"kind":"Deployment","metadata":{"name":"d"},"spec":{"x":"out","template":{"spec":{"x":"in"}}}}"#;
     let request = Request::for_object(parsed(object), Operation::Create, "default");
     let declared = entries(&parsed(r#"[{"name":"v","variable":{"jmesPath":"request.object.spec.x"}}]"#));
-    let rebased: Vec<Entry> = declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();
+    let rebased: Vec<CompiledContextEntry> =
+        declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();
     let found = Setting { request, ..widget() }.run(|context| {
         context.declare(rebased.leak());
         shown("{{ v }}", context)

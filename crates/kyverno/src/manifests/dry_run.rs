@@ -11,13 +11,13 @@ use crate::source::manifests;
 const NAMESPACE: &str = "kyverno-dryrun";
 
 /// That the API server is asked.
-pub(super) struct DryRun {
+pub(super) struct DryRunCheck {
     /// Empty where the rule does not say.
     namespace: Text,
 }
 
-impl DryRun {
-    pub(super) fn compile(source: &manifests::DryRun) -> Self {
+impl DryRunCheck {
+    pub(super) fn compile(source: &manifests::DryRunSource) -> Self {
         Self { namespace: source.namespace.clone() }
     }
 

@@ -9,7 +9,7 @@ use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::pkcs8::DecodePublicKey as _;
 
-use super::pem::Pem;
+use super::pem::PemBlock;
 
 /// A public key, read once.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl PublicKey {
     ///
     /// # Errors
     /// When it is another sort of key, or none.
-    pub(crate) fn read(block: &Pem) -> Result<Self, String> {
+    pub(crate) fn read(block: &PemBlock) -> Result<Self, String> {
         if block.label != "PUBLIC KEY" {
             return Err(format!("`{}` is not a public key", block.label));
         }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// One block.
-pub(crate) struct Pem {
+pub(crate) struct PemBlock {
     /// What it says it is, such as `PUBLIC KEY`.
     pub(crate) label: String,
     pub(crate) bytes: Vec<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct Pem {
 const BEGIN: &str = "-----BEGIN ";
 const DASHES: &str = "-----";
 
-impl Pem {
+impl PemBlock {
     /// Reads every block of `text`; what stands between them says nothing.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use kubewright_value::{Document, Map, Source, Value, json, yaml};
 use p256::ecdsa::SigningKey;
 
 use crate::Kyverno;
-use crate::signing::{self, Earlier, PrivateKey};
+use crate::signing::{self, Earlier, ManifestSigningKey};
 
 /// Returns the private key that `letter` stands for, in PEM.
 pub(crate) fn private(letter: char) -> String {
@@ -44,8 +44,8 @@ fn signed(object: &str, letters: &str) -> Value {
 fn signed_in(object: &str, letters: &str, domain: &str) -> Value {
     let mut object = yaml::parse(object).unwrap();
     for letter in letters.chars() {
-        let key = PrivateKey::from_pem(&private(letter)).unwrap();
-        signing::sign(&mut object, &key, domain, Earlier::Keep).unwrap();
+        let key = ManifestSigningKey::from_pem(&private(letter)).unwrap();
+        signing::sign_manifest(&mut object, &key, domain, Earlier::Keep).unwrap();
     }
     object
 }
@@ -432,7 +432,7 @@ fn a_rule_ignores_fields_of_the_objects_it_names() {
 fn a_text_with_several_objects_has_the_right_one_found() {
     let message = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: '9'}}\n---\n\
                    {apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {app: shop}}, data: {a: '1', b: '2'}}\n";
-    let key = PrivateKey::from_pem(&private('a')).unwrap();
+    let key = ManifestSigningKey::from_pem(&private('a')).unwrap();
     let object = |name: &str| {
         let mut object = yaml::parse(&CONFIG.replace("name: c", &format!("name: {name}"))).unwrap();
         annotate(&mut object, "cosign.sigstore.dev/message", STANDARD.encode(message).into());

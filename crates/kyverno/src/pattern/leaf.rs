@@ -9,7 +9,7 @@ pub mod text;
 use kubewright_golib::float;
 use kubewright_value::{Budget, Exhausted, Number, Value};
 
-use super::written::Written;
+use super::written::TaintedText;
 use text::Alternatives;
 
 /// A scalar of a pattern.
@@ -30,7 +30,7 @@ pub enum Leaf {
 }
 
 impl Leaf {
-    pub(super) fn text(written: &Written<'_>) -> Self {
+    pub(super) fn text(written: &TaintedText<'_>) -> Self {
         if written.is_own("?*") { Self::Some } else { Self::Text(Alternatives::parse(written)) }
     }
 

@@ -3,7 +3,7 @@
 use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Operation, Outcome, Request, Settings, Status};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::Version;
+use super::StandardsVersion;
 use crate::Kyverno;
 
 fn documents(text: &str) -> Vec<Document> {
@@ -345,11 +345,11 @@ fn what_has_the_wrong_type_is_an_error() {
 
 #[test]
 fn versions_are_latest_or_of_kubernetes() {
-    assert_eq!(Version::parse("latest"), Some(Version::LATEST));
-    assert_eq!(Version::parse("v1.0"), Some(Version::of(0)));
-    assert_eq!(Version::parse("v1.24"), Some(Version::of(24)));
-    assert!(Version::parse("v1.99999999999999999999") > Version::parse("v1.35"));
+    assert_eq!(StandardsVersion::parse("latest"), Some(StandardsVersion::LATEST));
+    assert_eq!(StandardsVersion::parse("v1.0"), Some(StandardsVersion::of(0)));
+    assert_eq!(StandardsVersion::parse("v1.24"), Some(StandardsVersion::of(24)));
+    assert!(StandardsVersion::parse("v1.99999999999999999999") > StandardsVersion::parse("v1.35"));
     for text in ["", "1.24", "v1", "v1.", "v1.x", "v1.01", "v2.0", "v1.-1", "V1.24"] {
-        assert_eq!(Version::parse(text), None, "{text}");
+        assert_eq!(StandardsVersion::parse(text), None, "{text}");
     }
 }

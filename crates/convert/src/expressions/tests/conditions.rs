@@ -124,7 +124,7 @@ fn conditions_say_the_same_as_the_engine() {
             json::to_string(&rule.into())
         );
         let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
-        let (Some(read), _) = source::read(&document) else { panic!("{policy}") };
+        let (Some(read), _) = source::read_policy_document(&document) else { panic!("{policy}") };
         let Some(written) = read.rules.first() else { continue };
         let made = match expressions(written, &Functions::kubernetes()) {
             Ok(made) => made,
