@@ -153,6 +153,7 @@ pub struct Rule {
 
 impl Rule {
     /// Returns what stays of a rule that has an error.
+    #[must_use]
     pub fn broken(self, message: String) -> Broken {
         Broken {
             name: self.name.value.clone(),

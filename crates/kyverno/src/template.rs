@@ -90,6 +90,7 @@ impl Template {
     }
 
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
+    #[must_use]
     pub fn parse(value: &Value, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
         let mut reader = Reader { document: value, functions, path: Vec::new(), problems: Vec::new() };
         let root = reader.node(value);
@@ -97,6 +98,7 @@ impl Template {
     }
 
     /// Returns the value, if no variables are in it.
+    #[must_use]
     pub fn constant(&self) -> Option<&Value> {
         match &self.root {
             Node::Constant(value) => Some(value),
@@ -105,6 +107,7 @@ impl Template {
     }
 
     /// Returns the pieces of a text, each with whether it is a variable; nothing for other values.
+    #[must_use]
     pub fn pieces(&self) -> Option<Vec<(&str, bool)>> {
         match &self.root {
             Node::Constant(Value::String(text)) => Some(vec![(text.as_str(), false)]),

@@ -117,6 +117,7 @@ impl Operand {
     }
 
     /// Returns the operand that `value` is, for use once.
+    #[must_use]
     pub fn of(value: Mixed) -> Self {
         let shape = match value {
             Mixed::Own(Value::Null) | Mixed::Foreign(Value::Null) => Shape::Null,
@@ -152,6 +153,7 @@ impl Operand {
     }
 
     /// Returns whether there is no value.
+    #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self.shape, Shape::Null)
     }

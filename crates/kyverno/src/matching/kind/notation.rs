@@ -46,6 +46,7 @@ const SUBRESOURCES: [&str; 15] = [
 type Parts<'t> = [&'t str; 4];
 
 /// Returns group, version, kind and subresource of a kind as a policy writes it.
+#[must_use]
 pub fn parts(text: &str) -> Parts<'_> {
     read(text).map_or(["", "", "", ""], |(parts, _)| parts)
 }
