@@ -9,10 +9,10 @@ use kubewright_engine::{
 };
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::exceptions::{Exception, Excused, Reported, excused};
-use super::extract;
 use super::matching::Matcher;
-use super::source::{Actions, Mode};
+use super::source::Actions;
+use super::vpol::exceptions::{Exception, Excused, Reported, excused};
+use super::vpol::{Mode, extract};
 use kubewright_cel_rules::{Checks, Finding, Form, Leniency, Params, Response, Spent, Subject, Violation};
 use kubewright_dialect_kit::notes::Notes;
 use kubewright_dialect_kit::trace;

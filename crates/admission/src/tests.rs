@@ -1,13 +1,12 @@
 //! What policies in CEL say about objects.
 
 mod hostile;
-mod native;
 
 use kubewright_cel::Inputs;
 use kubewright_engine::{ClosedWorld, Compiled, Dialect, Engine, Operation, Request, Settings};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::{Native, Policies, check_exceptions};
+use super::{ValidatingAdmissionPolicies, ValidatingPolicies, check_exceptions};
 
 const VPOL: &str = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n";
 const TEAM: &str = "apiVersion: policies.kyverno.io/v1\nkind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n";
@@ -60,9 +59,11 @@ fn exception(name: &str, fields: &str) -> String {
 }
 
 /// Compiles `documents` with both dialects, and policies beside the bindings among them.
-fn load(exceptions: &[Document], documents: &[Document]) -> Compiled {
-    let dialects: [Box<dyn Dialect>; 2] =
-        [Box::new(Native::new()), Box::new(Policies::new(exceptions, Inputs::default()))];
+pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> Compiled {
+    let dialects: [Box<dyn Dialect>; 2] = [
+        Box::new(ValidatingAdmissionPolicies::new()),
+        Box::new(ValidatingPolicies::new(exceptions, Inputs::default())),
+    ];
     let mut loaded = Compiled::default();
     for dialect in &dialects {
         let bindings: Vec<Document> =

@@ -29,6 +29,7 @@ pub struct Problem {
 
 impl Problem {
     /// Returns a problem of a whole text.
+    #[must_use]
     pub fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
     }
@@ -57,6 +58,7 @@ pub struct Compiler<'k> {
 
 impl<'k> Compiler<'k> {
     /// Returns a compiler of expressions about objects of `kinds`.
+    #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
         Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
     }

@@ -38,6 +38,7 @@ enum From {
 
 impl Params {
     /// Compiles which objects are parameters.
+    #[must_use]
     pub fn compile(kind: &GroupVersionKind, reference: &ParamRef, words: Words) -> Self {
         Self {
             kind: kind.clone(),

@@ -4,6 +4,7 @@ use kubewright_engine::{GroupVersionKind, Operation, Request, resource_name};
 use kubewright_value::{Map, Text, Value};
 
 /// Returns the fields of `request`; a text that is empty is not there.
+#[must_use]
 pub fn value(request: &Request) -> Value {
     let mut map = Map::with_capacity(12);
     map.insert("kind".into(), kind_of(&request.kind));
@@ -43,6 +44,7 @@ fn user(user: &Value) -> Value {
 }
 
 /// Returns the object as it will be and as it was.
+#[must_use]
 pub fn objects<'a>(request: &'a Request, object: &'a Value) -> (&'a Value, &'a Value) {
     match request.operation {
         Operation::Delete if request.old_object.is_null() => (&Value::Null, object),
@@ -54,12 +56,14 @@ pub fn objects<'a>(request: &'a Request, object: &'a Value) -> (&'a Value, &'a V
 }
 
 /// Returns a kind as requests have it.
+#[must_use]
 pub fn kind_of(kind: &GroupVersionKind) -> Value {
     let texts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
     texts.into_iter().map(|(key, text)| (key.into(), text.clone().into())).collect::<Map>().into()
 }
 
 /// The name of the resource is not known; Kubernetes guesses it from the kind in the same way.
+#[must_use]
 pub fn resource_of(kind: &GroupVersionKind) -> Value {
     let texts = [
         ("group", kind.group.clone()),

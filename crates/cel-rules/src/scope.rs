@@ -44,6 +44,7 @@ const COST_OF_STEP: u64 = 2;
 
 impl Spent {
     /// Returns that nothing was spent yet of what `budget` has.
+    #[must_use]
     pub fn within(budget: &Budget) -> Self {
         Self {
             steps: Some(budget.steps_left()),

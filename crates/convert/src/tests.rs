@@ -2,7 +2,7 @@
 
 mod hostile;
 
-use kubewright_admission::{Native, Policies};
+use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{ClosedWorld, Dialect, Engine, Operation, Request, Rule, Settings, Status};
 use kubewright_kyverno::Kyverno;
 use kubewright_value::{Document, Map, Source, Value, json};
@@ -192,8 +192,8 @@ fn document_of(text: &str) -> Document {
 fn rules(documents: &[Document]) -> Vec<Rule> {
     let dialects: [Box<dyn Dialect>; 3] = [
         Box::new(Kyverno::new(&[], Default::default())),
-        Box::new(Native::new()),
-        Box::new(Policies::new(&[], Default::default())),
+        Box::new(ValidatingAdmissionPolicies::new()),
+        Box::new(ValidatingPolicies::new(&[], Default::default())),
     ];
     let compiled = |document: &Document| {
         let dialect = dialects.iter().find(|dialect| dialect.claims(document))?;

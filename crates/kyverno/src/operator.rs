@@ -78,6 +78,7 @@ const NAMES: [(&str, ConditionOperator); 18] = [
 
 impl ConditionOperator {
     /// Returns the operator called `name`, however its letters are cased.
+    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, operator)| *operator)
     }

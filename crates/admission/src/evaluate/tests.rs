@@ -6,7 +6,7 @@ use kubewright_engine::{
 };
 use kubewright_value::{Source, Text, Value, json, yaml};
 
-use crate::Policies;
+use crate::ValidatingPolicies;
 
 const POD: &str =
     r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{}}"#;
@@ -42,7 +42,7 @@ fn says(kind: &str, expression: &str, answers: &[(&str, &str)], want: &str) {
     );
     let mut reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
     let inputs = Inputs { now: Some(0), ..Inputs::default() };
-    let compiled = Policies::new(&[], inputs).compile(&reading.documents.remove(0), &[]);
+    let compiled = ValidatingPolicies::new(&[], inputs).compile(&reading.documents.remove(0), &[]);
     let request = Request::for_object(json::parse(POD).expect("JSON"), Operation::Create, "shop");
     let decision = Engine::new(compiled.rules).decide(&request, &world(answers), &Settings::default());
     let outcome = decision.outcomes.iter().find(|outcome| outcome.is_judged).expect("an outcome");
@@ -156,7 +156,9 @@ fn requests_are_answered_by_the_first_expression_that_has_an_answer() {
              evaluation: {{mode: {mode}}}\n  validations:\n{list}"
         );
         let mut reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
-        Engine::new(Policies::new(&[], Inputs::default()).compile(&reading.documents.remove(0), &[]).rules)
+        Engine::new(
+            ValidatingPolicies::new(&[], Inputs::default()).compile(&reading.documents.remove(0), &[]).rules,
+        )
     };
     let says = |engine: &Engine, request: &str| {
         let object: Value = json::parse(request).expect("JSON");

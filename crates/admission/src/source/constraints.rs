@@ -8,7 +8,7 @@ use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
 use kubewright_dialect_kit::selector;
 
 /// Reads the constraints at `key`.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Constraints> {
+pub(crate) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Constraints> {
     let fields = reader.object(fields, key)?;
     reader.only(
         &fields,

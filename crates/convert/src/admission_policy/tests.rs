@@ -100,6 +100,17 @@ fn an_exception_is_written_into_the_policy_or_keeps_it_from_being_made() {
 }
 
 #[test]
+fn a_rule_is_reported_only_where_no_admission_policy_is_made_of_it() {
+    let codes = |resources: &str| -> Vec<&str> {
+        let document = policy("ClusterPolicy", &[rule("r", resources, CEL)]);
+        let diagnostics = dialect(&[]).compile(&document, &[]).diagnostics;
+        diagnostics.iter().map(|diagnostic| diagnostic.code.id).collect()
+    };
+    assert_eq!(codes("kinds: [Pod]"), Vec::<&str>::new());
+    assert_eq!(codes("kinds: [Deployment], names: ['prod-*']"), ["KW-K090"]);
+}
+
+#[test]
 fn a_policy_in_a_namespace_is_never_asked() {
     let document = policy("Policy", &[rule("r", "kinds: [Deployment]", CEL)]);
     assert_eq!(made(&document, &[]), None);

@@ -35,6 +35,7 @@ impl Leaf {
     }
 
     /// Returns the scalar that `number` is in a pattern.
+    #[must_use]
     pub fn number(number: Number, is_double: bool) -> Self {
         match number {
             Number::Int(integer) if !is_double => Self::Int(integer),
@@ -76,6 +77,7 @@ impl Leaf {
     }
 
     /// Returns the scalar as Go prints it.
+    #[must_use]
     pub fn go_text(&self) -> String {
         match self {
             Self::Null => "<nil>".to_owned(),

@@ -102,6 +102,7 @@ pub enum MetadataRole {
 
 impl MetadataRole {
     /// Returns the role of the object under `key`.
+    #[must_use]
     pub fn below(self, key: &str) -> Self {
         match (self, key) {
             (Self::Metadata, "labels" | "annotations") => Self::Tags,

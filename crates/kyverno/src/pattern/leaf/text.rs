@@ -82,6 +82,7 @@ impl Alternatives {
     }
 
     /// Returns the text as it is written.
+    #[must_use]
     pub fn whole(&self) -> &str {
         &self.whole
     }

@@ -29,7 +29,7 @@ fn decide(spec: &str, binding: &str, object: &str, world: &[&str]) -> (String, V
     );
     let reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
     assert!(reading.problems.is_empty(), "{text}: {:?}", reading.problems);
-    let loaded = super::load(&[], &reading.documents);
+    let loaded = crate::tests::load(&[], &reading.documents);
     let codes = loaded.diagnostics.iter().map(|one| one.code.id).collect();
     let parse = |text: &&str| yaml::parse(text).expect("YAML");
     let world = ClosedWorld::new(world.iter().map(parse));

@@ -12,13 +12,13 @@ const MAX_DEPTH: usize = 64;
 const MAX_TEMPLATES: usize = 1_000;
 
 /// The description of a Pod in an object.
-pub(super) struct Template<'o> {
+pub(crate) struct Template<'o> {
     value: &'o Value,
-    pub(super) path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
 }
 
 /// Returns the descriptions of Pods in the `spec` of `object`, in its order.
-pub(super) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Vec<Template<'o>>, EvalError> {
+pub(crate) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Vec<Template<'o>>, EvalError> {
     let mut found = Vec::new();
     if let Some(spec) = object.get("spec").filter(|spec| spec.as_object().is_some()) {
         walk(spec, &mut vec![Step::Key("spec".into())], &mut found, budget)?;
@@ -28,7 +28,7 @@ pub(super) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Ve
 
 impl Template<'_> {
     /// Returns the place as messages show it: `spec.jobs[0].template`.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let mut place = String::new();
         for step in &self.path {
             match step {
@@ -41,7 +41,7 @@ impl Template<'_> {
     }
 
     /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.
-    pub(super) fn request(&self, request: &Request, old: Option<&Template<'_>>) -> Request {
+    pub(crate) fn request(&self, request: &Request, old: Option<&Template<'_>>) -> Request {
         let pod = self.pod(request);
         let named = |key: &str| -> Text {
             pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()

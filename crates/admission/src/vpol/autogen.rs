@@ -3,7 +3,8 @@
 use kubewright_engine::{Operations, nearest};
 use kubewright_value::{Step, Text};
 
-use super::source::{Constraints, Policy, ResourceRule, Settings};
+use super::source::Settings;
+use crate::source::{Constraints, Policy, ResourceRule};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::workload::Workload;
 
