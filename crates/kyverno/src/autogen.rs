@@ -48,6 +48,7 @@ const CONTROLLERS: [(&str, &str); 7] = [
 const NAME_LIMIT: usize = 63;
 
 /// Returns the rules that are rewritten, in the order of the rules they come from.
+#[must_use]
 pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     if off_for_all(policy).is_some() {
         return Vec::new();

@@ -33,6 +33,7 @@ pub struct TaintedPart {
 
 impl Tainted {
     /// Returns the value, whoever wrote it.
+    #[must_use]
     pub fn plain(&self) -> Cow<'_, Value> {
         match self {
             Self::Own(value) | Self::Foreign(value) => Cow::Borrowed(value),
@@ -51,6 +52,7 @@ impl Tainted {
     }
 
     /// Returns the parts of a text; nothing for anything else.
+    #[must_use]
     pub fn parts(&self) -> Option<Cow<'_, [TaintedPart]>> {
         match self {
             Self::Own(Value::String(text)) => {
@@ -66,6 +68,7 @@ impl Tainted {
 }
 
 /// Returns the whole text.
+#[must_use]
 pub fn join_parts(parts: &[TaintedPart]) -> Text {
     match parts {
         [only] => only.text.clone(),

@@ -79,11 +79,13 @@ pub struct Mismatch {
 
 impl ValidatePattern {
     /// Compiles a `pattern`.
+    #[must_use]
     pub fn compile(source: &Tainted) -> Self {
         Self::compile_with(source, PatternCompiler { has_doubles: false })
     }
 
     /// Compiles an entry of an `anyPattern`, in which all numbers are doubles: there `5` fits the text `5.0`.
+    #[must_use]
     pub fn compile_entry(source: &Tainted) -> Self {
         Self::compile_with(source, PatternCompiler { has_doubles: true })
     }
@@ -93,6 +95,7 @@ impl ValidatePattern {
     }
 
     /// Returns the pattern for what describes Pods; nothing is compiled again.
+    #[must_use]
     pub fn under(self: Arc<Self>, to: Workload) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
             let entry = PatternEntry {
@@ -139,6 +142,7 @@ impl ValidatePattern {
     }
 
     /// Returns every anchor that can be looked at, as it is written, and its place in the pattern.
+    #[must_use]
     pub fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let mut found = Vec::new();
         anchors(&self.node, &mut Vec::new(), &self.source, &mut found);

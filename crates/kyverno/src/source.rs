@@ -153,6 +153,7 @@ pub struct RuleSource {
 
 impl RuleSource {
     /// Returns what stays of a rule that has an error.
+    #[must_use]
     pub fn broken(self, message: String) -> BrokenRule {
         BrokenRule {
             name: self.name.value.clone(),

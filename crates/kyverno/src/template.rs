@@ -90,6 +90,7 @@ impl VariableTemplate {
     }
 
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
+    #[must_use]
     pub fn parse(value: &Value, functions: &Functions) -> (Self, Vec<VariableProblem>) {
         let mut reader =
             VariableReader { document: value, functions, path: Vec::new(), problems: Vec::new() };
@@ -98,6 +99,7 @@ impl VariableTemplate {
     }
 
     /// Returns the value, if no variables are in it.
+    #[must_use]
     pub fn constant(&self) -> Option<&Value> {
         match &self.root {
             TemplateTree::Constant(value) => Some(value),
@@ -106,6 +108,7 @@ impl VariableTemplate {
     }
 
     /// Returns the pieces of a text, each with whether it is a variable; nothing for other values.
+    #[must_use]
     pub fn pieces(&self) -> Option<Vec<(&str, bool)>> {
         match &self.root {
             TemplateTree::Constant(Value::String(text)) => Some(vec![(text.as_str(), false)]),

@@ -48,6 +48,7 @@ const OPTIONS: [(&str, &str, &str); 10] = [
 
 /// Returns how a policy names the connections that are sent as objects of `kind`, such as `Pod/exec` for
 /// `PodExecOptions`.
+#[must_use]
 pub fn connect_subresource(kind: &str) -> Option<String> {
     let known = OPTIONS.iter().find(|(_, options, _)| *options == kind && kind.ends_with("Options"));
     known.map(|(part, _, whole)| format!("{whole}/{part}"))

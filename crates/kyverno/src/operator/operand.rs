@@ -118,6 +118,7 @@ impl ComparedOperand {
     }
 
     /// Returns the operand that `value` is, for use once.
+    #[must_use]
     pub fn of(value: Tainted) -> Self {
         let shape = match value {
             Tainted::Own(Value::Null) | Tainted::Foreign(Value::Null) => OperandShape::Null,
@@ -157,6 +158,7 @@ impl ComparedOperand {
     }
 
     /// Returns whether there is no value.
+    #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self.shape, OperandShape::Null)
     }

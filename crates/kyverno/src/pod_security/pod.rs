@@ -198,7 +198,7 @@ impl<'a> Container<'a> {
                 "name" => container.name = typed_text(value, key)?,
                 "image" => container.image = typed_text(value, key)?,
                 "securityContext" => {
-                    container.security = Security::read(value, SecurityContextOwner::Container)?
+                    container.security = Security::read(value, SecurityContextOwner::Container)?;
                 }
                 "ports" => {
                     for (i, port) in typed_list(value, key)?.iter().enumerate() {
@@ -248,7 +248,7 @@ impl<'a> Security<'a> {
                     if owner == SecurityContextOwner::Pod => {}
                 "privileged" => security.privileged = Some(typed_bool(value, key)?),
                 "allowPrivilegeEscalation" => {
-                    security.allow_privilege_escalation = Some(typed_bool(value, key)?)
+                    security.allow_privilege_escalation = Some(typed_bool(value, key)?);
                 }
                 "runAsNonRoot" => security.run_as_non_root = Some(typed_bool(value, key)?),
                 "runAsUser" => security.run_as_user = Some(typed_integer(value, key)?),

@@ -46,6 +46,7 @@ const SUBRESOURCES: [&str; 15] = [
 type NotationParts<'t> = [&'t str; 4];
 
 /// Returns group, version, kind and subresource of a kind as a policy writes it.
+#[must_use]
 pub fn kind_parts(text: &str) -> NotationParts<'_> {
     read_kind(text).map_or(["", "", "", ""], |(parts, _)| parts)
 }

@@ -4,7 +4,6 @@ use kubewright_engine::Verdict as Seen;
 use kubewright_value::{Budget, Step};
 
 use super::{Notes, PatternVerdict, Tainted, ValidatePattern, value};
-use crate::pattern::lint;
 use crate::pattern::lint::PatternLintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
