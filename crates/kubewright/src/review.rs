@@ -7,7 +7,7 @@ use kubewright_engine::{
     About, Decision, Engine, Occasion, Operation, Outcome, Phase, Request, RuleId, Settings, Status,
     TraceNode,
 };
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use crate::given::{GivenWorld, OldObjects, UserInfo};

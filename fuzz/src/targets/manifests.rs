@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_dialects::signing::{self, Earlier, PrivateKey};
 use kubewright_dialects::{Options, all, load};
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings, Status};
+use kubewright_kyverno::signing::{self, Earlier, PrivateKey};
 use kubewright_value::{Map, Source, Value, yaml};
 
 use super::Target;

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use kubewright_dialects::signing::{self, Earlier, NotSigned, PrivateKey, Signed};
 use kubewright_engine::Diagnostic;
+use kubewright_kyverno::signing::{self, Earlier, NotSigned, PrivateKey, Signed};
 use kubewright_value::Document;
 
 use crate::arguments::Sign;

@@ -1,0 +1,71 @@
+//! What looks wrong with a condition before anything is compared.
+
+use kubewright_engine::nearest;
+use kubewright_value::{Budget, Step};
+
+use super::{Condition, Conditions};
+use crate::operator::Operator;
+use kubewright_dialect_kit::fields::child;
+
+/// Something that looks wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lint {
+    /// Relative to the conditions.
+    pub(crate) at: Vec<Step>,
+    pub(crate) kind: LintKind,
+}
+
+/// What it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LintKind {
+    /// There is no such operator, but perhaps one that is spelt like it.
+    UnknownOperator { near: Option<&'static str> },
+    /// There are better operators.
+    Deprecated { instead: &'static [&'static str] },
+    /// Without variables it always has this result.
+    Always(bool),
+    /// The operator can do nothing with the value; here is what it does.
+    Unfit(&'static str),
+    /// Of no conditions none holds.
+    EmptyAny,
+}
+
+impl Conditions {
+    /// Returns everything that looks wrong, in the order in which it stands.
+    pub(crate) fn lint(&self) -> Vec<Lint> {
+        let mut found = Vec::new();
+        for group in &self.groups {
+            if group.any.as_ref().is_some_and(Vec::is_empty) {
+                found.push(Lint { at: child(&group.at, "any"), kind: LintKind::EmptyAny });
+            }
+            for condition in group.any.iter().flatten().chain(&group.all) {
+                found.extend(condition.lint());
+            }
+        }
+        found
+    }
+}
+
+impl Condition {
+    fn lint(&self) -> Vec<Lint> {
+        let at = |key: &str| child(&self.at, key);
+        let Some(operator) = self.operator else {
+            let near = nearest(&self.written.operator, Operator::names());
+            return vec![Lint { at: at("operator"), kind: LintKind::UnknownOperator { near } }];
+        };
+        let deprecated = operator
+            .replacement()
+            .map(|instead| Lint { at: at("operator"), kind: LintKind::Deprecated { instead } });
+        let always = match (&self.key.constant, &self.value.constant) {
+            (Some(key), Some(value)) => operator.holds(key, value, &mut Budget::default()).ok(),
+            _ => None,
+        };
+        let unfit = self.value.constant.as_ref().and_then(|value| operator.objection(value));
+        let second = match (always, unfit) {
+            (Some(always), _) => Some(Lint { at: self.at.clone(), kind: LintKind::Always(always) }),
+            (None, Some(does)) => Some(Lint { at: at("value"), kind: LintKind::Unfit(does) }),
+            (None, None) => None,
+        };
+        deprecated.into_iter().chain(second).collect()
+    }
+}
