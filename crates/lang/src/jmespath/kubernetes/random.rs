@@ -17,7 +17,8 @@ pub(super) const TABLE: &[Builtin] = &[builtin(
     "string",
     "a text made up by chance that the regular expression matches",
     |_, _| Err(Failure::wrong_value("`random` is not known here: the caller has to give a seed")),
-)];
+)
+.volatile()];
 
 /// How often `*` and `+` repeat at most, besides what they need.
 const MOST_REPEATS: u32 = 10;
