@@ -13,7 +13,7 @@ mod extract;
 mod matching;
 mod source;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, Rule, RuleId};
+use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule, RuleId};
 use kubewright_value::{Document, Value};
 
 use crate::Options;
@@ -56,20 +56,20 @@ impl Dialect for Native {
         is(document, NATIVE_GROUP, &["ValidatingAdmissionPolicy"])
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].contains(&field(document, "kind"))
     }
 
-    fn is_companion(&self, document: &Document) -> bool {
+    fn is_auxiliary(&self, document: &Document) -> bool {
         is(document, NATIVE_GROUP, &["ValidatingAdmissionPolicyBinding"])
     }
 
-    fn compile(&self, document: &Document, beside: &[Document]) -> Compiled {
-        compile::native(&self.environments, document, beside)
+    fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
+        compile::native(&self.environments, document, auxiliaries)
     }
 
-    fn check_companions(&self, companions: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
-        compile::check_bindings(companions, rules)
+    fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
+        compile::check_bindings(auxiliaries, rules)
     }
 
     fn codes(&self) -> &'static [&'static Code] {
@@ -105,11 +105,11 @@ impl Dialect for Policies {
         is(document, GROUP, &KINDS)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         KINDS.contains(&field(document, "kind"))
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::policy(&self.environments, &self.exceptions, document)
     }
 

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Rule, RuleId, Scope, nearest};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata,
+    Scope, nearest,
+};
 use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text, Value};
@@ -26,16 +29,20 @@ const PARAM_WORDS: ParamWords = ParamWords {
 };
 
 /// Compiles a ValidatingAdmissionPolicy: a rule for each of its bindings, or one that only reports.
-pub(super) fn native(environments: &Environments, document: &Document, beside: &[Document]) -> Compiled {
+pub(super) fn native(
+    environments: &Environments,
+    document: &Document,
+    auxiliaries: &[Document],
+) -> CompiledPolicy {
     let (policy, diagnostics) = source::read_vap(document);
-    let Some(policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
+    let Some(policy) = policy else { return CompiledPolicy::of_diagnostics(diagnostics) };
     let mut draft = Draft::new(Native::NAME, document, policy, diagnostics);
     draft.check();
     let wrong = check::wording(&draft.policy, document);
     draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
     let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(Workload::Pod));
-    let bindings = draft.bindings(beside);
+    let bindings = draft.bindings(auxiliaries);
     if bindings.is_empty() {
         draft.unbound();
         let rule = draft.rule(Text::default(), &checks, Parts::default());
@@ -57,9 +64,13 @@ pub(super) fn native(environments: &Environments, document: &Document, beside: &
 }
 
 /// Compiles a ValidatingPolicy, with the rules for controllers that are made of it.
-pub(super) fn policy(environments: &Environments, exceptions: &[Exception], document: &Document) -> Compiled {
+pub(super) fn policy(
+    environments: &Environments,
+    exceptions: &[Exception],
+    document: &Document,
+) -> CompiledPolicy {
     let (read, diagnostics) = source::read_vpol(document);
-    let Some((policy, settings)) = read else { return Compiled { diagnostics, ..Compiled::default() } };
+    let Some((policy, settings)) = read else { return CompiledPolicy::of_diagnostics(diagnostics) };
     let mut draft = Draft::new(Policies::NAME, document, policy, diagnostics);
     if settings.mode == Mode::Kubernetes {
         draft.check();
@@ -89,7 +100,10 @@ pub(super) fn policy(environments: &Environments, exceptions: &[Exception], docu
         exceptions: excused.clone(),
         mode: Some(settings.mode),
         inputs: environments.inputs,
-        occasions: Occasions { admission: settings.is_admission, background: settings.is_background },
+        evaluation_modes: EvaluationModes {
+            admission: settings.is_admission,
+            background: settings.is_background,
+        },
         ..Parts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
@@ -166,7 +180,7 @@ struct Parts {
     workload: Option<Workload>,
     looks_for_pods: bool,
     inputs: Inputs,
-    occasions: Occasions,
+    evaluation_modes: EvaluationModes,
 }
 
 impl Draft {
@@ -247,13 +261,13 @@ impl Draft {
         }
     }
 
-    fn bindings(&mut self, beside: &[Document]) -> Vec<Binding> {
+    fn bindings(&mut self, auxiliaries: &[Document]) -> Vec<Binding> {
         let mut bindings = Vec::new();
         let name = &self.policy.name.value;
         let is_own = |document: &&Document| {
             document.value.at(&["spec", "policyName"]).and_then(Value::as_str) == Some(name.as_str())
         };
-        let own: Vec<&Document> = beside.iter().filter(is_own).collect();
+        let own: Vec<&Document> = auxiliaries.iter().filter(is_own).collect();
         for document in own {
             let (Some(binding), _) = source::read_binding(document) else { continue };
             if binding.policy.value != self.policy.name.value {
@@ -326,11 +340,12 @@ impl Draft {
         Rule {
             scope,
             id,
-            phase: Phase::Judge,
+            action: RuleAction::Validate,
+            phase: AdmissionPhase::Validating,
             tier: 0,
             precedence: 0,
             position: 0,
-            about: Arc::new(About {
+            metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
                 properties: Vec::new(),
@@ -340,16 +355,16 @@ impl Draft {
             is_exclusive: false,
             reads_secrets: self.reads_secrets,
             home: policy.namespace.clone(),
-            occasions: parts.occasions,
+            evaluation_modes: parts.evaluation_modes,
             location: self.document.locate(&policy.name.path),
             program: Box::new(judge),
         }
     }
 
-    fn compiled(self, rules: Vec<Rule>) -> Compiled {
+    fn compiled(self, rules: Vec<Rule>) -> CompiledPolicy {
         let mut diagnostics = self.diagnostics;
         diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-        Compiled { rules, diagnostics, ..Compiled::default() }
+        CompiledPolicy { rules, diagnostics, ..CompiledPolicy::default() }
     }
 }
 

@@ -6,9 +6,15 @@ mod lint;
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs, Recompile, RuleAction,
+    RuleId, RuleMetadata,
+};
 use kubewright_value::{Document, Step, Text, Value};
 
+use super::autogen::Generated;
+use super::cluster::webhook::Planned;
+use super::cluster::{admission_policy, needs};
 use super::evaluate::{Actions, Body, Check, Judge};
 use super::matching::{Matcher, Overrides};
 use super::message::Message;
@@ -18,23 +24,40 @@ use super::{Kyverno, autogen, cel, check};
 use crate::secrets::names_secrets;
 use body::{Parts, PatternPlace};
 
-/// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
-pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
+/// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
+pub(super) fn compile(dialect: &Kyverno, document: &Document) -> CompiledPolicy {
     let (policy, mut diagnostics) = source::read(document);
-    let Some(mut policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
+    let Some(mut policy) = policy else {
+        let native = admission_policy::is_enforceable(document).then(|| Err(admission_policy::unreadable()));
+        return CompiledPolicy { native, ..CompiledPolicy::of_diagnostics(diagnostics) };
+    };
+    // Before the check sorts out rules with errors: what those need is watched as well.
+    let needs = needs::of(&policy, &dialect.exceptions);
     diagnostics.extend(check::check(document, &mut policy));
     diagnostics.extend(autogen::warnings(document, &policy));
+    let generated = autogen::generate(&policy);
+    let planned = Planned { document, policy: &policy, generated: &generated };
+    let webhooks = planned.webhooks(None);
+    let native = admission_policy::of(document, &policy, &dialect.exceptions, &dialect.functions);
+    let native = native.map(|admission_policy| NativeRule {
+        remaining_webhooks: planned.webhooks(Some(&admission_policy.rule)),
+        admission_policy,
+    });
     let mut compiler = Compiler {
         dialect,
         document: Arc::new(document.clone()),
         policy: &policy,
         diagnostics,
         gate: Arc::default(),
+        needs,
+        recompile: Recompile::default(),
     };
-    let rules = compiler.rules();
-    let mut diagnostics = compiler.diagnostics;
+    let rules = compiler.rules(&generated);
+    compiler.report_not_generated(&native);
+    let Compiler { mut diagnostics, needs, recompile, .. } = compiler;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-    Compiled { rules, diagnostics, ..Compiled::default() }
+    let native = admission_policy::is_enforceable(document).then_some(native);
+    CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, set_programs: Vec::new() }
 }
 
 struct Compiler<'d> {
@@ -44,6 +67,8 @@ struct Compiler<'d> {
     diagnostics: Vec<Diagnostic>,
     /// What must hold before a request is asked about at all.
     gate: Arc<cel::Conditions>,
+    needs: Needs,
+    recompile: Recompile,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
@@ -56,7 +81,7 @@ struct Variant<'r> {
 }
 
 impl Compiler<'_> {
-    fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
+    fn rules(&mut self, generated: &[Generated]) -> Vec<kubewright_engine::Rule> {
         let policy = self.policy;
         let before = self.diagnostics.len();
         let (gate, problems) = cel::conditions(&self.dialect.cel, &policy.settings.match_conditions);
@@ -64,7 +89,7 @@ impl Compiler<'_> {
         let fatal = self.first_error(before);
         self.gate = Arc::new(gate);
         // In the order of the rules.
-        let mut generated = autogen::generate(policy).into_iter().peekable();
+        let mut generated = generated.iter().peekable();
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
@@ -81,9 +106,9 @@ impl Compiler<'_> {
             while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
                 variants.push(Variant {
                     rule,
-                    name: generated.name,
-                    matching: generated.matching,
-                    exclude: generated.exclude,
+                    name: generated.name.clone(),
+                    matching: generated.matching.clone(),
+                    exclude: generated.exclude.clone(),
                     workload: generated.workload,
                 });
             }
@@ -100,7 +125,6 @@ impl Compiler<'_> {
             let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
             rules.extend(self.broken(broken, position));
         }
-        self.generation();
         rules
     }
 
@@ -152,7 +176,7 @@ impl Compiler<'_> {
 
     /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
     /// rule itself would where it cannot answer.
-    fn broken(&self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
+    fn broken(&mut self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
         let matcher = Matcher::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
@@ -198,11 +222,12 @@ impl Compiler<'_> {
         kubewright_engine::Rule {
             id: Arc::clone(&judge.id),
             scope: judge.matcher.scope(),
-            phase: Phase::Judge,
+            action: RuleAction::Validate,
+            phase: AdmissionPhase::Validating,
             tier: 0,
             precedence: 0,
             position,
-            about: Arc::new(About {
+            metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),
                 properties,
@@ -212,7 +237,7 @@ impl Compiler<'_> {
             is_exclusive: self.policy.settings.applies_one_rule,
             reads_secrets: self.reads_secrets(path),
             home: self.policy.namespace.clone(),
-            occasions: Occasions {
+            evaluation_modes: EvaluationModes {
                 admission: self.policy.settings.is_admission,
                 background: self.policy.settings.is_background,
             },

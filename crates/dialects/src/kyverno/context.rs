@@ -296,7 +296,7 @@ impl<'a> Context<'a> {
 
     fn given(&mut self) -> &Given {
         let (world, rule, request) = (self.world, self.rule, self.request);
-        self.given.get_or_insert_with(|| Given::new(world.given(rule, request)))
+        self.given.get_or_insert_with(|| Given::new(world.overrides(rule, request)))
     }
 }
 

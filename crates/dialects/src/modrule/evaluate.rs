@@ -122,7 +122,7 @@ impl Program for Rule {
         }
         Ok(match (is_met, &self.action) {
             (true, _) => Applies::Yes,
-            (false, Action::Reject { .. }) => Applies::Clean,
+            (false, Action::Reject { .. }) => Applies::NotViolated,
             (false, Action::Patch(_)) => {
                 let unmet = self.criteria.get(looked.saturating_sub(1));
                 Applies::No(unmet.map(|criterion| criterion.unmet.clone()).unwrap_or_default())

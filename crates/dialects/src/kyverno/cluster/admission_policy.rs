@@ -5,34 +5,35 @@ use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::convert;
-use crate::kyverno::source::{self, Exception, Method, Policy, Rule};
-use crate::kyverno::{check, field};
+use crate::kyverno::field;
+use crate::kyverno::source::{Exception, Method, Policy, Rule};
 
-/// Returns what stands for the rule of `document`, or why nothing does; nothing for what is no ClusterPolicy.
-pub(super) fn of(
+/// Returns whether `document` is of a kind that the API server can enforce: a policy in a namespace is not.
+pub(in crate::kyverno) fn is_enforceable(document: &Document) -> bool {
+    field(document, "kind") == "ClusterPolicy"
+}
+
+/// Returns why no ValidatingAdmissionPolicy is made of a document that is not a policy.
+pub(in crate::kyverno) fn unreadable() -> String {
+    skipped("the policy is not valid")
+}
+
+/// Returns the ValidatingAdmissionPolicy for the rule of `policy` that asks for one, or why there is none.
+pub(in crate::kyverno) fn of(
     document: &Document,
+    policy: &Policy,
     exceptions: &[Exception],
     functions: &Functions,
-) -> Option<Result<AdmissionPolicy, String>> {
-    if field(document, "kind") != "ClusterPolicy" {
-        return None;
-    }
-    let Some(mut policy) = source::read(document).0 else {
-        return Some(Err(skipped("the policy is not valid")));
-    };
-    check::check(document, &mut policy);
+) -> Result<AdmissionPolicy, String> {
+    let (rule, [policy, binding]) = written(document, policy, exceptions, functions)?;
     let owner = owner(document);
-    Some(written(document, policy, exceptions, functions).map(|(rule, [policy, binding])| AdmissionPolicy {
-        rule,
-        policy: owned(policy, &owner),
-        binding: owned(binding, &owner),
-    }))
+    Ok(AdmissionPolicy { rule, policy: owned(policy, &owner), binding: owned(binding, &owner) })
 }
 
 /// Returns the rule of `policy` that asks for a ValidatingAdmissionPolicy, with that and its binding, or why there is none.
-pub(in crate::kyverno) fn written(
+fn written(
     document: &Document,
-    policy: Policy,
+    policy: &Policy,
     exceptions: &[Exception],
     functions: &Functions,
 ) -> Result<(Text, [Value; 2]), String> {
@@ -51,7 +52,7 @@ pub(in crate::kyverno) fn written(
         return Err(skipped(&format!("the resource of kind `{kind}` is not known")));
     }
     let name = rule.name.value.clone();
-    let conversion = convert::admission_policies(document, policy, exceptions, functions.clone());
+    let conversion = convert::admission_policies(document, policy.clone(), exceptions, functions.clone());
     let documents = conversion.written.into_iter().next().map(|written| written.documents);
     match documents.and_then(|documents| <[Value; 2]>::try_from(documents).ok()) {
         Some(documents) => Ok((name, documents)),

@@ -1,13 +1,13 @@
 //! What works and is probably not what was meant, and what variables cannot ask for.
 
-use kubewright_engine::{Code, Diagnostic};
+use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
+use kubewright_lang::jmespath::Roots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
 use super::{Compiler, Parts, Rule};
 use crate::fields::child;
 use crate::kyverno::check::{self, Use};
-use crate::kyverno::cluster::admission_policy;
 use crate::kyverno::conditions::{Conditions, Lint, LintKind};
 use crate::kyverno::diagnostics as code;
 use crate::kyverno::evaluate::Rooted;
@@ -21,6 +21,7 @@ impl Compiler<'_> {
         let message = rule.validate.message.as_ref().map_or(&rule.validate.path, |message| &message.path);
         found.variables(parts.message.variables(), message, false);
         found.body(&parts.body, false);
+        self.observe(found.roots.iter().copied());
         let is_background = self.policy.settings.is_background;
         self.diagnostics.extend(check::variables(&self.document, is_background, rule, &found.uses));
         for conditions in found.conditions {
@@ -30,17 +31,25 @@ impl Compiler<'_> {
         }
     }
 
-    /// Says why no ValidatingAdmissionPolicy is made of a policy that asks for one.
-    pub(super) fn generation(&mut self) {
+    /// Records what expressions make of the policy as a whole: what it needs, and when it is compiled again.
+    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r Roots>) {
+        for roots in all {
+            let roles = [["request", "roles"], ["request", "clusterRoles"]];
+            self.needs.role_bindings |= roles.iter().any(|path| roots.reads(path));
+            if roots.is_volatile {
+                self.recompile = Recompile::Periodically;
+            }
+        }
+    }
+
+    /// Reports why no ValidatingAdmissionPolicy is made of a policy that asks for one.
+    pub(super) fn report_not_generated(&mut self, native: &Result<NativeRule, String>) {
         let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
             Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
             _ => None,
         });
         let Some(path) = asking else { return };
-        let (policy, dialect) = (self.policy.clone(), self.dialect);
-        let written =
-            admission_policy::written(&self.document, policy, &dialect.exceptions, &dialect.functions);
-        if let Err(reason) = written {
+        if let Err(reason) = native {
             let message = reason.trim_end_matches('.').to_owned();
             let help = "the webhook enforces the rule; leave `generate` out if that is meant";
             let location = self.document.locate(&path);
@@ -86,18 +95,21 @@ impl Compiler<'_> {
 #[derive(Default)]
 struct Found<'p> {
     uses: Vec<Use<'p>>,
+    roots: Vec<&'p Roots>,
     conditions: Vec<&'p Rooted<Conditions>>,
 }
 
 impl<'p> Found<'p> {
     /// Adds variables that stand somewhere below `path`.
     fn variables(&mut self, variables: Vec<&'p Variable>, path: &'p [Step], is_in_foreach: bool) {
+        self.roots.extend(variables.iter().filter_map(|variable| variable.roots()));
         self.uses.extend(variables.into_iter().map(|variable| used(variable, path, is_in_foreach, false)));
     }
 
     /// Adds an expression that is a field of its own, and the variables in it.
     fn query(&mut self, query: &'p Query, path: &'p [Step], is_in_foreach: bool) {
         self.variables(query.inner_variables(), path, is_in_foreach);
+        self.roots.extend(query.variables().last().and_then(|variable| variable.roots()));
         self.uses.extend(query.variables().last().map(|variable| used(variable, path, is_in_foreach, true)));
     }
 

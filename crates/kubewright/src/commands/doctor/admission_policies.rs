@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{AdmissionPolicy, ObjectName, WatchRole};
-use kubewright_serve::Snapshot;
 use kubewright_serve::admission_policies::Progress;
+use kubewright_serve::{Snapshot, cluster_dialects};
 use kubewright_value::{Document, Value};
 
 use super::finding::Findings;
@@ -48,7 +48,7 @@ fn compiled(view: &View, progress: &Progress) -> Snapshot {
         view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
     let options = Options { targets: view.flag("targets"), ..Options::default() };
-    Snapshot::beside(&options, &names, &documents, 0, progress)
+    Snapshot::compile(cluster_dialects(&options, &names), &documents, 0, progress)
 }
 
 /// Returns the rule objects that ask for a ValidatingAdmissionPolicy and can have one.
