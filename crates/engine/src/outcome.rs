@@ -105,6 +105,14 @@ pub enum EvalErrorKind {
     Failed,
 }
 
+impl EvalErrorKind {
+    /// Returns whether the rule has its answer, which is an error: no limit was reached, and no query is open.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Evaluation | Self::Failed)
+    }
+}
+
 impl EvalError {
     /// Returns an error of the rule itself.
     #[must_use]
@@ -132,7 +140,12 @@ impl EvalError {
     /// Returns the error of a rule that needs an answer which could not be found out, and why.
     #[must_use]
     pub fn failed(query: &Query, why: &str) -> Self {
-        let message = format!("{query} could not be looked up: {why}");
+        Self::failed_lookup(format!("{query} could not be looked up: {why}"))
+    }
+
+    /// Returns the error of a rule that needs an answer which could not be found out, in the rule language's words.
+    #[must_use]
+    pub fn failed_lookup(message: impl Into<String>) -> Self {
         Self { kind: EvalErrorKind::Failed, ..Self::new(message) }
     }
 

@@ -1,6 +1,6 @@
 //! `foreach`: the same check for every element of a list.
 
-use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_engine::EvalError;
 use kubewright_value::{Step, Value};
 
 use super::{Body, Check, From, Judge, Subject, Verdict, failed};
@@ -106,7 +106,7 @@ impl Judge {
             Ok(None) => {}
             Ok(Some(skip)) => return Verdict::Skip(skip),
             // An element that cannot be asked about is left out, as its author's `||` would do.
-            Err(error) if error.kind == EvalErrorKind::Evaluation => {
+            Err(error) if error.kind.is_final() => {
                 return Verdict::Skip(error.message.into());
             }
             Err(error) => return Verdict::Error(error),
