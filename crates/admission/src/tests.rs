@@ -3,7 +3,7 @@
 mod hostile;
 
 use kubewright_cel::Inputs;
-use kubewright_engine::{ClosedWorld, Compiled, Dialect, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, CompiledPolicy, Dialect, Engine, Operation, Request, Settings};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::{ValidatingAdmissionPolicies, ValidatingPolicies, check_exceptions};
@@ -59,21 +59,21 @@ fn exception(name: &str, fields: &str) -> String {
 }
 
 /// Compiles `documents` with both dialects, and policies beside the bindings among them.
-pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> Compiled {
+pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledPolicy {
     let dialects: [Box<dyn Dialect>; 2] = [
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, Inputs::default())),
     ];
-    let mut loaded = Compiled::default();
+    let mut loaded = CompiledPolicy::default();
     for dialect in &dialects {
         let bindings: Vec<Document> =
-            documents.iter().filter(|document| dialect.is_companion(document)).cloned().collect();
+            documents.iter().filter(|document| dialect.is_auxiliary(document)).cloned().collect();
         for document in documents.iter().filter(|document| dialect.claims(document)) {
             let compiled = dialect.compile(document, &bindings);
             loaded.rules.extend(compiled.rules);
             loaded.diagnostics.extend(compiled.diagnostics);
         }
-        loaded.diagnostics.extend(dialect.check_companions(&bindings, &loaded.rules));
+        loaded.diagnostics.extend(dialect.check_auxiliaries(&bindings, &loaded.rules));
     }
     loaded
 }

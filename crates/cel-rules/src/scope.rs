@@ -212,8 +212,9 @@ impl<'a> Scope<'a> {
     }
 
     fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
-        let is_why = |unanswered: &&EvalError| error.message.contains(&unanswered.message);
-        if let Some(unanswered) = self.unanswered.borrow().iter().find(is_why) {
+        if let EvalErrorKind::Host(number) = error.kind
+            && let Some(unanswered) = self.unanswered.borrow().get(number as usize)
+        {
             return Stopped::Error(unanswered.clone());
         }
         let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
@@ -223,14 +224,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the message of `error`, by which it is found when it turns out to be why an expression has no result.
-    pub(super) fn not_known(&self, error: EvalError) -> String {
+    /// Returns the failure by which `error` is found again if it turns out to be why an expression has no result.
+    pub(super) fn not_known(&self, error: EvalError) -> Failure {
         let message = error.message.clone();
         let mut unanswered = self.unanswered.borrow_mut();
-        if unanswered.len() < MAX_UNANSWERED && !unanswered.iter().any(|known| known.message == message) {
+        let known = unanswered.iter().position(|known| known.kind == error.kind);
+        let number = known.unwrap_or(unanswered.len());
+        if number == unanswered.len() && number < MAX_UNANSWERED {
             unanswered.push(error);
         }
-        message
+        let kind = u32::try_from(number).map_or(EvalErrorKind::Unbound, EvalErrorKind::Host);
+        Failure::new(kind, message)
     }
 
     /// Returns the variable at `index`.
@@ -301,9 +305,7 @@ impl<'a> Scope<'a> {
                     Map::from([("metadata", metadata.into()), ("spec", empty()), ("status", empty())]);
                 Ok(Val::from(Value::from(namespace)))
             }
-            Namespace::Unknown(error) => {
-                Err(Failure::new(EvalErrorKind::Unbound, self.not_known(error.clone())))
-            }
+            Namespace::Unknown(error) => Err(self.not_known(error.clone())),
         }
     }
 }

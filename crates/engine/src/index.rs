@@ -37,7 +37,7 @@ struct ByKind {
 
 impl RuleIndex {
     /// Builds an index over `rules`, sorted into the order in which they run:
-    /// by phase, tier, precedence, then name. Of two rules with one id the later one stays.
+    /// by action, tier, precedence, then name. Of two rules with one id the later one stays.
     #[must_use]
     pub fn new(rules: Vec<Arc<Rule>>) -> Self {
         let mut unique: Vec<Arc<Rule>> = Vec::with_capacity(rules.len());

@@ -66,8 +66,8 @@ impl World for SecretAccess<'_> {
         }
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.world.given(rule, request)
+    fn overrides(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+        self.world.overrides(rule, request)
     }
 }
 

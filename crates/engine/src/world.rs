@@ -171,9 +171,9 @@ pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
 
-    /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
-    /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.
-    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+    /// Returns the variables that the caller sets for `rule` and `request` in place of what the rule would find: names,
+    /// which may be dotted paths, and values. Later ones replace earlier ones.
+    fn overrides(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
         Vec::new()
     }
 }

@@ -1,6 +1,6 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
+use kubewright_engine::{Diagnostic, Engine, EvaluationMode, Operation};
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
@@ -28,7 +28,7 @@ pub(crate) struct Session {
     namespace: String,
     old: OldObjects,
     user: UserInfo,
-    occasion: Option<Occasion>,
+    evaluation_mode: Option<EvaluationMode>,
 }
 
 impl Session {
@@ -69,7 +69,7 @@ impl Session {
             namespace,
             old,
             user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
-            occasion: objects.background.then_some(Occasion::Background),
+            evaluation_mode: objects.background.then_some(EvaluationMode::Background),
         })
     }
 
@@ -88,7 +88,7 @@ impl Session {
             old: &self.old,
             user: &self.user,
             is_lenient: false,
-            occasion: self.occasion,
+            evaluation_mode: self.evaluation_mode,
             needs,
         }
     }

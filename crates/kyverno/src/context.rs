@@ -307,7 +307,7 @@ impl<'a> VariableContext<'a> {
 
     fn given(&mut self) -> &ValueOverrides {
         let (world, rule, request) = (self.world, self.rule, self.request);
-        self.given.get_or_insert_with(|| ValueOverrides::new(world.given(rule, request)))
+        self.given.get_or_insert_with(|| ValueOverrides::new(world.overrides(rule, request)))
     }
 }
 

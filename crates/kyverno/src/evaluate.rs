@@ -207,7 +207,7 @@ impl ValidateRule {
 
     fn is_about(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
-            return Ok(Applies::Outside("the background controller asks".into()));
+            return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
         let mut notes = Notes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
@@ -219,13 +219,13 @@ impl ValidateRule {
         kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
-            Some(reason) => Applies::Outside(reason),
+            Some(reason) => Applies::OutOfScope(reason),
         })
     }
 
     /// Returns the object that is judged: the one of the request, with what the caller puts into it.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
-        let given = evaluation.world.given(&self.id, evaluation.request);
+        let given = evaluation.world.overrides(&self.id, evaluation.request);
         if given.is_empty() {
             return object.clone();
         }
@@ -428,7 +428,7 @@ impl ValidateRule {
         Ok(match verdict {
             CheckVerdict::Pass(message) => Effect::Pass(message),
             CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
-            CheckVerdict::Nothing(reason) => Effect::Nothing(reason),
+            CheckVerdict::Nothing(reason) => Effect::NotReported(reason),
             CheckVerdict::Error(error) => return Err(error),
             CheckVerdict::Fail(RuleViolation { message, template, path, at, .. }) => {
                 let template = if template.is_empty() { self.message.text().into() } else { template };

@@ -3,8 +3,8 @@
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
 use kubewright_golib::regex::Regex;
 use kubewright_gotemplate::{Inputs, Template};
-use kubewright_jsonpath::{Select, Selected};
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_jsonpath::{EvalErrorKind, Select, Selected};
+use kubewright_patch::{self as patch, Operation, Options, PatchErrorKind};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
@@ -122,7 +122,7 @@ impl Program for Rule {
         }
         Ok(match (is_met, &self.action) {
             (true, _) => Applies::Yes,
-            (false, Action::Reject { .. }) => Applies::Clean,
+            (false, Action::Reject { .. }) => Applies::NotViolated,
             (false, Action::Patch(_)) => {
                 let unmet = self.criteria.get(looked.saturating_sub(1));
                 Applies::No(unmet.map(|criterion| criterion.unmet.clone()).unwrap_or_default())
@@ -211,7 +211,10 @@ impl Rule {
         let mut changes = Vec::with_capacity(rendered.len());
         patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number))
             .map_err(|error| {
-                let failed = EvalError::new(error.to_string());
+                let failed = match error.kind {
+                    PatchErrorKind::Limit => EvalError::limit(error.to_string()),
+                    _ => EvalError::new(error.to_string()),
+                };
                 origins
                     .get(error.operation)
                     .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
@@ -310,7 +313,10 @@ impl PatchOperation {
             into.push(self.one(around, None, budget)?);
             return Ok(());
         };
-        let mut items = select.evaluate(view, budget).map_err(|error| EvalError::new(error.message))?;
+        let mut items = select.evaluate(view, budget).map_err(|error| match error.kind {
+            EvalErrorKind::Limit => EvalError::limit(error.message),
+            _ => EvalError::new(error.message),
+        })?;
         // From the back, so that removing or inserting one item does not move the next one.
         if self.op == Op::Remove || self.path.ends_in_placeholder() {
             items.reverse();

@@ -5,8 +5,8 @@
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
 use kubewright_engine::{
-    Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Program as _,
-    Request, Tracer, WorldView,
+    Applies, ClosedWorld, DecisionCache, Diagnostic, Evaluation, KindScope, NamespaceScope, Operation,
+    Program as _, Request, Tracer, WorldView,
 };
 use kubewright_patch::{self as patch, Options, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
@@ -58,7 +58,7 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
 
 /// Returns what the rule makes of the object of `request`, if it is about it.
 fn applied(rule: &Rule, request: &Request, budget: &mut Budget) -> Option<Value> {
-    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), Memory::default());
+    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), DecisionCache::default());
     let view = WorldView::new(&world, None);
     let mut evaluation = Evaluation::new(request, view, budget, &mut tracer, &memory);
     let mut object = request.object.clone();

@@ -42,7 +42,7 @@ pub async fn review(
     deadline: Instant,
 ) -> (Value, Bound) {
     let bound = match client {
-        Some(client) if snapshot.languages().any(|language| language.hears_bindings()) => {
+        Some(client) if snapshot.languages().any(|language| language.observes_pod_bindings()) => {
             tell(snapshot, client, request, deadline).await
         }
         _ => Bound::Nothing,
@@ -72,7 +72,7 @@ async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: I
         return Bound::Nothing;
     }
     let mut change = Value::Null;
-    for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
+    for wanted in snapshot.languages().filter_map(|language| language.pod_binding_patch(&binding, &found)) {
         merge(&mut change, &wanted);
     }
     if change.is_null() {

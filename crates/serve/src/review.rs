@@ -53,7 +53,7 @@ pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
     drop(bytes);
     let hook = call.hook.as_str();
     let snapshot = state.snapshot.load_full();
-    if snapshot.needs.bindings {
+    if snapshot.needs.role_bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
             return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
         };

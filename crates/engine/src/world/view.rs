@@ -40,8 +40,8 @@ impl<'w> WorldView<'w> {
 
     /// Returns what the caller gives `rule` for `request` in place of what it would find itself.
     #[must_use]
-    pub fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.world.given(rule, request)
+    pub fn overrides(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+        self.world.overrides(rule, request)
     }
 
     /// Returns the namespace of the object under review, which is part of what is asked: every rule sees it, also one

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
-        occasion: None,
+        evaluation_mode: None,
         needs,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;

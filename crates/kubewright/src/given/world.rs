@@ -138,7 +138,7 @@ impl World for GivenWorld {
         }
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+    fn overrides(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
         let mut given = self.values.given(rule, request);
         // The request says it itself, and may have it from elsewhere; only what no manifest can be about is a mere
         // value.

@@ -1,4 +1,4 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer, World};
+use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Query as Asked, Tracer, World};
 use kubewright_value::json;
 
 use super::super::source::{ContextEntry, ContextSource, Service, Workload};
@@ -87,7 +87,7 @@ impl<W: World> World for Giving<W> {
         self.0.get(query)
     }
 
-    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+    fn overrides(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
         self.1.clone()
     }
 }
@@ -126,7 +126,7 @@ impl Setting {
     }
 
     fn run<T>(&self, test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
-        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
         let view = WorldView::new(&*self.world, self.home.as_ref());
         let mut evaluation = Evaluation::new(&self.request, view, &mut budget, &mut tracer, &memory);
         let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };

@@ -1,7 +1,7 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World, WorldView,
+    Answer, DecisionCache, EvalError, Evaluation, Operation, Query, Request, RuleId, Tracer, World, WorldView,
 };
 use kubewright_value::{Map, Text, Value};
 
@@ -51,7 +51,7 @@ impl ValidateRule {
             cluster_roles: Vec::new(),
             ..request.clone()
         };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
+        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), Notes::off());
         let world = Before { world: evaluation.world };
         let view = WorldView::new(&world, evaluation.world.home());
         let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
@@ -90,8 +90,8 @@ impl World for Before<'_> {
         self.world.get(query)
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        let mut given = self.world.given(rule, request);
+    fn overrides(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+        let mut given = self.world.overrides(rule, request);
         given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
         given
     }

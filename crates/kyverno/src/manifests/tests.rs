@@ -6,7 +6,7 @@ mod reading;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{
-    Answer, ApiCall, ClosedWorld, Compiled, Dialect as _, Engine, OpenWorld, Operation, Outcome, Query,
+    Answer, ApiCall, ClosedWorld, CompiledPolicy, Dialect as _, Engine, OpenWorld, Operation, Outcome, Query,
     Request, Settings, Status, World,
 };
 use kubewright_value::{Document, Map, Source, Value, json, yaml};
@@ -72,7 +72,7 @@ fn policy(manifests: &str) -> Document {
     reading.documents.remove(0)
 }
 
-fn loaded(manifests: &str) -> Compiled {
+fn loaded(manifests: &str) -> CompiledPolicy {
     Kyverno::new(&[], Default::default()).compile(&policy(manifests), &[])
 }
 

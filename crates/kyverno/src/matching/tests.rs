@@ -1,4 +1,4 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World, WorldView};
+use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Request, Tracer, World, WorldView};
 use kubewright_value::{Budget, Source, yaml};
 
 use super::*;
@@ -27,7 +27,7 @@ fn request(object: &str) -> Request {
 
 #[track_caller]
 fn ask(matcher: &MatchExclude, request: &Request, world: &dyn World) -> Result<Option<Text>, EvalError> {
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let quiet = matcher.matches(&request.object, request.operation, &mut evaluation, &mut Notes::off());
@@ -330,7 +330,7 @@ fn notes_say_what_each_entry_asked_for() {
         "match: {any: [{resources: {kinds: [Pod], names: [x], namespaces: [z]}}, {resources: {kinds: [Pod]}}, {resources: {kinds: [Node]}}]}",
     );
     let (request, world) = (request(POD), world());
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let mut notes = Notes::on();
@@ -379,7 +379,7 @@ fn the_first_override_for_the_namespace_counts() {
         let request =
             request(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {namespace}}}}}"));
         let world = world();
-        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
         let mut evaluation =
             Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
         overrides.action(&mut evaluation).expect("an answer")

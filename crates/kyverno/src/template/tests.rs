@@ -1,7 +1,7 @@
 use std::cell::OnceCell;
 
 use kubewright_engine::{
-    ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, World, WorldView,
+    ClosedWorld, DecisionCache, Evaluation, Operation, Request, RuleId, Tracer, World, WorldView,
 };
 use kubewright_value::{Budget, json};
 
@@ -21,7 +21,7 @@ pub(in super::super) fn with_context<T>(
     world: &dyn World,
     test: impl FnOnce(&mut VariableContext<'_>) -> T,
 ) -> T {
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };

@@ -8,7 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubewright_engine::{Answer, Decision, Engine, Occasion, OpenWorld, Query, Request, Settings, World};
+use kubewright_engine::{
+    Answer, Decision, Engine, EvaluationMode, OpenWorld, Query, Request, Settings, World,
+};
 use kubewright_value::{Text, Value};
 use tokio::runtime::Handle;
 
@@ -202,7 +204,7 @@ fn decide(
     (total, deadline): (u64, Option<Instant>),
 ) -> Option<Decision> {
     let settings = Settings {
-        occasion: Some(Occasion::Admission),
+        evaluation_mode: Some(EvaluationMode::Admission),
         total: Some(total),
         deadline: deadline.map(clock::deadline),
         keeps_identity: true,
@@ -228,7 +230,7 @@ impl World for Seen<'_> {
         }
     }
 
-    fn given(&self, rule: &kubewright_engine::RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.known.given(rule, request)
+    fn overrides(&self, rule: &kubewright_engine::RuleId, request: &Request) -> Vec<(Text, Value)> {
+        self.known.overrides(rule, request)
     }
 }

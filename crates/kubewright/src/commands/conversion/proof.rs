@@ -141,7 +141,7 @@ impl Prover<'_> {
         let name = policy.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().into();
         // Values that are given in place of the object's own are given to the source alone.
         let is_given = |request: &Request| {
-            source.rules().iter().any(|rule| !cases.world.given(&rule.id, request).is_empty())
+            source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
         };
         // What was made of the policy reads the object before an update like any other field, so for both of them it is
         // known: an update that changes nothing.

@@ -238,9 +238,9 @@ impl<'a> Bench<'a> {
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),
-                match rule.phase {
-                    kubewright_engine::Phase::Patch => "patch",
-                    kubewright_engine::Phase::Judge => "judge",
+                match rule.action {
+                    kubewright_engine::RuleAction::Mutate => "patch",
+                    kubewright_engine::RuleAction::Validate => "judge",
                 },
             )),
             [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
