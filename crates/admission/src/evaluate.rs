@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use kubewright_cel::Inputs;
 use kubewright_engine::{
-    Applies, Branch, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Program,
+    Applies, Branch, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, Program,
 };
+use kubewright_k8s::GroupVersionKind;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::matching::Matcher;

@@ -10,7 +10,8 @@ use kubewright_cel::library::policy::{
     RESOURCE_POST,
 };
 use kubewright_cel::{EvalErrorKind, Failure, Host};
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall, resource_name};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall};
+use kubewright_k8s::resource_name;
 use kubewright_value::{Map, Text, Value, bounded};
 
 use super::scope::Scope;

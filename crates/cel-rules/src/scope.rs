@@ -7,7 +7,8 @@ use kubewright_cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_cel::{
     self as cel, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
 };
-use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
+use kubewright_engine::{EvalError, TraceNode, Verdict as Seen, WorldView};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
 use super::request::resource_of;
@@ -83,7 +84,7 @@ const MAX_UNANSWERED: usize = 64;
 
 /// What expressions read.
 pub(super) struct Scope<'a> {
-    pub(super) request: &'a Request,
+    pub(super) request: &'a AdmissionRequest,
     pub(super) world: WorldView<'a>,
     pub(super) object: &'a Value,
     pub(super) form: Form,
@@ -286,7 +287,7 @@ impl<'a> Scope<'a> {
     }
 
     fn request_resource(&self) -> Val<'a> {
-        let Request { subresource, namespace, name, .. } = self.request;
+        let AdmissionRequest { subresource, namespace, name, .. } = self.request;
         let kind = self.request.addressed();
         let resource = resource_of(kind);
         let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();

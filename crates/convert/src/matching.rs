@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::Operation;
 use kubewright_golib::glob::has_wildcard;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text};
 
 use super::Inexpressible;

@@ -12,9 +12,9 @@ use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
     Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode, Outcome,
-    Program, Query, Request, Rule, RuleAction, RuleIndex, Status, TraceNode, Tracer, Verdict, World,
-    WorldView,
+    Program, Query, Rule, RuleAction, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
+use kubewright_k8s::AdmissionRequest;
 
 /// How many times the budget of one rule all mutating rules may spend together.
 const SHARED_BUDGET_FACTOR: u64 = 4;
@@ -93,7 +93,7 @@ impl Engine {
     /// Decides `request`. The same request, rules and world give the same decision every time, and no text of it
     /// depends on what is in a Secret.
     #[must_use]
-    pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
+    pub fn decide(&self, request: &AdmissionRequest, world: &dyn World, settings: &Settings) -> Decision {
         let is_secret = is_about_secret(request);
         let was_read = AtomicBool::new(is_secret);
         let mut decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
@@ -109,7 +109,7 @@ impl Engine {
         decision
     }
 
-    fn run(&self, request: &Request, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
+    fn run(&self, request: &AdmissionRequest, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
         let mut candidates = self.index.candidates(request);
         if let Some(mode) = settings.evaluation_mode {
             candidates.retain(|rule| rule.evaluation_modes.contains(mode));
@@ -171,7 +171,7 @@ impl<'w> Worlds<'w> {
 
 /// A decision under way.
 struct DecisionRun<'a> {
-    request: &'a Request,
+    request: &'a AdmissionRequest,
     worlds: &'a Worlds<'a>,
     settings: &'a Settings,
     cache: &'a DecisionCache,

@@ -11,9 +11,10 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Outcome, PolicyRule, Request, ResponseParts, ResponseWording,
-    RuleReport, SharedDataSource, Status, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, Outcome, PolicyRule, ResponseParts, ResponseWording, RuleReport,
+    SharedDataSource, Status, WatchRole, WatchedResource,
 };
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -99,7 +100,7 @@ impl ClusterResources for Kyverno {
 }
 
 impl ResponseWording for Kyverno {
-    fn response(&self, request: &Request, outcomes: &[&Outcome]) -> ResponseParts {
+    fn response(&self, request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts {
         ResponseParts {
             message: blocked::blocked_message(request, outcomes),
             warnings: admission_warnings(outcomes),

@@ -2,9 +2,10 @@
 
 use kubewright_engine::{
     AdmissionPhase, ClusterExtensions, ClusterResources, FailurePolicy, IgnoredNamespace, KindOrResource,
-    Operation, Outcome, PolicyRule, Request, ResponseParts, ResponseWording, WatchRole, WatchedResource,
-    WebhookPlan, WebhookRule,
+    Outcome, PolicyRule, ResponseParts, ResponseWording, WatchRole, WatchedResource, WebhookPlan,
+    WebhookRule,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Deadline, Value};
 
 use super::binding::{Binding, bind_in_cluster};
@@ -59,7 +60,7 @@ impl ClusterResources for ModRule {
 }
 
 impl ResponseWording for ModRule {
-    fn response(&self, _request: &Request, outcomes: &[&Outcome]) -> ResponseParts {
+    fn response(&self, _request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts {
         let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
         ResponseParts { reason: message.clone(), message, ..ResponseParts::default() }
     }

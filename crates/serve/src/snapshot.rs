@@ -7,9 +7,10 @@ use std::sync::Arc;
 use kubewright_dialects::Options;
 use kubewright_engine::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterSupport, CompiledPolicy, Diagnostic,
-    Dialect, Engine, FailurePolicy, Needs, ObjectName, Recompile, Rule, RuleId, WebhookPlan,
+    Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan,
 };
 use kubewright_golib::compile_budget::CompileBudget;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Value};
 
 use crate::admission_policies::Progress;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kubewright_value::{Deadline, Document, Text, Value};
 
-use crate::{ApiCall, ApiPath};
+use crate::ApiCall;
+use kubewright_k8s::ApiPath;
 
 /// What only some rule languages do in a cluster. Each method has a default that does nothing.
 pub trait ClusterExtensions: Send + Sync {

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Text, Value};
 
-use crate::Operations;
+use kubewright_k8s::Operations;
 
 /// The phase of admission in which a webhook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use kubewright_engine::{ApiCall, ApiPath, ServiceCall, SharedDataSource};
+use kubewright_engine::{ApiCall, ServiceCall, SharedDataSource};
 use kubewright_jmespath::{Expression, Functions, Language};
+use kubewright_k8s::ApiPath;
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
 

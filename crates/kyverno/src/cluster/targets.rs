@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{KindOrResource, Operation, Operations, WebhookRule};
+use kubewright_engine::{KindOrResource, WebhookRule};
 use kubewright_golib::glob;
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Text};
 
 use crate::autogen::AutogenRule;

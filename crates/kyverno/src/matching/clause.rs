@@ -1,7 +1,8 @@
 //! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
 
-use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
+use kubewright_engine::{EvalError, Evaluation, TraceNode};
 use kubewright_golib::glob::Glob;
+use kubewright_k8s::{AdmissionRequest, Operation, Operations};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, MatchedResource};
@@ -248,7 +249,7 @@ impl Who {
 }
 
 /// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
-pub(super) fn matched_namespace(request: &Request) -> &str {
+pub(super) fn matched_namespace(request: &AdmissionRequest) -> &str {
     if is_namespace(request) { "" } else { &request.namespace }
 }
 
@@ -260,7 +261,7 @@ pub(super) fn namespace_labels<'e>(evaluation: &Evaluation<'e>) -> Result<Option
     Ok(evaluation.namespace()?.and_then(labels_of))
 }
 
-fn is_namespace(request: &Request) -> bool {
+fn is_namespace(request: &AdmissionRequest) -> bool {
     request.kind.kind == "Namespace"
 }
 

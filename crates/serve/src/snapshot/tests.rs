@@ -1,8 +1,9 @@
 use kubewright_engine::{
     Applies, ClusterExtensions, ClusterResources, Code, Effect, EvalError, Evaluation, EvaluationModes,
-    KindOrResource, Operations, Outcome, Program, Request, ResponseParts, ResponseWording, RuleAction, Scope,
-    WatchedResource, WebhookRule,
+    KindOrResource, Outcome, Program, ResponseParts, ResponseWording, RuleAction, Scope, WatchedResource,
+    WebhookRule,
 };
+use kubewright_k8s::{AdmissionRequest, Operations};
 use kubewright_value::{Location, Position, Source, Text, yaml};
 
 use super::*;
@@ -72,7 +73,7 @@ impl ClusterResources for TwoPhases {
 }
 
 impl ResponseWording for TwoPhases {
-    fn response(&self, _: &Request, _: &[&Outcome]) -> ResponseParts {
+    fn response(&self, _: &AdmissionRequest, _: &[&Outcome]) -> ResponseParts {
         ResponseParts::default()
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, Resources};
-use kubewright_engine::{KindOrResource, Operation, Operations, WebhookRule};
+use kubewright_engine::{KindOrResource, WebhookRule};
 use kubewright_golib::glob::Glob;
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use super::object;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{Discovery, Resource};
 use kubewright_controlplane::{Balancer, Cluster, Component};
 use kubewright_engine::{
-    AdmissionPhase, FailurePolicy, KindOrResource, Operation, WatchRole, WatchedResource, WebhookPlan,
-    WebhookRule,
+    AdmissionPhase, FailurePolicy, KindOrResource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
 };
+use kubewright_k8s::Operation;
 use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
 use kubewright_value::{Text, Value};
 
