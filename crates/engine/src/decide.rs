@@ -2,7 +2,8 @@
 //!
 //! Mutating rules run first, tier by tier: all rules of a tier are matched against the object as
 //! it was when the tier began, then each changes what the one before it left. Validating rules then
-//! see the object after all changes. A rule that fails leaves the object unchanged and stops no other rule.
+//! see the object after all changes, and in the form in which the API server would store it (see
+//! [`Settings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +15,7 @@ use crate::{
     Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode, Outcome,
     Program, Query, Rule, RuleAction, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
-use kubewright_k8s::AdmissionRequest;
+use kubewright_k8s::{AdmissionRequest, normalise};
 
 /// How many times the budget of one rule all mutating rules may spend together.
 const SHARED_BUDGET_FACTOR: u64 = 4;
@@ -53,6 +54,11 @@ pub struct Settings {
     pub total: Option<u64>,
     /// When the decision is given up as unfinished. It never decides anything: partial results are not used.
     pub deadline: Option<Deadline>,
+    /// Whether the objects of the request are as a person wrote them, and not as the API server sent them. Validating
+    /// rules then see empty maps in the place of null ones, as they would in a cluster. Mutating rules see what was
+    /// written, because their changes are shown as a difference from it. Which rules see what depends on their phase
+    /// alone, so that no rule answers differently because of other rules that are loaded.
+    pub is_as_written: bool,
     /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY`].
     pub keeps_identity: bool,
     /// Whether an outcome keeps only the first operation of its patch, which shows that there is one. All changes are in
@@ -116,8 +122,10 @@ impl Engine {
         }
         let outcomes = Vec::with_capacity(candidates.len());
         let cache = DecisionCache::default();
+        let normalised = if settings.is_as_written { request.with_maps_filled() } else { None };
         let mut run = DecisionRun {
             request,
+            written: None,
             worlds,
             settings,
             cache: &cache,
@@ -138,6 +146,9 @@ impl Engine {
             let together =
                 rest.iter().take_while(|rule| (rule.action, rule.tier) == (first.action, first.tier)).count();
             let (tier, later) = rest.split_at(together);
+            if first.action == RuleAction::Validate && settings.is_as_written && run.written.is_none() {
+                run.normalise(normalised.as_ref().unwrap_or(request));
+            }
             run.run_tier(tier);
             rest = later;
         }
@@ -145,7 +156,7 @@ impl Engine {
         Decision {
             is_allowed,
             outcomes: run.outcomes,
-            object: run.object,
+            object: run.written.unwrap_or(run.object),
             queries: run.queries,
             is_unfinished: run.is_unfinished,
         }
@@ -176,6 +187,8 @@ struct DecisionRun<'a> {
     settings: &'a Settings,
     cache: &'a DecisionCache,
     object: Value,
+    // The object after all changes, once `object` is in the form that judging rules see.
+    written: Option<Value>,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
     // What the rules that change the object have spent so far.
@@ -190,7 +203,14 @@ struct DecisionRun<'a> {
     trace_nodes: usize,
 }
 
-impl DecisionRun<'_> {
+impl<'a> DecisionRun<'a> {
+    /// Continues with the object and the request in the form in which the API server would store them.
+    fn normalise(&mut self, request: &'a AdmissionRequest) {
+        self.request = request;
+        self.written = Some(self.object.clone());
+        normalise::fill_null_maps(&mut self.object);
+    }
+
     /// Returns `outcome` with its texts cut to what a decision keeps.
     fn shortened(&mut self, mut outcome: Outcome) -> Outcome {
         let most = MAX_MESSAGE_BYTES.min(self.message_bytes).max(MIN_MESSAGE_BYTES);

@@ -4,13 +4,13 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Decision, Engine, EvaluationMode, Outcome, RuleAction, RuleId, RuleMetadata, Settings, Status, TraceNode,
+    Decision, Engine, EvaluationMode, Outcome, RuleId, RuleMetadata, Settings, Status, TraceNode,
 };
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::given::{GivenWorld, OldObjects};
 use crate::output::{Needs, json_object};
 use crate::request;
 use crate::words::plural;
@@ -154,15 +154,11 @@ impl Question<'_> {
         let mut request = request::of(&document.value, self.operation, self.namespace, self.user);
         let values = self.world.values();
         if let Some(operation) = values.operation(None, &request.name) {
-            request::change_operation(&mut request, operation);
+            request.set_operation(operation);
         }
         self.old.place(&mut request);
         values.place(&mut request);
-        request::place_namespace(&mut request);
-        // What rules change is compared with what was written.
-        if self.engine.rules().iter().all(|rule| rule.action == RuleAction::Validate) {
-            request::place_maps(&mut request);
-        }
+        request.fill_namespace();
         request
     }
 
@@ -170,6 +166,7 @@ impl Question<'_> {
         let settings = Settings {
             is_traced: self.needs.trace,
             evaluation_mode: self.evaluation_mode,
+            is_as_written: true,
             ..Settings::default()
         };
         self.engine.decide(request, self.world, &settings)
@@ -189,7 +186,7 @@ impl Question<'_> {
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
         let after = if counts.patched > 0 {
-            request::unplaced(decision.object, before, &request.namespace)
+            normalise::without_filled_namespace(decision.object, before, &request.namespace)
         } else {
             before.clone()
         };
