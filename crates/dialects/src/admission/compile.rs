@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Rule, RuleId, Scope, nearest};
-use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
-use kubewright_lang::cel::{Inputs, Kind};
+use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
+use kubewright_cel::{Inputs, Kind};
 use kubewright_value::{Document, Text, Value};
 
 use super::evaluate::{Judge, Surroundings};

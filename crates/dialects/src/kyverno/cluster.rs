@@ -13,7 +13,7 @@ use kubewright_engine::{
     Watched, Webhook,
 };
 use kubewright_k8s::AdmissionRequest;
-use kubewright_lang::cel::Timestamp;
+use kubewright_cel::Timestamp;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
 
