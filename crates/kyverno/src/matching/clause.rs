@@ -9,7 +9,7 @@ use super::kind::{KindSelector, MatchedResource};
 use crate::source::{ResourceFilter, SubjectKind};
 use kubewright_dialect_kit::fields::{Placed, child};
 use kubewright_dialect_kit::selector::Selector;
-use kubewright_dialect_kit::selector::{LabelSelector, has_pair};
+use kubewright_dialect_kit::selector::{WildcardSelector, has_pair};
 
 /// One thing that is asked for.
 #[derive(Debug, Clone)]
@@ -28,11 +28,11 @@ pub(super) enum ClauseTest {
     Names(Vec<Glob>),
     Namespaces(Vec<Glob>),
     Annotations(Vec<(Glob, Glob)>),
-    Labels(LabelSelector),
+    Labels(WildcardSelector),
     Roles(Vec<Text>),
     ClusterRoles(Vec<Text>),
     Subjects(Vec<Who>),
-    NamespaceLabels(LabelSelector),
+    NamespaceLabels(WildcardSelector),
 }
 
 /// Who asks.
@@ -93,7 +93,7 @@ impl Clause {
             );
         }
         if let Some(selector) = &filter.selector {
-            let test = ClauseTest::Labels(LabelSelector::compile(selector));
+            let test = ClauseTest::Labels(WildcardSelector::compile(selector));
             push(test, format!("selector {}", selector_text(selector)), resources("selector"));
         }
         if !filter.roles.is_empty() {
@@ -110,7 +110,7 @@ impl Clause {
             push(test, format!("subjects {}", names.join(", ")), below("subjects"));
         }
         if let Some(selector) = &filter.namespace_selector {
-            let test = ClauseTest::NamespaceLabels(LabelSelector::compile(selector));
+            let test = ClauseTest::NamespaceLabels(WildcardSelector::compile(selector));
             push(
                 test,
                 format!("namespaceSelector {}", selector_text(selector)),
