@@ -12,7 +12,7 @@ use kubewright_value::{Value, json};
 /// Each crate may depend on those before it, never on those after it.
 const LAYERS: &[&[&str]] = &[
     &["kubewright-value", "kubewright-controlplane"],
-    &["kubewright-lang", "kubewright-load"],
+    &["kubewright-k8s", "kubewright-lang", "kubewright-load"],
     &["kubewright-engine"],
     &["kubewright-graph", "kubewright-cluster"],
     &["kubewright-dialects"],
@@ -22,7 +22,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// The crates that only compute, and the words by which they would reach outside.
-const PURE: &[&str] = &["value", "lang", "engine", "graph", "dialects"];
+const PURE: &[&str] = &["value", "k8s", "lang", "engine", "graph", "dialects"];
 const OUTSIDE: &[&str] = &[
     "std::fs",
     "std::net::Tcp",

@@ -12,8 +12,9 @@ use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
-    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
+    Program, Query, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
+use kubewright_k8s::AdmissionRequest;
 
 /// How many rules' worth all rules that change the object may spend.
 const TOGETHER: u64 = 4;
@@ -92,7 +93,7 @@ impl Engine {
     /// Decides `request`. The same request, rules and world give the same decision every time, and no text of it
     /// depends on what is in a Secret.
     #[must_use]
-    pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
+    pub fn decide(&self, request: &AdmissionRequest, world: &dyn World, settings: &Settings) -> Decision {
         let is_secret = is_about_secret(request);
         let was_read = AtomicBool::new(is_secret);
         let mut decision = self.walk(request, &Worlds::new(world, None, &was_read), settings);
@@ -108,7 +109,7 @@ impl Engine {
         decision
     }
 
-    fn walk(&self, request: &Request, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
+    fn walk(&self, request: &AdmissionRequest, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
         let mut candidates = self.index.candidates(request);
         if let Some(occasion) = settings.occasion {
             candidates.retain(|rule| rule.occasions.contains(occasion));
@@ -170,7 +171,7 @@ impl<'w> Worlds<'w> {
 
 /// A decision under way.
 struct Walk<'a> {
-    request: &'a Request,
+    request: &'a AdmissionRequest,
     worlds: &'a Worlds<'a>,
     settings: &'a Settings,
     memory: &'a Memory,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use kubewright_value::{Deadline, Document, Text, Value};
 
-use crate::{ApiCall, ApiPath, Operations, Outcome, Request};
+use crate::{ApiCall, Outcome};
+use kubewright_k8s::{AdmissionRequest, ApiPath, Operations};
 
 mod admission_policy;
 mod report;
@@ -50,7 +51,7 @@ pub trait InCluster: Send + Sync {
     }
 
     /// Returns what the one who asks is told about what rules of this language said.
-    fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply;
+    fn reply(&self, request: &AdmissionRequest, outcomes: &[&Outcome]) -> Reply;
 
     /// Returns whether it wants to hear of pods that are bound to nodes.
     fn hears_bindings(&self) -> bool {

@@ -6,16 +6,13 @@
 //!
 //! This crate knows no rule language. A language is a [`Dialect`] that turns documents into [`Rule`]s.
 
-mod api_path;
 mod decide;
 mod diagnostic;
 mod dialect;
 mod fault;
 mod in_cluster;
 mod index;
-mod kubernetes;
 mod outcome;
-mod request;
 mod rule;
 mod scope;
 mod secrets;
@@ -23,7 +20,6 @@ mod suggest;
 mod trace;
 mod world;
 
-pub use api_path::ApiPath;
 pub use decide::{Engine, Settings};
 pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
@@ -33,16 +29,12 @@ pub use in_cluster::{
     Right, RuleFailure, RuleReport, Shared, Target, TargetName, WatchRole, Watched, Webhook,
 };
 pub use index::RuleIndex;
-pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
-pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
     About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, Rule, RuleId,
 };
-pub use scope::{KindScope, NamespaceScope, Operations, Scope};
+pub use scope::{KindScope, NamespaceScope, Scope};
 pub use secrets::SECRET_MARK;
 pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{
-    Answer, ApiCall, ClosedWorld, ImageLookup, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView,
-};
+pub use world::{Answer, ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, ServiceCall, World, WorldView};

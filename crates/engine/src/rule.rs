@@ -7,7 +7,8 @@ use std::sync::Arc;
 use kubewright_lang::patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{Answer, EvalError, Query, Request, Scope, Tracer, WorldView, resource_name};
+use crate::{Answer, EvalError, Query, Scope, Tracer, WorldView};
+use kubewright_k8s::{AdmissionRequest, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,7 +175,7 @@ pub trait Program: Send + Sync {
     }
 
     /// Returns what the requester is told where the rule says `message`, if the language has words of its own for it.
-    fn denial(&self, _message: &str, _request: &Request) -> Option<String> {
+    fn denial(&self, _message: &str, _request: &AdmissionRequest) -> Option<String> {
         None
     }
 
@@ -193,7 +194,7 @@ impl fmt::Debug for dyn Program {
 /// Everything a rule may look at, and what it may spend.
 pub struct Evaluation<'a> {
     /// What is asked. Its `object` is the original one.
-    pub request: &'a Request,
+    pub request: &'a AdmissionRequest,
     /// What else exists, as far as the rule may see it.
     pub world: WorldView<'a>,
     /// What may be spent.
@@ -208,7 +209,7 @@ impl<'a> Evaluation<'a> {
     /// Returns an evaluation of `request` that stands alone. `memory` is empty, and lives as long as it.
     #[must_use]
     pub fn new(
-        request: &'a Request,
+        request: &'a AdmissionRequest,
         world: WorldView<'a>,
         budget: &'a mut Budget,
         tracer: &'a mut Tracer,

@@ -4,9 +4,9 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    About, Decision, Engine, Occasion, Operation, Outcome, Phase, Request, RuleId, Settings, Status,
-    TraceNode,
+    About, Decision, Engine, Occasion, Outcome, Phase, RuleId, Settings, Status, TraceNode,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
@@ -147,7 +147,7 @@ pub(crate) struct Counts {
 
 impl Question<'_> {
     /// Returns the request that `document` stands for.
-    pub(crate) fn request(&self, document: &Document) -> Request {
+    pub(crate) fn request(&self, document: &Document) -> AdmissionRequest {
         if request::is_payload(document) {
             return request::of_payload(document, self.user);
         }
@@ -166,7 +166,7 @@ impl Question<'_> {
         request
     }
 
-    fn decide(&self, request: &Request) -> Decision {
+    fn decide(&self, request: &AdmissionRequest) -> Decision {
         let settings =
             Settings { is_traced: self.needs.trace, occasion: self.occasion, ..Settings::default() };
         self.engine.decide(request, self.world, &settings)

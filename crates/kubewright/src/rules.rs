@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{KeySource, Options, traits};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, nearest};
 use kubewright_graph::References;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
@@ -141,7 +142,7 @@ pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>
 }
 
 /// Returns why the scope of `rule` leaves out `request`.
-pub(crate) fn outside(rule: &Rule, request: &Request) -> String {
+pub(crate) fn outside(rule: &Rule, request: &AdmissionRequest) -> String {
     let scope = &rule.scope;
     if let KindScope::Named(kinds) = &scope.kinds
         && !kinds.contains(&request.kind.kind)

@@ -1,6 +1,7 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
+use kubewright_engine::{Diagnostic, Engine, Occasion};
+use kubewright_k8s::Operation;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};

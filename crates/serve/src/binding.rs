@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Error, Patch, Resource};
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Value};
 
 use crate::Snapshot;
@@ -107,7 +107,7 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
 }
 
 /// Writes into a pod that somebody else may be writing too.
-async fn write(client: &Client, path: &kubewright_engine::ApiPath, change: &Value) -> Result<(), Error> {
+async fn write(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) -> Result<(), Error> {
     let mut pause = PAUSE;
     let mut tries = 1;
     loop {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{KeySource, Options};
-use kubewright_engine::{InCluster, ObjectName, WatchRole};
+use kubewright_engine::{InCluster, WatchRole};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};

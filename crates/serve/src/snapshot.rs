@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    AdmissionPolicy, AdmissionPolicyState, Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName,
-    Rule, RuleId, Webhook,
+    AdmissionPolicy, AdmissionPolicyState, Diagnostic, Dialect, Door, Engine, InCluster, Needs, Rule, RuleId,
+    Webhook,
 };
+use kubewright_k8s::ObjectName;
 use kubewright_lang::CompileBudget;
 use kubewright_value::{Document, Text, Value};
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use kubewright_cluster::{Client, Error, Pace, Resource, Store, keep};
-use kubewright_engine::{ApiPath, Needs, ObjectName, WatchRole, Watched};
+use kubewright_engine::{Needs, WatchRole, Watched};
+use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Text, Value};
 use tokio::runtime::Handle;
 use tokio::sync::watch;

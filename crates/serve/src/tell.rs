@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use kubewright_cluster::{Client, Error, Patch, Resource};
-use kubewright_engine::{ApiPath, ObjectName, RuleReport, Watched};
+use kubewright_engine::{RuleReport, Watched};
+use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::Receiver;
 

@@ -1,6 +1,7 @@
 //! Which policies about Pods are also asked about the controllers that make Pods, and which controllers.
 
-use kubewright_engine::{Operations, nearest};
+use kubewright_engine::nearest;
+use kubewright_k8s::Operations;
 use kubewright_value::{Step, Text};
 
 use super::source::{Constraints, Policy, ResourceRule, Settings};

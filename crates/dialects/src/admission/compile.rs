@@ -374,7 +374,7 @@ fn kinds(policy: &Policy) -> Vec<Text> {
     let mut kinds = Vec::new();
     for rule in rules {
         for resource in &rule.resources {
-            match kubewright_engine::kind_of_resource(&resource.value) {
+            match kubewright_k8s::kind_of_resource(&resource.value) {
                 Some(kind) => kinds.push(kind.into()),
                 None => return Vec::new(),
             }

@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, Program,
-};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Program};
+use kubewright_k8s::GroupVersionKind;
 use kubewright_lang::cel::Inputs;
 use kubewright_value::{Document, Step, Text, Value};
 

@@ -9,7 +9,7 @@ pub(super) use exception::read as read_exception;
 pub(super) use vap::{read as read_vap, read_binding};
 pub(super) use vpol::read as read_vpol;
 
-use kubewright_engine::{GroupVersionKind, Operations};
+use kubewright_k8s::{GroupVersionKind, Operations};
 use kubewright_value::{Step, Text};
 
 use super::diagnostics as code;

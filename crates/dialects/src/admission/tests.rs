@@ -3,7 +3,8 @@
 mod hostile;
 mod native;
 
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use crate::{Options, all, load};
@@ -63,7 +64,7 @@ fn said(policies: &str, exceptions: &str, operation: Operation, object: &str) ->
     let options = Options { exceptions: documents(exceptions), ..Options::default() };
     let rules = load(&all(&options), &documents(policies)).rules;
     let world = ClosedWorld::new([value(WORLD), value(PARAMS)]);
-    let request = Request::for_object(value(object), operation, "default");
+    let request = AdmissionRequest::for_object(value(object), operation, "default");
     let decision = Engine::new(rules).decide(&request, &world, &Settings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
     outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<Vec<_>>().join("\n")
@@ -313,7 +314,7 @@ fn pods_in_controllers_are_compared_with_what_they_were() {
         "object.spec.containers[0].image == oldObject.spec.containers[0].image",
     );
     let rules = load(&all(&Options::default()), &documents(&policy)).rules;
-    let mut request = Request::for_object(value(JOB_SET), Operation::Update, "default");
+    let mut request = AdmissionRequest::for_object(value(JOB_SET), Operation::Update, "default");
     request.old_object = value(&JOB_SET.replace("image: redis", "image: valkey"));
     let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);

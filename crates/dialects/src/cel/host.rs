@@ -4,7 +4,8 @@
 
 mod path;
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall, resource_name};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall};
+use kubewright_k8s::resource_name;
 use kubewright_lang::cel::Host;
 use kubewright_lang::cel::library::kubernetes::CHECK;
 use kubewright_lang::cel::library::policy::{

@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 
-use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
+use kubewright_engine::{EvalError, TraceNode, Verdict as Seen, WorldView};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_lang::cel::library::kubernetes::{authorizer, resource_check};
 use kubewright_lang::cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_lang::cel::{
@@ -82,7 +83,7 @@ const MAX_UNANSWERED: usize = 64;
 
 /// What expressions read.
 pub(super) struct Scope<'a> {
-    pub(super) request: &'a Request,
+    pub(super) request: &'a AdmissionRequest,
     pub(super) world: WorldView<'a>,
     pub(super) object: &'a Value,
     pub(super) form: Form,
@@ -281,7 +282,7 @@ impl<'a> Scope<'a> {
     }
 
     fn request_resource(&self) -> Val<'a> {
-        let Request { subresource, namespace, name, .. } = self.request;
+        let AdmissionRequest { subresource, namespace, name, .. } = self.request;
         let kind = self.request.addressed();
         let resource = resource_of(kind);
         let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();

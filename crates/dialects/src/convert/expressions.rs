@@ -16,7 +16,7 @@ mod scope;
 mod shape;
 mod text;
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_lang::jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_lang::glob::has_wildcard;
 use kubewright_value::{Step, Text};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_lang::jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Map, Step, Text, Value};
 

@@ -1,7 +1,7 @@
 //! What the API server calls the kinds that a policy names. Offline nobody can be asked, so the kinds that every
 //! cluster has are listed here, and the plural of any other is guessed.
 
-use kubewright_engine::{GroupVersionKind, is_cluster_scoped, resource_name};
+use kubewright_k8s::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_lang::glob::{Glob, has_wildcard};
 use kubewright_value::{Budget, Text};
 

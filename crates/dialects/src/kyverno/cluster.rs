@@ -9,9 +9,10 @@ mod targets;
 use std::sync::LazyLock;
 
 use kubewright_engine::{
-    AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status,
-    WatchRole, Watched, Webhook,
+    AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Right, RuleReport, Shared, Status, WatchRole,
+    Watched, Webhook,
 };
+use kubewright_k8s::AdmissionRequest;
 use kubewright_lang::cel::Timestamp;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
@@ -111,7 +112,7 @@ impl InCluster for Kyverno {
         ]
     }
 
-    fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply {
+    fn reply(&self, request: &AdmissionRequest, outcomes: &[&Outcome]) -> Reply {
         Reply {
             message: blocked::message(request, outcomes),
             warnings: warnings(outcomes),

@@ -10,7 +10,8 @@ mod root;
 mod sourced;
 
 pub(super) use entry::Entry;
-use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, WorldView};
+use kubewright_engine::{EvalError, Evaluation, RuleId, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_lang::jmespath::{EvalErrorKind, Expression, Found, is_true};
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -25,7 +26,7 @@ const MAX_LOADED: usize = 2 << 20;
 
 /// What the variables of one rule stand for, for one request.
 pub(super) struct Context<'a> {
-    request: &'a Request,
+    request: &'a AdmissionRequest,
     world: WorldView<'a>,
     budget: &'a mut Budget,
     rule: &'a RuleId,

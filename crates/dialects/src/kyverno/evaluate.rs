@@ -8,9 +8,8 @@ pub(super) use loops::Loop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, Evaluation, Operation, Program, Request, RuleId,
-};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Program, RuleId};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
@@ -237,7 +236,7 @@ impl Judge {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<bool, EvalError> {
-        let is_admission = !evaluation.request.uid.is_empty();
+        let is_admission = evaluation.request.is_admission();
         Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
     }
 
@@ -524,10 +523,10 @@ fn failed(step: &str, unresolved: Unresolved) -> EvalError {
 
 /// Returns whether a request to a cluster is about what exceptions could be made with, or what keeps rules in force: of
 /// that there are no exceptions.
-fn is_guarded(request: &Request) -> bool {
+fn is_guarded(request: &AdmissionRequest) -> bool {
     const GROUPS: [&str; 4] =
         ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
-    !request.uid.is_empty() && GROUPS.contains(&request.kind.group.as_str())
+    request.is_admission() && GROUPS.contains(&request.kind.group.as_str())
 }
 
 /// Returns whether it is the controller that carries out what other policies want.

@@ -15,7 +15,7 @@ mod rule;
 pub(super) use exception::read as read_exception;
 pub(crate) use policy::read;
 
-use kubewright_engine::{GroupVersionKind, Operation};
+use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;

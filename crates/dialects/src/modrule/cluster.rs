@@ -1,9 +1,10 @@
 //! ModRules in a cluster.
 
 use kubewright_engine::{
-    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName,
-    WatchRole, Watched, Webhook,
+    Door, IgnoredNamespace, InCluster, Needs, Outcome, Reply, Right, Target, TargetName, WatchRole, Watched,
+    Webhook,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Deadline, Document, Value};
 
 use super::binding::{Binding, bind_in_cluster};
@@ -77,7 +78,7 @@ impl InCluster for ModRule {
         ]
     }
 
-    fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
+    fn reply(&self, _request: &AdmissionRequest, outcomes: &[&Outcome]) -> Reply {
         let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
         Reply { reason: message.clone(), message, ..Reply::default() }
     }

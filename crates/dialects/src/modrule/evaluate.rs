@@ -1,6 +1,7 @@
 //! What a compiled ModRule does to a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, TraceNode, Verdict};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_lang::goregex::Regex;
 use kubewright_lang::gotemplate::{Inputs, Template};
 use kubewright_lang::jsonpath::{Select, Selected};
@@ -86,7 +87,7 @@ impl Program for Rule {
         }
     }
 
-    fn denial(&self, message: &str, request: &Request) -> Option<String> {
+    fn denial(&self, message: &str, request: &AdmissionRequest) -> Option<String> {
         match &self.action {
             Action::Reject { message: Some(_) } => Some(self.said(message, request)),
             Action::Reject { message: None } => Some(self.key(request)),
@@ -168,11 +169,11 @@ impl Rule {
 
     /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
     /// all templates of a rule see the same, so that one can write a key and the next its certificate.
-    fn inputs(&self, request: &Request) -> Inputs {
+    fn inputs(&self, request: &AdmissionRequest) -> Inputs {
         if !self.is_random {
             return self.inputs;
         }
-        let Request { uid, kind, namespace, name, .. } = request;
+        let AdmissionRequest { uid, kind, namespace, name, .. } = request;
         self.inputs.of_rendering(&[
             uid,
             &kind.group,
@@ -238,7 +239,7 @@ impl Rule {
     }
 
     /// Returns the rule as the requester knows it.
-    fn key(&self, request: &Request) -> String {
+    fn key(&self, request: &AdmissionRequest) -> String {
         let home = match &self.reach {
             Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
             Reach::Every => &request.namespace,
@@ -246,7 +247,7 @@ impl Rule {
         format!("{home}/{}", self.name)
     }
 
-    fn said(&self, message: &str, request: &Request) -> String {
+    fn said(&self, message: &str, request: &AdmissionRequest) -> String {
         format!("{}: \"{message}\"", self.key(request))
     }
 

@@ -85,12 +85,12 @@ pub(crate) fn rule(text: &'static str) -> Rule {
     }
 }
 
-pub(crate) fn request(kind: &str, namespace: &str) -> Request {
+pub(crate) fn request(kind: &str, namespace: &str) -> AdmissionRequest {
     let object = Map::from([
         ("kind", kind.into()),
         ("metadata", Value::object(Map::from([("namespace", namespace.into())]))),
     ]);
-    Request::for_object(object.into(), crate::Operation::Create, "")
+    AdmissionRequest::for_object(object.into(), kubewright_k8s::Operation::Create, "")
 }
 
 #[track_caller]

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
 use kubewright_value::{Location, Position, Source, Text, Value, json};
 
 use crate::*;
@@ -14,7 +15,7 @@ impl Program for Saying {
         self.1
     }
 
-    fn denial(&self, message: &str, _: &Request) -> Option<String> {
+    fn denial(&self, message: &str, _: &AdmissionRequest) -> Option<String> {
         Some(format!("p: \"{message}\""))
     }
 
@@ -65,7 +66,7 @@ fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn Program>) -> O
         program,
     };
     let world = ClosedWorld::new([json::parse(SECRET).expect("JSON")]);
-    let request = Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "");
+    let request = AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "");
     let settings = Settings { is_traced: true, ..Settings::default() };
     let mut decision = Engine::new(vec![rule]).decide(&request, &world, &settings);
     decision.outcomes.pop().expect("an outcome")

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait};
-use kubewright_engine::{Engine, Operation};
+use kubewright_engine::Engine;
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::detect;

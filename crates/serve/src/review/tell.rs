@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Request, SECRET_MARK, Status};
+use kubewright_engine::{Decision, Outcome, SECRET_MARK, Status};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
 use kubewright_lang::patch;
 use kubewright_value::{Map, Value};
 
@@ -201,7 +202,7 @@ impl Told<'_> {
 }
 
 /// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
-fn shown_patch(patch: &[patch::Operation], request: &Request) -> Value {
+fn shown_patch(patch: &[patch::Operation], request: &AdmissionRequest) -> Value {
     let is_secret = request.kind.kind == "Secret";
     let shown = patch.iter().map(|operation| {
         let mut value = operation.to_value();

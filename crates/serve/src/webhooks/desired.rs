@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_cluster::Resources;
-use kubewright_engine::{Door, Operation, Operations, WatchRole, Watched, Webhook};
+use kubewright_engine::{Door, WatchRole, Watched, Webhook};
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Map, Text, Value};
 
 use super::object;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, Resources};
-use kubewright_engine::{Operation, Operations, Target, TargetName};
+use kubewright_engine::{Target, TargetName};
+use kubewright_k8s::{Operation, Operations};
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Limits, Text, Value};
 

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Discovery, Resource};
 use kubewright_controlplane::{Balancer, Cluster, Component};
-use kubewright_engine::{Door, Operation, Target, TargetName, WatchRole, Watched, Webhook};
+use kubewright_engine::{Door, Target, TargetName, WatchRole, Watched, Webhook};
+use kubewright_k8s::Operation;
 use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
 use kubewright_value::{Text, Value};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kubewright_engine::{ApiCall, ApiPath, ServiceCall, Shared};
+use kubewright_engine::{ApiCall, ServiceCall, Shared};
+use kubewright_k8s::ApiPath;
 use kubewright_lang::jmespath::{Expression, Functions, Language};
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};

@@ -1,4 +1,5 @@
-use kubewright_engine::{Dialect as _, Engine, Occasion, OpenWorld, Operation, Query, Settings};
+use kubewright_engine::{Dialect as _, Engine, Occasion, OpenWorld, Query, Settings};
+use kubewright_k8s::Operation;
 use kubewright_value::{Source, yaml};
 
 use super::*;
@@ -139,7 +140,7 @@ fn reply(spec: &str) -> (bool, Reply) {
     let mut world = OpenWorld::default();
     let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: one}}}";
     world.learn(Query::namespace("shop"), Some(yaml::parse(namespace).expect("YAML")));
-    let request = Request::for_object(service, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(service, Operation::Create, "default");
     let settings = Settings { occasion: Some(Occasion::Admission), ..Settings::default() };
     let decision = engine.decide(&request, &world, &settings);
     (decision.is_allowed, dialect.reply(&request, &decision.outcomes.iter().collect::<Vec<_>>()))
@@ -200,7 +201,7 @@ fn a_rule_that_only_reports_refuses_nothing_when_it_cannot_answer() {
         );
         let engine = Engine::new(dialect.compile(&document(&text), &[]).rules);
         let service = yaml::parse("{apiVersion: v1, kind: Service, metadata: {name: bad}}").expect("YAML");
-        let request = Request::for_object(service, Operation::Create, "default");
+        let request = AdmissionRequest::for_object(service, Operation::Create, "default");
         let decision = engine.decide(&request, &OpenWorld::default(), &Settings::default());
         assert!(decision.with_status(Status::Error).next().is_some());
         decision.is_allowed
@@ -251,7 +252,7 @@ fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
          mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}\n",
     );
     let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let rules = dialect().compile(&policy, &[]).rules;
     let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &Settings::default());
     assert_eq!(decision.with_status(Status::Error).count(), 1, "it is not hidden");

@@ -1,4 +1,5 @@
-use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, WorldView};
+use kubewright_engine::{ClosedWorld, Evaluation, Memory, RuleId, Tracer, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, yaml};
 
 use super::*;
@@ -14,7 +15,8 @@ fn compile(text: &str) -> Conditions {
 }
 
 fn with_context<T>(test: impl FnOnce(&mut Context<'_>) -> T) -> T {
-    let request = Request::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
+    let request =
+        AdmissionRequest::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
     let world = ClosedWorld::default();
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
     let mut evaluation =

@@ -1,6 +1,7 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, ObjectName, Query as Asked, ServiceCall};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query as Asked, ServiceCall};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Exhausted, Map, Text, Value};
 
 use super::super::gotext;

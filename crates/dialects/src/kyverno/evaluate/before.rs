@@ -1,8 +1,7 @@
 //! Violations that were there before an update, which the update need not mend.
 
-use kubewright_engine::{
-    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World, WorldView,
-};
+use kubewright_engine::{Answer, EvalError, Evaluation, Memory, Query, RuleId, Tracer, World, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
 
 use super::{Check, Judge, Ran, Verdict, exceptions};
@@ -41,8 +40,12 @@ impl Judge {
     }
 
     /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
-    fn was_bad(&self, request: &Request, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
-        let before = Request {
+    fn was_bad(
+        &self,
+        request: &AdmissionRequest,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<bool, EvalError> {
+        let before = AdmissionRequest {
             operation: Operation::Create,
             object: request.old_object.clone(),
             old_object: Value::Null,
@@ -90,7 +93,7 @@ impl World for Before<'_> {
         self.world.get(query)
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+    fn given(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
         let mut given = self.world.given(rule, request);
         given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
         given

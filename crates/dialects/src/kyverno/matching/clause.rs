@@ -1,6 +1,7 @@
 //! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
 
-use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
+use kubewright_engine::{EvalError, Evaluation, TraceNode};
+use kubewright_k8s::{AdmissionRequest, Operation, Operations};
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
@@ -235,7 +236,7 @@ impl Who {
 }
 
 /// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
-pub(super) fn namespace_of(request: &Request) -> &str {
+pub(super) fn namespace_of(request: &AdmissionRequest) -> &str {
     if is_namespace(request) { "" } else { &request.namespace }
 }
 
@@ -247,7 +248,7 @@ pub(super) fn namespace_labels<'e>(evaluation: &Evaluation<'e>) -> Result<Option
     Ok(evaluation.namespace()?.and_then(labels_of))
 }
 
-fn is_namespace(request: &Request) -> bool {
+fn is_namespace(request: &AdmissionRequest) -> bool {
     request.kind.kind == "Namespace"
 }
 

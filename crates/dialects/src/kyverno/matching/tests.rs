@@ -1,4 +1,5 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World, WorldView};
+use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Tracer, World, WorldView};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Source, yaml};
 
 use super::*;
@@ -21,12 +22,12 @@ fn matcher(fields: &str) -> Matcher {
     Matcher::compile(&rule.matching, rule.exclude.as_ref(), policy.namespace.as_ref())
 }
 
-fn request(object: &str) -> Request {
-    Request::for_object(yaml::parse(object).expect("YAML"), Operation::Create, "default")
+fn request(object: &str) -> AdmissionRequest {
+    AdmissionRequest::for_object(yaml::parse(object).expect("YAML"), Operation::Create, "default")
 }
 
 #[track_caller]
-fn ask(matcher: &Matcher, request: &Request, world: &dyn World) -> Result<Option<Text>, EvalError> {
+fn ask(matcher: &Matcher, request: &AdmissionRequest, world: &dyn World) -> Result<Option<Text>, EvalError> {
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);

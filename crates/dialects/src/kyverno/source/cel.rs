@@ -1,6 +1,6 @@
 //! What a rule checks in CEL.
 
-use kubewright_engine::GroupVersionKind;
+use kubewright_k8s::GroupVersionKind;
 
 use super::Cel;
 use crate::cel::source::{ParamRef, annotations, bad_params, named, param_kind, param_ref, validations};

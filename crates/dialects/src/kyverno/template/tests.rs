@@ -1,8 +1,7 @@
 use std::cell::OnceCell;
 
-use kubewright_engine::{
-    ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, World, WorldView,
-};
+use kubewright_engine::{ClosedWorld, Evaluation, Memory, RuleId, Tracer, World, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, json};
 
 use super::*;
@@ -17,7 +16,7 @@ pub(in super::super) fn functions() -> Functions {
 
 /// Runs `test` with the context of `request`.
 pub(in super::super) fn with_context<T>(
-    request: &Request,
+    request: &AdmissionRequest,
     world: &dyn World,
     test: impl FnOnce(&mut Context<'_>) -> T,
 ) -> T {
@@ -32,8 +31,8 @@ pub(in super::super) fn with_context<T>(
 const OBJECT: &str = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x0","namespace":"default","labels":{"a":"b"}},
   "spec":{"m":{"k":"v"},"k":"z","z":"hit","tmpl":"{{ request.object.metadata.name }}","n":5,"l":[1,2],"q":"it's \"`\\","dot":"metadata.name","null":null,"html":{"b":"<","a":1}}}"#;
 
-fn request(operation: Operation) -> Request {
-    Request::for_object(json::parse(OBJECT).expect("JSON"), operation, "default")
+fn request(operation: Operation) -> AdmissionRequest {
+    AdmissionRequest::for_object(json::parse(OBJECT).expect("JSON"), operation, "default")
 }
 
 fn show(mixed: &Mixed) -> String {
@@ -220,7 +219,8 @@ fn rebased(text: &str, to: Workload, want: &str) {
             r#"{"metadata":{"name":"d","namespace":"n","labels":{"l":"out"}},"spec":{"x":"out","template":{"metadata":{"labels":{"l":"in"}},"spec":{"x":"in"}}}}"#
         }
     };
-    let request = Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "default");
+    let request =
+        AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "default");
     let (template, _) = Template::parse(&Value::from(text), &functions());
     let found = with_context(&request, &ClosedWorld::default(), |context| {
         template.rebased(to).resolve(context).map_or_else(|e| e.message().to_owned(), |mixed| show(&mixed))

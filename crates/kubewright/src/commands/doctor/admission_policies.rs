@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kubewright_dialects::Options;
-use kubewright_engine::{AdmissionPolicy, ObjectName, WatchRole};
+use kubewright_engine::{AdmissionPolicy, WatchRole};
+use kubewright_k8s::ObjectName;
 use kubewright_serve::Snapshot;
 use kubewright_serve::admission_policies::Progress;
 use kubewright_value::{Document, Value};

@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::{Error, Resource, Resources};
 use kubewright_dialects::Options;
-use kubewright_engine::{ApiPath, Dialect, WatchRole, Watched};
+use kubewright_engine::{Dialect, WatchRole, Watched};
+use kubewright_k8s::ApiPath;
 use kubewright_value::{Map, Value};
 
 use crate::live::Live;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use kubewright_dialects::traits::{self, Instance, Origin, RenderOptions, Rendering};
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Source, Value};
 
 use super::config::Wish;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use kubewright_dialects::traits::Manifest;
-use kubewright_engine::{Diagnostic, ObjectName, Severity, Subject};
+use kubewright_engine::{Diagnostic, Severity, Subject};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Value};
 
 use super::list::ResourceList;

@@ -3,7 +3,8 @@
 //! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
 use kubewright_dialects::traits::{Context, context};
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::setting::{self, One};

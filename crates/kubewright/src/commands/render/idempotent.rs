@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use kubewright_dialects::traits::{Manifest, Rendering, Writer};
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_lang::patch::{self, Operation};
 use kubewright_lang::pathpatch::Writers;
 use kubewright_value::{Step, Text, Value};

@@ -3,7 +3,8 @@
 use std::io::{self, Write as _};
 
 use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering, Writer};
-use kubewright_engine::{Diagnostic, ObjectName, TraceNode};
+use kubewright_engine::{Diagnostic, TraceNode};
+use kubewright_k8s::ObjectName;
 use kubewright_lang::patch::Pointer;
 use kubewright_value::{Document, Map, Text, Value, json};
 
