@@ -2,7 +2,8 @@
 //!
 //! Patch rules run first, tier by tier: all rules of a tier are matched against the object as
 //! it was when the tier began, then each changes what the one before it left. Judging rules then
-//! see the object after all changes. A rule that fails leaves no trace in the object and stops nobody.
+//! see the object after all changes, and in the form in which the API server would store it (see
+//! [`Settings::is_as_written`]). A rule that fails leaves no trace in the object and stops nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +15,7 @@ use crate::{
     Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
     Program, Query, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
-use kubewright_k8s::AdmissionRequest;
+use kubewright_k8s::{AdmissionRequest, normalise};
 
 /// How many rules' worth all rules that change the object may spend.
 const TOGETHER: u64 = 4;
@@ -53,6 +54,11 @@ pub struct Settings {
     pub total: Option<u64>,
     /// When the decision is given up as unfinished. It never decides anything: what was found out so far is not used.
     pub deadline: Option<Deadline>,
+    /// Whether the objects of the request are as a person wrote them, and not as the API server sent them. Judging
+    /// rules then see empty maps in the place of null ones, as they would in a cluster. Rules that change the object
+    /// see what was written, because their changes are shown as a difference from it. Which rules see what depends
+    /// on their phase alone, so that no rule answers differently because of other rules that are loaded.
+    pub is_as_written: bool,
     /// Whether a rule fails that changes by what a cluster knows the object: see [`IDENTITY`].
     pub keeps_identity: bool,
     /// Whether an outcome keeps no more than the first operation of its patch: enough to see that there is one. All
@@ -116,8 +122,10 @@ impl Engine {
         }
         let outcomes = Vec::with_capacity(candidates.len());
         let memory = Memory::default();
+        let normalised = if settings.is_as_written { request.with_maps_filled() } else { None };
         let mut walk = Walk {
             request,
+            written: None,
             worlds,
             settings,
             memory: &memory,
@@ -138,6 +146,9 @@ impl Engine {
             let together =
                 rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
             let (tier, later) = rest.split_at(together);
+            if first.phase == Phase::Judge && settings.is_as_written && walk.written.is_none() {
+                walk.normalise(normalised.as_ref().unwrap_or(request));
+            }
             walk.tier(tier);
             rest = later;
         }
@@ -145,7 +156,7 @@ impl Engine {
         Decision {
             is_allowed,
             outcomes: walk.outcomes,
-            object: walk.object,
+            object: walk.written.unwrap_or(walk.object),
             queries: walk.queries,
             is_unfinished: walk.is_unfinished,
         }
@@ -176,6 +187,8 @@ struct Walk<'a> {
     settings: &'a Settings,
     memory: &'a Memory,
     object: Value,
+    // The object after all changes, once `object` is in the form that judging rules see.
+    written: Option<Value>,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
     // What the rules that change the object have spent so far.
@@ -190,7 +203,14 @@ struct Walk<'a> {
     trace_nodes: usize,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// Goes on with the object and the request in the form in which the API server would store them.
+    fn normalise(&mut self, request: &'a AdmissionRequest) {
+        self.request = request;
+        self.written = Some(self.object.clone());
+        normalise::fill_null_maps(&mut self.object);
+    }
+
     /// Keeps the outcome of a rule, what it says cut to what a decision keeps.
     fn shortened(&mut self, mut outcome: Outcome) -> Outcome {
         let most = MAX_MESSAGE_BYTES.min(self.message_bytes).max(MIN_MESSAGE_BYTES);

@@ -9,10 +9,13 @@ mod api_path;
 pub mod fields;
 mod kinds;
 mod names;
+pub mod normalise;
 mod operation;
+mod user_info;
 
 pub use admission_request::AdmissionRequest;
 pub use api_path::ApiPath;
 pub use kinds::{is_cluster_scoped, kind_of_resource, resource_name};
 pub use names::{GroupVersionKind, ObjectName};
 pub use operation::{Operation, Operations};
+pub use user_info::UserInfo;

@@ -3,14 +3,12 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use kubewright_engine::{
-    About, Decision, Engine, Occasion, Outcome, Phase, RuleId, Settings, Status, TraceNode,
-};
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_engine::{About, Decision, Engine, Occasion, Outcome, RuleId, Settings, Status, TraceNode};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_lang::patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::given::{GivenWorld, OldObjects};
 use crate::output::{Needs, json_object};
 use crate::request;
 use crate::words::plural;
@@ -154,21 +152,21 @@ impl Question<'_> {
         let mut request = request::of(&document.value, self.operation, self.namespace, self.user);
         let values = self.world.values();
         if let Some(operation) = values.operation(None, &request.name) {
-            request::change_operation(&mut request, operation);
+            request.set_operation(operation);
         }
         self.old.place(&mut request);
         values.place(&mut request);
-        request::place_namespace(&mut request);
-        // What rules change is compared with what was written.
-        if self.engine.rules().iter().all(|rule| rule.phase == Phase::Judge) {
-            request::place_maps(&mut request);
-        }
+        request.fill_namespace();
         request
     }
 
     fn decide(&self, request: &AdmissionRequest) -> Decision {
-        let settings =
-            Settings { is_traced: self.needs.trace, occasion: self.occasion, ..Settings::default() };
+        let settings = Settings {
+            is_traced: self.needs.trace,
+            occasion: self.occasion,
+            is_as_written: true,
+            ..Settings::default()
+        };
         self.engine.decide(request, self.world, &settings)
     }
 
@@ -186,7 +184,7 @@ impl Question<'_> {
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
         let after = if counts.patched > 0 {
-            request::unplaced(decision.object, before, &request.namespace)
+            normalise::without_filled_namespace(decision.object, before, &request.namespace)
         } else {
             before.clone()
         };

@@ -8,7 +8,7 @@ use std::time::Instant;
 use clap::Parser as _;
 use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_engine::Engine;
-use kubewright_k8s::Operation;
+use kubewright_k8s::{Operation, UserInfo};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::detect;
@@ -16,7 +16,7 @@ use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::given::{GivenWorld, OldObjects};
 use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output, write_file};
 use crate::review::{Counts, Question};
 use crate::rules;

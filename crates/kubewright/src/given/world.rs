@@ -9,7 +9,6 @@ use kubewright_value::{Text, Value};
 use super::values::OPERATION;
 use super::{Answers, Values};
 use crate::load::{self, Input};
-use crate::request;
 
 /// A world that is known completely, with values of variables.
 #[derive(Debug, Default)]
@@ -106,7 +105,9 @@ impl Manifests {
             // What is wrong with them is told by those who judge them.
             let documents = load::documents(&self.inputs, &mut Vec::new());
             let found = load::objects_of(documents, &mut Vec::new());
-            let stored = found.iter().map(|found| request::stored(&found.value, &self.namespace).object);
+            let stored = found
+                .iter()
+                .map(|found| AdmissionRequest::for_stored(found.value.clone(), &self.namespace).object);
             ClosedWorld::new(stored.chain(self.objects.iter().cloned()))
         })
     }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use kubewright_dialects::{Options, patterns, traits};
 use kubewright_engine::{Decision, Diagnostic, Engine, Outcome, Rule, RuleId, Settings, Status, nearest};
 use kubewright_graph::References;
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::{Document, Text};
 
 use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::given::{GivenWorld, UserInfo, Values};
+use crate::given::{GivenWorld, Values};
 use crate::load::{self, Wanted};
 use crate::request;
 use crate::rules;
@@ -145,7 +145,7 @@ impl<'a> Bench<'a> {
                 return CaseResult { rule: rule.as_ref().map(RuleName::new), ..failed(case, message) };
             }
         };
-        let decision = self.engine.decide(&request, &self.world, &Settings::default());
+        let decision = self.engine.decide(&request, &self.world, &manifest_settings());
         let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
         let judged = judge::Judged {
             case,
@@ -168,7 +168,7 @@ impl<'a> Bench<'a> {
             }
         }
         if self.has_coverage {
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = Settings { is_traced: true, ..manifest_settings() };
             let traced = self.engine.decide(&request, &self.world, &settings);
             let is_meant = |outcome: &&Outcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
             self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
@@ -201,8 +201,8 @@ impl<'a> Bench<'a> {
             Engine::new(rules.into_iter().filter(|rule| *rule.id == *id).collect())
         };
         match self.alone.get(&name) {
-            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &Settings::default()),
-            None => build().decide(request, &self.world, &Settings::default()),
+            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &manifest_settings()),
+            None => build().decide(request, &self.world, &manifest_settings()),
         }
     }
 
@@ -280,12 +280,17 @@ impl<'a> Bench<'a> {
 
     fn request(&self, document: &Document, operation: Operation) -> AdmissionRequest {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
+        let user = UserInfo::default().renamed(self.file.user.as_deref(), &self.file.groups);
         if request::is_payload(document) {
             return request::of_payload(document, &user);
         }
         request::of(&document.value, operation, namespace, &user)
     }
+}
+
+/// Returns the settings of decisions about objects of manifests.
+fn manifest_settings() -> Settings {
+    Settings { is_as_written: true, ..Settings::default() }
 }
 
 impl RuleName {

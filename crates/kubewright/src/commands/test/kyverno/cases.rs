@@ -1,13 +1,13 @@
 //! What a test asks its policies, for those who want to ask others the same.
 
 use kubewright_engine::Diagnostic;
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::{Document, Text};
 
 use super::file::{self, TestFile};
 use super::objects::Objects;
 use super::{Manner, world};
-use crate::given::{GivenWorld, UserInfo};
+use crate::given::GivenWorld;
 
 /// What a test asks.
 pub(in crate::commands) struct Cases<'c> {

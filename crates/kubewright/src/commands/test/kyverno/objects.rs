@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation, UserInfo};
 use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
 use super::file::{Payload, Wanted};
 use crate::codes::TEST_VALUE;
-use crate::given::{GivenWorld, UserInfo};
-use crate::request;
+use crate::given::GivenWorld;
 
 /// The objects of a test.
 pub(super) struct Objects<'b> {
@@ -88,7 +87,11 @@ impl<'b> Objects<'b> {
 
 impl<'b> Object<'b> {
     fn new(document: &'b Document) -> Self {
-        Self { document, request: request::stored(&document.value, "default"), payload: None }
+        Self {
+            document,
+            request: AdmissionRequest::for_stored(document.value.clone(), "default"),
+            payload: None,
+        }
     }
 
     /// Returns the payload of a file, which is called as the test calls the file.
@@ -100,8 +103,8 @@ impl<'b> Object<'b> {
             problems.push(Diagnostic::new(&TEST_VALUE, message, document.locate(&[])));
             return None;
         }
-        let mut request = AdmissionRequest::for_object(document.value.clone(), Operation::Create, "");
-        request.name = payload.path.strip_prefix("./").unwrap_or(&payload.path).into();
+        let name = payload.path.strip_prefix("./").unwrap_or(&payload.path);
+        let request = AdmissionRequest::for_payload(document.value.clone(), name);
         Some(Self { document, request, payload: Some(payload.mode) })
     }
 
@@ -116,10 +119,10 @@ impl<'b> Object<'b> {
         let mut request = self.request.clone();
         let values = world.values();
         let selected = operation.or_else(|| values.operation(Some(policy), &request.name));
-        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
+        request.set_operation(selected.unwrap_or(Operation::Create));
         values.place(&mut request);
         if let Some(user) = user {
-            user.place(&mut request);
+            request.set_user(user);
         }
         request
     }

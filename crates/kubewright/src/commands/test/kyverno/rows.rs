@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use kubewright_engine::{Decision, Outcome, RuleId, Settings, Status, TraceNode, Verdict, nearest};
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
@@ -15,7 +15,7 @@ use super::super::run::{CaseResult, RuleName};
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
-use crate::given::{GivenWorld, UserInfo};
+use crate::given::GivenWorld;
 use crate::review::path_text;
 use crate::rules;
 
