@@ -1,9 +1,78 @@
-//! The few facts about Kubernetes' built-in kinds that an object does not carry itself.
+//! The facts about Kubernetes' built-in kinds that an object does not carry itself: versions, scopes, plurals.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::{GroupVersionKind, fields};
+
+/// Kinds that every cluster has, by group and version.
+pub const BUILT_IN_KINDS: &[(&str, &str, &[&str])] = &[
+    (
+        "",
+        "v1",
+        &[
+            "Binding",
+            "ComponentStatus",
+            "ConfigMap",
+            "Endpoints",
+            "Event",
+            "LimitRange",
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "PodTemplate",
+            "ReplicationController",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "v1",
+        &[
+            "MutatingWebhookConfiguration",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+            "ValidatingWebhookConfiguration",
+        ],
+    ),
+    ("apiextensions.k8s.io", "v1", &["CustomResourceDefinition"]),
+    ("apiregistration.k8s.io", "v1", &["APIService"]),
+    ("apps", "v1", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
+    ("authentication.k8s.io", "v1", &["SelfSubjectReview", "TokenReview"]),
+    (
+        "authorization.k8s.io",
+        "v1",
+        &[
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+        ],
+    ),
+    ("autoscaling", "v1", &["HorizontalPodAutoscaler"]),
+    ("autoscaling", "v2", &["HorizontalPodAutoscaler"]),
+    ("batch", "v1", &["CronJob", "Job"]),
+    ("certificates.k8s.io", "v1", &["CertificateSigningRequest"]),
+    ("coordination.k8s.io", "v1", &["Lease"]),
+    ("discovery.k8s.io", "v1", &["EndpointSlice"]),
+    ("events.k8s.io", "v1", &["Event"]),
+    ("flowcontrol.apiserver.k8s.io", "v1", &["FlowSchema", "PriorityLevelConfiguration"]),
+    ("networking.k8s.io", "v1", &["IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"]),
+    ("node.k8s.io", "v1", &["RuntimeClass"]),
+    ("policy", "v1", &["PodDisruptionBudget"]),
+    ("rbac.authorization.k8s.io", "v1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
+    ("scheduling.k8s.io", "v1", &["PriorityClass"]),
+    (
+        "storage.k8s.io",
+        "v1",
+        &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"],
+    ),
+];
 
 /// Kinds without a namespace, by group.
 const CLUSTER_SCOPED: &[(&str, &[&str])] = &[
@@ -44,6 +113,12 @@ pub fn is_cluster_scoped(kind: &GroupVersionKind) -> bool {
         .iter()
         .find(|(group, _)| *group == kind.group)
         .is_some_and(|(_, kinds)| kinds.contains(&kind.kind.as_str()))
+}
+
+/// Returns whether objects of the built-in kind called `kind` have no namespace, where its group is not known.
+#[must_use]
+pub fn is_cluster_scoped_name(kind: &str) -> bool {
+    CLUSTER_SCOPED.iter().any(|(_, kinds)| kinds.contains(&kind))
 }
 
 /// Returns what the API server calls objects of `kind` in its paths. It is the plural, which an object does not

@@ -12,10 +12,12 @@ mod names;
 pub mod normalise;
 mod operation;
 mod user_info;
+mod workload;
 
 pub use admission_request::AdmissionRequest;
 pub use api_path::ApiPath;
-pub use kinds::{is_cluster_scoped, kind_of_resource, resource_name};
+pub use kinds::{BUILT_IN_KINDS, is_cluster_scoped, is_cluster_scoped_name, kind_of_resource, resource_name};
 pub use names::{GroupVersionKind, ObjectName};
 pub use operation::{Operation, Operations};
 pub use user_info::UserInfo;
+pub use workload::{PodTemplatePath, WorkloadKind};

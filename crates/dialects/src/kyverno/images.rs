@@ -1,6 +1,7 @@
 //! The images of an object, by the containers that run them: `images.containers.NAME.registry` and so on.
 
 use kubewright_engine::EvalError;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_lang::image::{DEFAULT_REGISTRY, Reference, ReferenceError, with_registry};
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -31,14 +32,8 @@ pub(super) fn of(object: &Value, budget: &mut Budget) -> Result<Option<Value>, U
 
 /// Returns the keys that lead to the specification of the Pod in objects of `kind`.
 fn pod_keys(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "Pod" => &["spec"],
-        "DaemonSet" | "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet" | "Job" => {
-            &["spec", "template", "spec"]
-        }
-        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
-        _ => return None,
-    })
+    let path = PodTemplatePath::of_kind(kind).filter(|path| *path != PodTemplatePath::Bare);
+    path.map(PodTemplatePath::spec_keys)
 }
 
 fn follow<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v Value>, Unresolved> {

@@ -8,7 +8,7 @@ use kubewright_engine::{
     Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Program as _, Tracer,
     WorldView,
 };
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::{AdmissionRequest, Operation, PodTemplatePath};
 use kubewright_lang::patch::{self, Options, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
@@ -16,17 +16,6 @@ use super::compile::Header;
 use super::criterion::{Criterion, Test};
 use super::diagnostics::NOT_IDEMPOTENT;
 use super::evaluate::{Action, Rule};
-
-/// Where the built-in kinds that run containers have them.
-const POD_SPECS: &[(&str, &[&str])] = &[
-    ("Pod", &["spec"]),
-    ("Deployment", &["spec", "template", "spec"]),
-    ("StatefulSet", &["spec", "template", "spec"]),
-    ("DaemonSet", &["spec", "template", "spec"]),
-    ("ReplicaSet", &["spec", "template", "spec"]),
-    ("Job", &["spec", "template", "spec"]),
-    ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
-];
 
 /// What trying a rule may spend: little, because it is done for every rule whenever rules are loaded.
 const LIMITS: Limits = Limits { steps: 200_000, bytes: 2 << 20, depth: 256 };
@@ -81,9 +70,8 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
     ]));
-    if let Some((_, path)) =
-        POD_SPECS.iter().find(|(known, _)| object.get("kind").and_then(Value::as_str) == Some(known))
-    {
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if let Some(path) = PodTemplatePath::of_kind(kind).map(PodTemplatePath::spec_keys) {
         let steps: Vec<Step> = path.iter().copied().chain(["containers"]).map(Step::from).collect();
         let container = Map::from([("name", "sample".into()), ("image", "sample".into())]);
         set(&mut object, &steps, Value::array(vec![container.into()]));

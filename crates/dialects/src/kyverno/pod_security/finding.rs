@@ -237,11 +237,7 @@ impl Place<'_> {
 
 impl Root {
     fn spec(self) -> &'static str {
-        match self.0 {
-            Workload::Pod => "spec",
-            Workload::Template => "spec.template.spec",
-            Workload::CronJob => "spec.jobTemplate.spec.template.spec",
-        }
+        self.0.spec_path()
     }
 }
 

@@ -212,7 +212,7 @@ fn problems_have_their_place_in_the_text() {
 #[track_caller]
 fn rebased(text: &str, to: Workload, want: &str) {
     let object = match to {
-        Workload::CronJob => {
+        Workload::JobTemplate => {
             r#"{"metadata":{"name":"c","namespace":"n","labels":{"l":"out"}},"spec":{"jobTemplate":{"spec":{"template":{"metadata":{"labels":{"l":"in"}},"spec":{"x":"in"}}}}}}"#
         }
         _ => {
@@ -231,12 +231,12 @@ fn rebased(text: &str, to: Workload, want: &str) {
 #[test]
 fn a_rule_about_pods_reads_the_template_of_a_controller() {
     rebased("{{ request.object.spec.x }}", Workload::Template, "foreign \"in\"");
-    rebased("{{ request.object.spec.x }}", Workload::CronJob, "foreign \"in\"");
+    rebased("{{ request.object.spec.x }}", Workload::JobTemplate, "foreign \"in\"");
     rebased("{{ request.object.spec.x }}", Workload::Pod, "foreign \"out\"");
     rebased("{{ request.object.metadata.labels.l }}", Workload::Template, "foreign \"in\"");
     rebased(
         "{{ request.object.metadata.name }}-{{ request.object.metadata.namespace }}",
-        Workload::CronJob,
+        Workload::JobTemplate,
         "<c>-<n>",
     );
     rebased("{{ request.object.metadata | keys(@) }}", Workload::Template, r#"foreign ["labels"]"#);

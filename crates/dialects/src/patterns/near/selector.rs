@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kubewright_graph::Node;
+use kubewright_k8s::{PodTemplatePath, WorkloadKind};
 use kubewright_value::{Map, Text, Value};
 
 use super::Difference;
@@ -13,7 +14,7 @@ pub(super) fn field(relationship: &str, node: &Node) -> Option<&'static str> {
         ("EXPOSES", "Service") | ("PROTECTS", "PodDisruptionBudget") => Some("selector"),
         ("SCRAPES", "ServiceMonitor" | "PodMonitor") => Some("selector"),
         ("ISOLATES" | "SAME_NETWORK", "NetworkPolicy") => Some("podSelector"),
-        ("MANAGES" | "OWNS", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") => Some("selector"),
+        ("MANAGES" | "OWNS", kind) if is_apps_workload(kind) => Some("selector"),
         _ => None,
     }
 }
@@ -21,10 +22,14 @@ pub(super) fn field(relationship: &str, node: &Node) -> Option<&'static str> {
 /// Returns the labels that selectors look at: those of the Pods that a workload makes, or its own.
 pub(super) fn labels(node: &Node) -> Option<&Map> {
     let object = node.object.as_ref()?;
-    let of_template = object.at(&["spec", "template", "metadata", "labels"]);
-    let of_job = || object.at(&["spec", "jobTemplate", "spec", "template", "metadata", "labels"]);
-    let own = || object.at(&["metadata", "labels"]);
-    of_template.or_else(of_job).or_else(own).and_then(Value::as_object)
+    let labels_at = |path: PodTemplatePath| path.template(object)?.at(&["metadata", "labels"]);
+    let paths = [PodTemplatePath::Template, PodTemplatePath::JobTemplate, PodTemplatePath::Pod];
+    paths.into_iter().find_map(labels_at).and_then(Value::as_object)
+}
+
+/// Returns whether objects of `kind` select the Pods that they made.
+fn is_apps_workload(kind: &str) -> bool {
+    WorkloadKind::named(kind).is_some_and(|workload| workload.group() == "apps")
 }
 
 /// One condition of a selector.
