@@ -2,6 +2,9 @@
 //!
 //! Where a key or a value has wildcards, it is enough that one label fits both.
 
+pub(crate) use kubewright_k8s::{LabelOperator, LabelRequirement};
+
+use kubewright_k8s::LabelSelector;
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
@@ -13,7 +16,7 @@ pub(crate) struct Selector {
     pub(crate) path: Vec<Step>,
     /// With wildcards in keys and values.
     pub(crate) labels: Vec<(Text, Text)>,
-    pub(crate) expressions: Vec<Requirement>,
+    pub(crate) expressions: Vec<LabelRequirement>,
 }
 
 impl Selector {
@@ -21,23 +24,6 @@ impl Selector {
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
     }
-}
-
-/// One of the `matchExpressions`.
-#[derive(Debug, Clone)]
-pub(crate) struct Requirement {
-    pub(crate) key: Text,
-    pub(crate) operator: LabelOperator,
-    pub(crate) values: Vec<Text>,
-}
-
-/// How a label is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LabelOperator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
 }
 
 /// Reads the selector at `key`.
@@ -50,53 +36,47 @@ pub(crate) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) 
     Some(Selector { path: selector.path, labels, expressions })
 }
 
-fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Requirement> {
+fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<LabelRequirement> {
     reader.only(item, &["key", "operator", "values"]);
     let values = reader.plain(item, "values");
     let key = reader.required_string(item, "key");
     let operator = reader.required_string(item, "operator")?;
-    let words = [
-        ("In", LabelOperator::In),
-        ("NotIn", LabelOperator::NotIn),
-        ("Exists", LabelOperator::Exists),
-        ("DoesNotExist", LabelOperator::DoesNotExist),
-    ];
+    let words = LabelOperator::ALL.map(|operator| (operator.name(), operator));
     let operator = reader.one_of(&operator, "operator", &words)?;
-    Some(Requirement { key: key?.value, operator, values })
+    Some(LabelRequirement { key: key?.value, operator, values })
 }
 
-/// A selector, ready to be compared with labels.
+/// A label selector whose `matchLabels` may have wildcards, ready to be compared with labels.
 #[derive(Debug, Clone)]
-pub(crate) struct LabelSelector {
-    exact: Vec<(Text, Text)>,
+pub(crate) struct WildcardSelector {
+    exact: LabelSelector,
     wild: Vec<(Glob, Glob)>,
-    expressions: Vec<Requirement>,
+    expressions: LabelSelector,
     /// Whether Kubernetes refuses the selector, so that nothing fits it.
     is_invalid: bool,
 }
 
-impl LabelSelector {
+impl WildcardSelector {
     pub(crate) fn compile(selector: &Selector) -> Self {
-        let (mut exact, mut wild) = (Vec::new(), Vec::new());
+        let (mut exact, mut wild) = (LabelSelector::default(), Vec::new());
         for (key, value) in &selector.labels {
             let (key_glob, value_glob) = (Glob::parse(key), Glob::parse(value));
             match (key_glob.as_exact(), value_glob.as_exact()) {
-                (Some(_), Some(_)) => exact.push((key.clone(), value.clone())),
+                (Some(_), Some(_)) => {
+                    exact.requirements.push(LabelRequirement::equals(key.clone(), value.clone()));
+                }
                 _ => wild.push((key_glob, value_glob)),
             }
         }
-        let expressions = selector.expressions.clone();
-        let is_invalid = expressions.iter().any(|requirement| {
-            matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn)
-                == requirement.values.is_empty()
-        });
+        let expressions = LabelSelector { requirements: selector.expressions.clone() };
+        let is_invalid = selector.expressions.iter().any(|requirement| !requirement.is_valid());
         Self { exact, wild, expressions, is_invalid }
     }
 
     /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
     pub(crate) fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-        if self.is_invalid || !self.exact.iter().all(|(key, value)| label(key) == Some(value)) {
+        if self.is_invalid || !self.exact.matches(label) {
             return Ok(false);
         }
         for (key, value) in &self.wild {
@@ -104,8 +84,8 @@ impl LabelSelector {
                 return Ok(false);
             }
         }
-        budget.step(self.expressions.len() as u64)?;
-        Ok(self.expressions.iter().all(|requirement| holds(requirement, label(&requirement.key))))
+        budget.step(self.expressions.requirements.len() as u64)?;
+        Ok(self.expressions.matches(label))
     }
 }
 
@@ -123,14 +103,4 @@ pub(crate) fn has_pair(
         }
     }
     Ok(false)
-}
-
-fn holds(requirement: &Requirement, label: Option<&str>) -> bool {
-    let is_listed = label.is_some_and(|label| requirement.values.iter().any(|value| value == label));
-    match requirement.operator {
-        LabelOperator::In => is_listed,
-        LabelOperator::NotIn => !is_listed,
-        LabelOperator::Exists => label.is_some(),
-        LabelOperator::DoesNotExist => label.is_none(),
-    }
 }

@@ -11,6 +11,7 @@ mod kinds;
 mod names;
 pub mod normalise;
 mod operation;
+pub mod selector;
 mod user_info;
 mod workload;
 
@@ -19,5 +20,6 @@ pub use api_path::ApiPath;
 pub use kinds::{BUILT_IN_KINDS, is_cluster_scoped, is_cluster_scoped_name, kind_of_resource, resource_name};
 pub use names::{GroupVersionKind, ObjectName};
 pub use operation::{Operation, Operations};
+pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
 pub use user_info::UserInfo;
 pub use workload::{PodTemplatePath, WorkloadKind};

@@ -145,7 +145,7 @@ fn bad_selector(selector: &Selector, document: &Document) -> Option<Diagnostic> 
         Some((text, true)) => format!("`{text}` cannot be the key of a label"),
         Some((text, false)) => format!("`{text}` cannot be the value of a label"),
         None => {
-            let needs = |operator| matches!(operator, LabelOperator::In | LabelOperator::NotIn);
+            let needs = LabelOperator::takes_values;
             let wrong =
                 selector.expressions.iter().find(|one| needs(one.operator) == one.values.is_empty())?;
             match needs(wrong.operator) {

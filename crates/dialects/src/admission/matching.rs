@@ -5,7 +5,7 @@ use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{Constraints, ResourceRule};
-use crate::selector::LabelSelector;
+use crate::selector::WildcardSelector;
 
 /// The label that every namespace has.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -15,8 +15,8 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 pub(super) struct Matcher {
     rules: Vec<ResourceRule>,
     exclude: Vec<ResourceRule>,
-    namespaces: Option<LabelSelector>,
-    objects: Option<LabelSelector>,
+    namespaces: Option<WildcardSelector>,
+    objects: Option<WildcardSelector>,
 }
 
 impl Matcher {
@@ -24,8 +24,8 @@ impl Matcher {
         Self {
             rules: constraints.rules.clone(),
             exclude: constraints.exclude.clone(),
-            namespaces: constraints.namespace_selector.as_ref().map(LabelSelector::compile),
-            objects: constraints.object_selector.as_ref().map(LabelSelector::compile),
+            namespaces: constraints.namespace_selector.as_ref().map(WildcardSelector::compile),
+            objects: constraints.object_selector.as_ref().map(WildcardSelector::compile),
         }
     }
 
@@ -114,7 +114,7 @@ fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
 
 /// The labels that it had are as good as those that it will have.
 fn selects_object(
-    selector: &LabelSelector,
+    selector: &WildcardSelector,
     object: &Value,
     request: &AdmissionRequest,
     budget: &mut Budget,
@@ -129,7 +129,7 @@ fn selects_object(
 
 /// Objects outside of namespaces are never left out by it.
 fn selects_namespace(
-    selector: &LabelSelector,
+    selector: &WildcardSelector,
     object: &Value,
     evaluation: &mut Evaluation<'_>,
 ) -> Result<bool, EvalError> {

@@ -8,7 +8,7 @@ use kubewright_value::{Budget, Text, Value};
 
 use super::request::{namespace_of, resource_of};
 use super::source::{ParamRef, ParamSource};
-use crate::selector::LabelSelector;
+use crate::selector::WildcardSelector;
 
 /// How somebody speaks about parameters.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub(crate) struct Params {
 #[derive(Debug, Clone)]
 enum From {
     Name(Text),
-    Selector(LabelSelector),
+    Selector(WildcardSelector),
 }
 
 impl Params {
@@ -44,7 +44,7 @@ impl Params {
             namespace: reference.namespace.clone(),
             from: match &reference.from {
                 ParamSource::Name(name) => From::Name(name.clone()),
-                ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
+                ParamSource::Selector(selector) => From::Selector(WildcardSelector::compile(selector)),
             },
             is_optional: reference.is_optional,
             words,

@@ -17,7 +17,7 @@ use super::texts::{all, any, is_one_of};
 use crate::fields::child;
 use crate::kyverno::matching::kind::parts;
 use crate::kyverno::source::{Filter, Match, Subject, SubjectKind};
-use crate::selector::{LabelOperator, Requirement, Selector};
+use crate::selector::{LabelOperator, LabelRequirement, Selector};
 
 /// How many kinds an entry may name. Every one of them may be a rule of its own.
 const MOST_KINDS: usize = 2000;
@@ -397,12 +397,8 @@ fn merge(rules: &mut Vec<ResourceRule>) {
 
 /// Returns whether Kubernetes takes a selector as it is.
 fn is_plain(selector: &Selector) -> bool {
-    let is_valid = |requirement: &Requirement| {
-        matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn)
-            != requirement.values.is_empty()
-    };
     selector.labels.iter().all(|(key, value)| !has_wildcard(key) && !has_wildcard(value))
-        && selector.expressions.iter().all(is_valid)
+        && selector.expressions.iter().all(LabelRequirement::is_valid)
 }
 
 fn labels(map: &str, selector: &Selector) -> Made<String> {
@@ -414,8 +410,7 @@ fn labels(map: &str, selector: &Selector) -> Made<String> {
         let (key, place) = (literal(&requirement.key), format!("{map}[{}]", literal(&requirement.key)));
         let has = format!("has({map}) && {key} in {map}");
         let listed = || is_one_of(&place, requirement.values.iter().map(Text::as_str));
-        let is_list = matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn);
-        if is_list == requirement.values.is_empty() {
+        if !requirement.is_valid() {
             return refuse("a selector that Kubernetes refuses", &selector.path);
         }
         tests.push(match requirement.operator {

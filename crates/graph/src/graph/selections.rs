@@ -13,7 +13,7 @@ use super::index::label;
 use crate::derive::Wanted;
 use crate::ids::{Ids, insert, under, withdraw};
 use crate::names::{Symbol, SymbolMap};
-use crate::selector::{Operator, Requirement, Rules, Selector};
+use crate::selector::{Requirement, Rules, Selector};
 use crate::{EdgeType, Id, Sort, Strength};
 use kubewright_k8s::PodTemplatePath;
 
@@ -121,7 +121,7 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 impl Selection {
     /// Returns the conditions of which a selected object has a label.
     fn required(&self) -> impl Iterator<Item = &Requirement> {
-        let all = self.selector.all.iter().filter(|one| one.operator == Operator::In);
+        let all = self.selector.all.iter().filter(|one| one.is_in());
         all.filter(|one| !one.key.starts_with('@'))
     }
 }

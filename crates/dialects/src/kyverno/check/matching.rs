@@ -6,7 +6,7 @@ use kubewright_value::{Step, Text, Value};
 use super::super::source::{Filter, Match, Method, Policy, Rule};
 use super::{Findings, code, variables};
 use crate::fields::child;
-use crate::selector::{LabelOperator, Selector};
+use crate::selector::Selector;
 
 /// Checks the `match` and `exclude` of a rule.
 pub(super) fn check(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {
@@ -111,7 +111,7 @@ fn labels(findings: &mut Findings<'_>, selector: &Selector) {
     }
     let places = child(&selector.path, "matchExpressions");
     for (index, requirement) in selector.expressions.iter().enumerate() {
-        let wants_values = matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn);
+        let wants_values = requirement.operator.takes_values();
         let message = bad_key(&requirement.key)
             .or_else(|| requirement.values.iter().find_map(|value| bad_value(value)))
             .or_else(|| match (wants_values, requirement.values.is_empty()) {

@@ -9,7 +9,7 @@ use super::kind::{KindSelector, Subject};
 use crate::fields::{Placed, child};
 use crate::kyverno::source::{Filter, SubjectKind};
 use crate::selector::Selector;
-use crate::selector::{LabelSelector, has_pair};
+use crate::selector::{WildcardSelector, has_pair};
 
 /// One thing that is asked for.
 #[derive(Debug, Clone)]
@@ -28,11 +28,11 @@ pub(super) enum Test {
     Names(Vec<Glob>),
     Namespaces(Vec<Glob>),
     Annotations(Vec<(Glob, Glob)>),
-    Labels(LabelSelector),
+    Labels(WildcardSelector),
     Roles(Vec<Text>),
     ClusterRoles(Vec<Text>),
     Subjects(Vec<Who>),
-    NamespaceLabels(LabelSelector),
+    NamespaceLabels(WildcardSelector),
 }
 
 /// Who asks.
@@ -88,7 +88,7 @@ impl Clause {
             push(test, format!("annotations {}", pairs(&filter.annotations)), resources("annotations"));
         }
         if let Some(selector) = &filter.selector {
-            let test = Test::Labels(LabelSelector::compile(selector));
+            let test = Test::Labels(WildcardSelector::compile(selector));
             push(test, format!("selector {}", shown(selector)), resources("selector"));
         }
         if !filter.roles.is_empty() {
@@ -105,7 +105,7 @@ impl Clause {
             push(test, format!("subjects {}", names.join(", ")), below("subjects"));
         }
         if let Some(selector) = &filter.namespace_selector {
-            let test = Test::NamespaceLabels(LabelSelector::compile(selector));
+            let test = Test::NamespaceLabels(WildcardSelector::compile(selector));
             push(test, format!("namespaceSelector {}", shown(selector)), resources("namespaceSelector"));
         }
         clauses

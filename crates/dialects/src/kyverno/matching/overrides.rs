@@ -5,7 +5,7 @@ use kubewright_lang::glob::Glob;
 
 use super::clause::{namespace_labels, namespace_of};
 use crate::kyverno::source::{Action, ActionOverride};
-use crate::selector::LabelSelector;
+use crate::selector::WildcardSelector;
 
 /// Overrides, ready to be asked for.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ pub(in crate::kyverno) struct Overrides {
 struct Override {
     action: Action,
     namespaces: Vec<Glob>,
-    selector: Option<LabelSelector>,
+    selector: Option<WildcardSelector>,
 }
 
 impl Overrides {
@@ -26,7 +26,7 @@ impl Overrides {
         let list = overrides.iter().map(|written| Override {
             action: written.action,
             namespaces: written.namespaces.iter().map(|name| Glob::parse(name)).collect(),
-            selector: written.namespace_selector.as_ref().map(LabelSelector::compile),
+            selector: written.namespace_selector.as_ref().map(WildcardSelector::compile),
         });
         Self { list: list.collect() }
     }
