@@ -2,7 +2,7 @@
 
 use kubewright_value::{Map, Text, Value};
 
-use crate::{GroupVersionKind, Operation, is_cluster_scoped};
+use crate::{GroupVersionKind, Operation, is_cluster_scoped, object_title};
 
 /// The options of a connection: their kind, the kind that is connected to, and the subresource.
 const CONNECT_OPTIONS: [(&str, &str, &str); 6] = [
@@ -149,9 +149,6 @@ impl AdmissionRequest {
     pub fn subject(&self) -> String {
         let kind = if self.kind.kind.is_empty() { "payload" } else { &self.kind.kind };
         let name = if self.name.is_empty() { "(no name)" } else { &self.name };
-        match self.namespace.as_str() {
-            "" => format!("{kind} {name}"),
-            namespace => format!("{kind} {namespace}/{name}"),
-        }
+        object_title(kind, &self.namespace, name)
     }
 }

@@ -142,6 +142,21 @@ pub fn kind_of_resource(resource: &str) -> Option<&'static str> {
     KINDS.get(resource).copied()
 }
 
+/// Returns the API group of a built-in resource; nothing for one that several groups have, such as `events`.
+#[must_use]
+pub fn group_of_resource(resource: &str) -> Option<&'static str> {
+    let has = |kinds: &[&str]| kinds.iter().any(|kind| resource_name(kind) == resource);
+    let mut groups = BUILT_IN_KINDS.iter().filter(|(_, _, kinds)| has(kinds)).map(|(group, ..)| *group);
+    let first = groups.next()?;
+    groups.all(|group| group == first).then_some(first)
+}
+
+/// Returns whether `group` is an API group that every cluster has.
+#[must_use]
+pub fn is_built_in_group(group: &str) -> bool {
+    BUILT_IN_KINDS.iter().any(|(known, ..)| *known == group)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +171,20 @@ mod tests {
         assert!(is_cluster_scoped(&kind("", "Namespace")));
         assert!(!is_cluster_scoped(&kind("example.com", "Namespace")));
         assert!(!is_cluster_scoped(&kind("apps", "Deployment")));
+    }
+
+    #[test]
+    fn group_of_resource_is_known_where_one_group_alone_has_it() {
+        for (resource, group) in [
+            ("pods", Some("")),
+            ("daemonsets", Some("apps")),
+            ("horizontalpodautoscalers", Some("autoscaling")),
+            ("events", None),
+            ("widgets", None),
+        ] {
+            assert_eq!(group_of_resource(resource), group, "{resource}");
+        }
+        assert!(is_built_in_group("batch") && !is_built_in_group("example.com"));
     }
 
     #[test]

@@ -53,11 +53,38 @@ impl ObjectName {
     }
 }
 
+/// As messages name an object: ``Kind `namespace/name` ``.
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
-            "" => write!(f, "{} `{}`", self.kind, self.name),
-            namespace => write!(f, "{} `{namespace}/{}`", self.kind, self.name),
-        }
+        write!(f, "{} `{}`", self.kind, namespaced_name(&self.namespace, &self.name))
+    }
+}
+
+/// Returns `namespace/name`, or the name alone for an object without a namespace.
+#[must_use]
+pub fn namespaced_name(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
+}
+
+/// Returns how an object is named in tables, logs and reports: `Kind namespace/name`.
+#[must_use]
+pub fn object_title(kind: &str, namespace: &str, name: &str) -> String {
+    format!("{kind} {}", namespaced_name(namespace, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_value::json;
+
+    use super::*;
+
+    #[test]
+    fn object_name_prints_the_namespace_only_where_there_is_one() {
+        let object = |text: &str| ObjectName::of(&json::parse(text).expect("JSON"));
+        let pod = object(r#"{"kind":"Pod","metadata":{"name":"a","namespace":"shop"}}"#);
+        let node = object(r#"{"kind":"Node","metadata":{"name":"n"}}"#);
+        assert_eq!((pod.to_string(), node.to_string()), ("Pod `shop/a`".to_owned(), "Node `n`".to_owned()));
+        assert_eq!(object_title("Pod", "shop", "a"), "Pod shop/a");
+        assert_eq!(object_title("Node", "", "n"), "Node n");
     }
 }

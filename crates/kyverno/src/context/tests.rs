@@ -317,8 +317,12 @@ fn a_namespaced_policy_stays_in_its_namespace() {
         &call("/api/v1/namespaces/ns2/pods"),
         "refers to namespace ns2, which is different from the policy namespace ns1",
     );
-    refuses(&setting, &call("/api/v1/namespaces/ns1/../ns2/pods"), "the part `..`, which is no name");
-    refuses(&setting, &call("/api/v1/namespaces/ns1/%2e%2e/ns2/pods"), "the part `%2e%2e`, which is no name");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/../ns2/pods"), "the part `..`, which is not a name");
+    refuses(
+        &setting,
+        &call("/api/v1/namespaces/ns1/%2e%2e/ns2/pods"),
+        "the part `%2e%2e`, which is not a name",
+    );
     refuses(&setting, &call("/api/v1/namespaces/ns1"), "does not contain a namespace segment");
     refuses(&setting, &call("/api/v1/namespaces/ns1/status"), "does not contain a namespace segment");
     refuses(&setting, &call("/api/v1/namespaces/ns1/nodes"), "nodes are in no namespace");
