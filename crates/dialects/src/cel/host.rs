@@ -5,12 +5,12 @@
 mod path;
 
 use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall, resource_name};
-use kubewright_lang::cel::{EvalErrorKind, Failure, Host};
 use kubewright_lang::cel::library::kubernetes::CHECK;
 use kubewright_lang::cel::library::policy::{
     GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
     RESOURCE_POST,
 };
+use kubewright_lang::cel::{EvalErrorKind, Failure, Host};
 use kubewright_value::{Map, Text, Value, bounded};
 
 use super::scope::Scope;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{Decision, EvalErrorKind, GroupVersionKind, ObjectName, Outcome, Request, SECRET_MARK, Status};
+use kubewright_engine::{
+    Decision, EvalErrorKind, GroupVersionKind, ObjectName, Outcome, Request, SECRET_MARK, Status,
+};
 use kubewright_lang::patch;
 use kubewright_value::{Map, Value};
 

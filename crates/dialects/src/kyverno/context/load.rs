@@ -185,7 +185,9 @@ impl Context<'_> {
                 let message = unfetched(&asked, "the server could not find the requested resource");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why)))),
+            Answer::Failed(why) => {
+                return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
+            }
             // A default stands for what is not there, not for what may not be asked.
             Answer::Refused(why) => return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}")))),
             Answer::Unknown => {
