@@ -7,7 +7,7 @@ use kubewright_engine::{
     Decision, Engine, EvaluationMode, Operation, Outcome, Request, RuleAction, RuleId, RuleMetadata,
     Settings, Status, TraceNode,
 };
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use crate::given::{GivenWorld, OldObjects, UserInfo};

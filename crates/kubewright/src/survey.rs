@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use kubewright_dialects::patterns::{self, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
+use kubewright_golib::glob;
 use kubewright_graph::{Graph, Id, References};
-use kubewright_lang::glob;
+use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_value::{Budget, Document, Text, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};

@@ -9,7 +9,7 @@ use kubewright_engine::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterSupport, CompiledPolicy, Diagnostic,
     Dialect, Engine, FailurePolicy, Needs, ObjectName, Recompile, Rule, RuleId, WebhookPlan,
 };
-use kubewright_lang::CompileBudget;
+use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_value::{Document, Value};
 
 use crate::admission_policies::Progress;

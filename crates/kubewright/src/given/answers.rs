@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_engine::{Answer, ApiCall, Query};
-use kubewright_lang::jmespath::{Expression, Functions, Language};
+use kubewright_jmespath::{Expression, Functions, Language};
 use kubewright_value::{Budget, Location, Map, Text, Value};
 
 use crate::fields::Reader;

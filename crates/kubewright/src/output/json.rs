@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Location, Map, Value, json};
 
 use super::{Ending, Show, Target};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use kubewright_dialects::patterns::Level;
+use kubewright_patterns::Level;
 
 use super::reason::reasons;
 use super::report::{Report, Row};

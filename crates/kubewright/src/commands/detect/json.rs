@@ -3,8 +3,8 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::{Evidence, List, Pattern};
 use kubewright_graph::{Id, Sort};
+use kubewright_patterns::{Evidence, List, Pattern};
 use kubewright_value::{Map, Value, json};
 
 use super::reason::{edge, near, reasons};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::Pattern;
+use kubewright_patterns::Pattern;
 use kubewright_value::{Map, Value, json};
 
 use super::formats::FindingOutput;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use kubewright_dialects::patterns::Level;
 use kubewright_graph::Node;
+use kubewright_patterns::Level;
 use kubewright_value::{Map, Text, Value};
 
 use super::report::{Report, Row};

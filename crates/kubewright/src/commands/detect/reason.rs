@@ -1,8 +1,8 @@
 //! Why something was found, in words: which relationship is there between which objects through which field, or what
 //! is missing.
 
-use kubewright_dialects::patterns::{Evidence, List};
 use kubewright_graph::{Edge, Id};
+use kubewright_patterns::{Evidence, List};
 use kubewright_value::Text;
 
 use super::report::{Report, Row};

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-use kubewright_dialects::patterns::{self, Finding, Findings, Level, Pattern, Settings, shipped};
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Id, Node};
+use kubewright_patterns::{self as patterns, Finding, Findings, Level, Pattern, Settings, shipped};
 use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::arguments::{Compat, Detect, LEVELS};

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use kubewright_dialects::patterns::{Level, Pattern};
 use kubewright_graph::Id;
+use kubewright_patterns::{Level, Pattern};
 use kubewright_value::{Map, Value};
 
 use super::reason::reasons;

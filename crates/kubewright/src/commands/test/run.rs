@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_dialects::{Options, patterns, traits};
+use kubewright_dialects::Options;
 use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
 use kubewright_graph::References;
+use kubewright_patterns as patterns;
+use kubewright_traits as traits;
 use kubewright_value::{Document, Text};
 
 use super::coverage::Exercised;

@@ -10,8 +10,8 @@ mod judge;
 
 use std::path::Path;
 
-use kubewright_dialects::traits::{self, Context, Instance, RenderOptions, Rendering, Trait};
 use kubewright_engine::Diagnostic;
+use kubewright_traits::{self as traits, Context, Instance, RenderOptions, Rendering, Trait};
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;

@@ -5,9 +5,9 @@ mod story;
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::{self, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
 use kubewright_engine::nearest;
 use kubewright_graph::{Graph, Id, Node, References, Sort};
+use kubewright_patterns::{self as patterns, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
 use kubewright_value::{Budget, Document, Text, Value};
 
 use crate::arguments::{Trace, TraceFormat};

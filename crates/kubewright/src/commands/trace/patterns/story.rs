@@ -1,10 +1,8 @@
 //! What became of a leader, as a tree.
 
-use kubewright_dialects::patterns::{
-    Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep,
-};
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_graph::{Graph, Id};
+use kubewright_patterns::{Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep};
 
 /// How many findings of one leader are told.
 const TOLD: usize = 5;

@@ -1,0 +1,207 @@
+//! Kyverno's policies in a cluster.
+
+pub(super) mod admission_policy;
+mod blocked;
+pub(super) mod needs;
+mod shared;
+mod targets;
+pub(super) mod webhook;
+
+use std::sync::LazyLock;
+
+use kubewright_cel::Timestamp;
+use kubewright_engine::{
+    ClusterExtensions, ClusterResources, Outcome, PolicyRule, Request, ResponseParts, ResponseWording,
+    RuleReport, SharedDataSource, Status, WatchRole, WatchedResource,
+};
+use kubewright_value::duration::Duration;
+use kubewright_value::{Document, Map, Text, Value};
+
+use super::Kyverno;
+
+const CLUSTER_POLICIES: &str = include_str!("cluster/definitions/clusterpolicies.yaml");
+const EXCEPTIONS: &str = include_str!("cluster/definitions/policyexceptions.yaml");
+const ENTRIES: &str = include_str!("cluster/definitions/globalcontextentries.yaml");
+
+/// A `Policy` is a `ClusterPolicy` in a namespace.
+static POLICIES: LazyLock<String> = LazyLock::new(|| {
+    let names = [
+        ("clusterpolicies", "policies"),
+        ("clusterpolicy", "policy"),
+        ("ClusterPolicy", "Policy"),
+        ("[cpol]", "[pol]"),
+        ("scope: Cluster", "scope: Namespaced"),
+    ];
+    let lines = CLUSTER_POLICIES.lines().skip_while(|line| line.starts_with('#'));
+    let text = lines.fold(String::new(), |text, line| text + line + "\n");
+    names.iter().fold(text, |text, (from, to)| text.replace(from, to))
+});
+
+/// The label that says when an object is to be deleted.
+const TTL_LABEL: &str = "cleanup.kyverno.io/ttl";
+
+impl ClusterResources for Kyverno {
+    fn custom_resource_definitions(&self) -> Vec<&'static str> {
+        vec![CLUSTER_POLICIES, POLICIES.as_str(), EXCEPTIONS, ENTRIES]
+    }
+
+    fn watched_resources(&self) -> &'static [WatchedResource] {
+        const fn of(
+            version: &'static str,
+            resource: &'static str,
+            kind: &'static str,
+            role: WatchRole,
+        ) -> WatchedResource {
+            WatchedResource { group: "kyverno.io", version, resource, kind, role }
+        }
+        const WATCHED: [WatchedResource; 4] = [
+            of("v1", "clusterpolicies", "ClusterPolicy", WatchRole::Rule),
+            of("v1", "policies", "Policy", WatchRole::Rule),
+            of("v2", "policyexceptions", "PolicyException", WatchRole::Exception),
+            of("v2beta1", "globalcontextentries", "GlobalContextEntry", WatchRole::Shared),
+        ];
+        &WATCHED
+    }
+
+    fn policy_rules(&self) -> &'static [PolicyRule] {
+        &[
+            PolicyRule {
+                group: "",
+                resources: &["configmaps"],
+                verbs: &["get", "list", "watch"],
+                why: "ConfigMaps that rules name in their context",
+            },
+            PolicyRule {
+                group: "rbac.authorization.k8s.io",
+                resources: &["rolebindings", "clusterrolebindings"],
+                verbs: &["get", "list", "watch"],
+                why: "the roles of the one who asks",
+            },
+            PolicyRule {
+                group: "authorization.k8s.io",
+                resources: &["subjectaccessreviews"],
+                verbs: &["create"],
+                why: "whether somebody may do something, for rules that ask; nothing is stored",
+            },
+        ]
+    }
+
+    fn upstream_webhooks(&self) -> &'static [&'static str] {
+        &[
+            "kyverno-resource-validating-webhook-cfg",
+            "kyverno-resource-mutating-webhook-cfg",
+            "kyverno-policy-validating-webhook-cfg",
+            "kyverno-policy-mutating-webhook-cfg",
+            "kyverno-exception-validating-webhook-cfg",
+            "kyverno-verify-mutating-webhook-cfg",
+        ]
+    }
+}
+
+impl ResponseWording for Kyverno {
+    fn response(&self, request: &Request, outcomes: &[&Outcome]) -> ResponseParts {
+        ResponseParts {
+            message: blocked::blocked_message(request, outcomes),
+            warnings: admission_warnings(outcomes),
+            annotations: audit_annotations(outcomes),
+            ..ResponseParts::default()
+        }
+    }
+
+    /// As Kyverno writes it; rules that generate, mutate and verify are not counted, because they do not run here.
+    fn status(&self, report: &RuleReport) -> Value {
+        let rules = i64::try_from(report.rules).unwrap_or(i64::MAX);
+        let none = Value::from(0_i64);
+        let counts = Map::from([
+            ("validate", Value::from(rules)),
+            ("mutate", none.clone()),
+            ("generate", none.clone()),
+            ("verifyimages", none),
+        ]);
+        let mut status = report.status();
+        if let Some(map) = status.as_object_mut() {
+            map.insert("ready".into(), report.is_ready.into());
+            map.insert("rulecount".into(), counts.into());
+            if let Some(state) = &report.admission_policy {
+                map.insert(
+                    "validatingadmissionpolicy".into(),
+                    admission_policy::admission_policy_status(state),
+                );
+            }
+        }
+        status
+    }
+}
+
+impl ClusterExtensions for Kyverno {
+    fn exception_expiry(&self, document: &Document) -> Option<i128> {
+        expires(document)
+    }
+
+    fn shared_data_source(&self, document: &Document) -> Result<SharedDataSource, String> {
+        shared::global_context_source(document)
+    }
+
+    fn shared_data_parts(&self, document: &Document, root: &Value) -> Result<Vec<(Text, Value)>, String> {
+        shared::projected(document, root, &self.functions)
+    }
+}
+
+/// Returns when the exception in `document` expires, in nanoseconds since 1970: at its `expiresAt`, or when it is to be
+/// deleted. A time that cannot be read_policy_document has passed.
+pub(super) fn expires(document: &Document) -> Option<i128> {
+    let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str);
+    let moment = |text: &str| Timestamp::parse(text).map(Timestamp::nanoseconds);
+    if let Some(end) = text(&["spec", "expiresAt"]) {
+        return Some(moment(end).unwrap_or(i128::MIN));
+    }
+    let life = text(&["metadata", "labels", TTL_LABEL])?;
+    // A label cannot hold a time as it is usually written.
+    let written = moment(life).or_else(|| moment(&format!("{life}T00:00:00Z")));
+    let since = || {
+        let made = moment(text(&["metadata", "creationTimestamp"])?)?;
+        Some(made + i128::from(Duration::parse(life).ok()?.nanoseconds()))
+    };
+    Some(written.or_else(since).unwrap_or(i128::MIN))
+}
+
+/// Returns the admission_warnings: violations that are admitted, of policies with `emitWarning`.
+fn admission_warnings(outcomes: &[&Outcome]) -> Vec<String> {
+    if outcomes.iter().any(|outcome| outcome.is_refusal) {
+        return Vec::new();
+    }
+    let reported = outcomes.iter().filter(|outcome| outcome.metadata.emits_warning && is_objection(outcome));
+    reported.map(|outcome| format!("policy {}: {}", dotted_rule_name(outcome), outcome.message)).collect()
+}
+
+/// Returns the audit audit_annotations of requests that are admitted despite violations, errors or exceptions.
+fn audit_annotations(outcomes: &[&Outcome]) -> Vec<(Text, Text)> {
+    let named = |key: &str, is_one: &dyn Fn(&Outcome) -> bool| {
+        let names: Vec<String> =
+            outcomes.iter().filter(|one| is_one(one)).map(|one| dotted_rule_name(one)).collect();
+        (!names.is_empty()).then(|| (Text::new(key), Text::from(names.join(","))))
+    };
+    let all = [
+        named("violations", &|one| !one.is_refusal && matches!(one.status, Status::Fail | Status::Warn)),
+        named("errors", &|one| !one.is_refusal && one.status == Status::Error),
+        named("exceptions", &|one| !one.exceptions.is_empty()),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn is_objection(outcome: &Outcome) -> bool {
+    matches!(outcome.status, Status::Fail | Status::Warn | Status::Error)
+}
+
+fn dotted_rule_name(outcome: &Outcome) -> String {
+    format!("{}.{}", policy_of(outcome), outcome.rule.rule)
+}
+
+/// Returns the name of the policy, without its namespace.
+fn policy_of(outcome: &Outcome) -> &str {
+    let policy = outcome.rule.policy.as_str();
+    policy.rsplit_once('/').map_or(policy, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests;
