@@ -237,7 +237,7 @@ const MESSAGE_DECISIONS_IN: &[(&str, &str)] = &[
     ("kubewright/src/commands/doctor/webhooks.rs", "the API server says that a webhook failed in words only"),
     ("kubewright/src/commands/rescue.rs", "the API server says that a webhook failed in words only"),
     ("snippet.rs", "a message that names its file is not followed by the name again"),
-    ("convert/checks.rs", "the message that a policy writes, not one of ours"),
+    ("convert/src/checks.rs", "the message that a policy writes, not one of ours"),
 ];
 
 #[test]
