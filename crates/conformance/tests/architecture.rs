@@ -215,6 +215,57 @@ fn rules_write_and_read_whole_values_within_a_budget() {
     assert!(wrong.is_empty(), "use `kubewright_value::bounded`, or say in UNBOUNDED_IN why not: {wrong:#?}");
 }
 
+/// What decides by the words of a message, which may change at any time, where a type should decide.
+const MESSAGE_DECISIONS: &[&str] = &[
+    "message.contains(",
+    "message.starts_with(",
+    "message.ends_with(",
+    "message().contains(",
+    "message().starts_with(",
+    "message == \"",
+    "message.as_str() == \"",
+    "to_string().contains(",
+    "to_string().starts_with(",
+    "to_string().ends_with(",
+    ".id.starts_with(\"KW-",
+    ".id.contains(\"KW-",
+];
+
+/// Where words decide all the same, and why.
+const MESSAGE_DECISIONS_IN: &[(&str, &str)] = &[
+    ("kubewright/src/commands/test/", "compares with what a test file expects"),
+    ("kubewright/src/commands/doctor/webhooks.rs", "the API server says that a webhook failed in words only"),
+    ("kubewright/src/commands/rescue.rs", "the API server says that a webhook failed in words only"),
+    ("snippet.rs", "a message that names its file is not followed by the name again"),
+    ("convert/src/checks.rs", "the message that a policy writes, not one of ours"),
+];
+
+#[test]
+fn nothing_decides_by_the_words_of_a_message() {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
+        let folder = entry.expect("an entry").path();
+        if folder.join("src").is_dir() && !folder.ends_with("conformance") {
+            sources(&folder.join("src"), &mut all);
+        }
+    }
+    let mut wrong = Vec::new();
+    for (path, content) in &all {
+        let place = path.to_string_lossy().replace('\\', "/");
+        let is_test = place.ends_with("/tests.rs") || place.contains("/tests/");
+        if is_test || MESSAGE_DECISIONS_IN.iter().any(|(allowed, _)| place.contains(allowed)) {
+            continue;
+        }
+        let production = content.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in production.lines().enumerate() {
+            if MESSAGE_DECISIONS.iter().any(|words| line.contains(words)) {
+                wrong.push(format!("{place}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "carry a kind instead, or say in MESSAGE_DECISIONS_IN why not: {wrong:#?}");
+}
+
 #[test]
 fn shared_crates_and_the_binary_name_no_dialect() {
     let mut wrong = Vec::new();

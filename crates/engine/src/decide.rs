@@ -1,4 +1,4 @@
-//! The decision: which rules run, in which order, and what becomes of their answers.
+//! The decision: which rules run, in which order, and what their effects mean.
 //!
 //! Mutating rules run first, tier by tier: all rules of a tier are matched against the object as
 //! it was when the tier began, then each changes what the one before it left. Validating rules then
@@ -29,7 +29,7 @@ const MIN_MESSAGE_BYTES: usize = 1 << 10;
 const MAX_TRACE_NODES: usize = 200_000;
 const MIN_TRACE_NODES: usize = 100;
 
-/// After how many steps of a rule the clock is looked at, where there is a deadline.
+/// After how many steps of a rule the deadline is checked.
 const CLOCK_CHECK_STEPS: u64 = 256;
 
 /// Rules, ready to decide.
@@ -38,7 +38,7 @@ pub struct Engine {
     index: RuleIndex,
 }
 
-/// What may differ from one decision to the next.
+/// The settings of one decision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
     /// The budget of each rule. All mutating rules together may spend [`SHARED_BUDGET_FACTOR`] times as much, so that
@@ -180,7 +180,7 @@ impl<'w> Worlds<'w> {
     }
 }
 
-/// A decision under way.
+/// A decision in progress.
 struct DecisionRun<'a> {
     request: &'a AdmissionRequest,
     worlds: &'a Worlds<'a>,
@@ -191,7 +191,7 @@ struct DecisionRun<'a> {
     written: Option<Value>,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
-    // What the rules that change the object have spent so far.
+    // What the mutating rules have spent so far.
     steps: u64,
     bytes: u64,
     // What all rules together may still spend.
@@ -252,7 +252,7 @@ impl<'a> DecisionRun<'a> {
     }
 
     fn spend(&mut self, rule: &Rule, attempt: &mut RuleAttempt) {
-        // Steps may take longer than they should, so after many of them the clock is asked in any case.
+        // A step may take longer than expected, so the deadline is checked after many of them in any case.
         if attempt.budget.steps_used() >= CLOCK_CHECK_STEPS {
             let _ = attempt.budget.check_clock();
         }

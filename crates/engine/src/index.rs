@@ -1,8 +1,8 @@
-//! Finds the few rules that a request can concern among all that are loaded.
+//! Finds the few rules that may apply to a request among all loaded ones.
 //!
 //! Built once from the scopes of the rules and only read afterwards, so it needs no lock.
-//! What it returns is too much rather than too little: a rule looks at the object itself and
-//! may still say no, but a rule that is left out here is never asked.
+//! It may return rules that turn out not to apply, because a rule matches the object itself;
+//! it must never leave out a rule that would have applied.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 
 /// Every loaded rule, arranged by operation, namespace and kind.
 ///
-/// A rule that names a kind or a namespace is found only under it; so a request looks at
-/// four short lists, whatever the number of rules about other things.
+/// A rule that names a kind or a namespace is listed only under it; so a request reads
+/// four short lists, whatever the number of other rules.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
     // INVARIANT: in the order in which rules run.

@@ -44,17 +44,17 @@ impl fmt::Display for RuleId {
 pub struct Rule {
     /// Its name.
     pub id: Arc<RuleId>,
-    /// What it can be about.
+    /// The requests that it may apply to.
     pub scope: Scope,
     /// Whether it changes objects or judges them.
     pub action: RuleAction,
-    /// The admission phase in which a cluster asks it. A rule that judges may be asked among those that change objects.
+    /// The admission phase in which a cluster evaluates it: a rule that validates may run in a mutating webhook.
     pub phase: AdmissionPhase,
-    /// Lower tiers run first; the rules of one tier are matched before any of them changes anything.
+    /// Lower tiers run first; all rules of a tier are matched before any of them changes the object.
     pub tier: i32,
     /// Lower runs first within a tier.
     pub precedence: u32,
-    /// Its place among the rules of its policy; lower runs first.
+    /// Its position among the rules of its policy; lower runs first.
     pub position: u32,
     /// What its author says about it.
     pub metadata: Arc<RuleMetadata>,
@@ -68,14 +68,14 @@ pub struct Rule {
     pub home: Option<Text>,
     /// The modes in which it runs.
     pub evaluation_modes: EvaluationModes,
-    /// Where it was written.
+    /// Its place in the rule file.
     pub location: Location,
-    /// What it does.
+    /// The program that evaluates it.
     pub program: Box<dyn Program>,
 }
 
 impl Rule {
-    /// Returns what rules are sorted by.
+    /// Returns the sort key of the order in which rules run.
     pub(crate) fn order(&self) -> impl Ord + '_ {
         (
             self.action,
@@ -128,7 +128,7 @@ impl EvaluationModes {
 /// What the author of a rule says about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleMetadata {
-    /// How bad a violation is: `critical`, `high`, `medium`, `low` or `info`; empty when it is not said.
+    /// The severity of a violation: `critical`, `high`, `medium`, `low` or `info`; empty where none is given.
     pub severity: Text,
     /// The category, such as `Pod Security`; may be empty.
     pub category: Text,
@@ -141,9 +141,9 @@ pub struct RuleMetadata {
 /// A part of a rule that a test can exercise or leave out: a condition, an entry of a list of alternatives.
 #[derive(Debug, Clone)]
 pub struct Branch {
-    /// What it is, in the rule's words.
+    /// A description in the words of the rule.
     pub what: String,
-    /// Where it stands. A trace node at this place says that it was looked at.
+    /// Its place in the rule file. A trace node with this location shows that it was evaluated.
     pub location: Location,
 }
 
@@ -156,27 +156,27 @@ pub enum RuleAction {
     Validate,
 }
 
-/// What a rule does: it looks at the object of one request and may change it.
+/// The program of a rule: it evaluates the object of one request and may change it.
 pub trait Program: Send + Sync {
-    /// Returns whether the rule is about `object`, which is as it was when the tier began.
+    /// Returns whether the rule applies to `object`, in its state when the tier began.
     ///
     /// # Errors
     /// When that cannot be decided.
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError>;
 
-    /// Does what the rule does to an object it applies to, which rules of the same tier may have changed.
+    /// Evaluates the rule for an object it applies to, which rules of the same tier may have changed.
     ///
     /// # Errors
-    /// When it cannot; then `object` is as it was.
+    /// When it cannot be evaluated; then `object` is unchanged.
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
 
-    /// Returns the message of the rule as its author wrote it, with its expressions; empty where there is none, or where
-    /// there are several and the object decides between them.
+    /// Returns the message of the rule as written, with its expressions; empty if there is none, or if there are several
+    /// and the object decides between them.
     fn message(&self) -> &str {
         ""
     }
 
-    /// Returns what the requester is told where the rule says `message`, if the language has words of its own for it.
+    /// Returns the denial message for the requester, where the dialect does not send `message` itself.
     fn denial(&self, _message: &str, _request: &AdmissionRequest) -> Option<String> {
         None
     }
@@ -193,15 +193,15 @@ impl fmt::Debug for dyn Program {
     }
 }
 
-/// Everything a rule may look at, and what it may spend.
+/// The inputs and the budget of one evaluation of a rule.
 pub struct Evaluation<'a> {
-    /// What is asked. Its `object` is the original one.
+    /// The request. Its `object` is the original one.
     pub request: &'a AdmissionRequest,
-    /// What else exists, as far as the rule may see it.
+    /// The world, restricted to what the rule may read.
     pub world: WorldView<'a>,
-    /// What may be spent.
+    /// The budget.
     pub budget: &'a mut Budget,
-    /// Where to say what was looked at.
+    /// The tracer.
     pub tracer: &'a mut Tracer,
     /// Answers that all rules of the decision share.
     pub(crate) cache: &'a DecisionCache,
@@ -220,14 +220,14 @@ impl<'a> Evaluation<'a> {
         Self { request, world, budget, tracer, cache }
     }
 
-    /// Returns what the API server calls objects of the kind of the request, as far as that can be guessed.
+    /// Returns the resource name (plural) for the kind of the request, guessed for custom resources.
     #[must_use]
     pub fn resource(&self) -> &'a Text {
         self.cache.resource.get_or_init(|| resource_name(&self.request.addressed().kind).into())
     }
 
-    /// Returns the namespace that the object is in, or nothing when it has none or the namespace does not exist.
-    /// The world is asked once for all rules of a decision.
+    /// Returns the Namespace of the object, or nothing when the object has none or the Namespace does not exist.
+    /// It is looked up once for all rules of a decision.
     ///
     /// # Errors
     /// When the world does not know it yet.
@@ -254,61 +254,61 @@ pub struct DecisionCache {
     resource: OnceCell<Text>,
 }
 
-/// Whether a rule is about an object.
+/// Whether a rule applies to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applies {
-    /// It is.
+    /// It does.
     Yes,
-    /// It is not, and for a validating rule that is a pass: the object does not violate it.
+    /// It does not, which is a pass of a validating rule: the object does not violate it.
     NotViolated,
-    /// It is not, and here is why.
+    /// It does not; the text is the reason.
     No(Text),
-    /// The object is out of its scope, so there is nothing to report; here is why.
+    /// The object is out of its scope, so nothing is reported; the text is the reason.
     OutOfScope(Text),
 }
 
-/// What a rule does to an object it applies to.
+/// The result of evaluating a rule for an object it applies to.
 #[derive(Debug, Clone)]
 pub enum Effect {
-    /// The object was changed by these operations; without any, it was fine as it is.
+    /// The object was changed by these operations; without any, it already had the wanted form.
     Patch(Vec<patch::Operation>),
-    /// The object is fine; the dialect may have words for it.
+    /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
-    /// The rule turns out not to be about the object.
+    /// The rule turns out not to apply to the object.
     Skip {
         /// Why.
         message: Text,
-        /// The exceptions that were made for it, each `namespace/name`.
+        /// The exceptions that matched, each `namespace/name`.
         exceptions: Vec<Text>,
     },
     /// The rule applies, and there is nothing to report.
     NotReported(Text),
-    /// The object is not as the rule wants it.
+    /// The object violates the rule.
     Fail {
-        /// Whether the request is refused for it.
+        /// Whether the request is refused because of it.
         is_refusal: bool,
-        /// The place in the rule file that decided, where it is not the rule itself.
+        /// The place in the rule file that decided, if it is not the rule itself.
         location: Option<Location>,
         /// Why.
         message: String,
-        /// The message as its author wrote it, with its expressions; empty where there is none.
+        /// The message as written, with its expressions; empty if there is none.
         template: Text,
-        /// The part of the object this is about.
+        /// The violating part of the object.
         path: Vec<Step>,
-        /// What the requester is told, where the dialect has words of its own for it.
+        /// The denial message for the requester, where the dialect does not send `message` itself.
         denial: Option<String>,
     },
-    /// The object is objected to, and passes.
+    /// The object violates the rule, and passes with a warning.
     Warn {
-        /// Whether the request is refused all the same.
+        /// Whether the request is refused nevertheless.
         is_refusal: bool,
         /// Why.
         message: String,
-        /// The message as its author wrote it, with its expressions; empty where there is none.
+        /// The message as written, with its expressions; empty if there is none.
         template: Text,
-        /// The part of the object this is about.
+        /// The violating part of the object.
         path: Vec<Step>,
-        /// The place in the rule file that decided, where it is not the rule itself.
+        /// The place in the rule file that decided, if it is not the rule itself.
         location: Option<Location>,
     },
 }

@@ -30,7 +30,7 @@ pub trait ClusterExtensions: Send + Sync {
         None
     }
 
-    /// Returns the data source of a cluster-wide shared entry (Kyverno's GlobalContextEntry).
+    /// Returns the data source of a cluster-wide shared entry (a global context entry).
     ///
     /// # Errors
     /// When the entry has none.

@@ -45,6 +45,12 @@ impl Program for Does {
                 evaluation.budget.step(1_000_000)?;
                 std::thread::sleep(std::time::Duration::from_millis(400));
             }
+            "spends steps" => evaluation.budget.step(u64::MAX)?,
+            "spends bytes" => evaluation.budget.produce(usize::MAX)?,
+            "spends depth" => loop {
+                evaluation.budget.enter()?;
+            },
+            "errs" => return Err(EvalError::new("cannot")),
             "naps" => std::thread::sleep(std::time::Duration::from_millis(400)),
             "asks" => asked(evaluation, "x")?,
             "asks for more" => {
