@@ -15,7 +15,6 @@ mod review;
 mod rules;
 mod session;
 mod survey;
-mod words;
 mod workers;
 
 use std::process::ExitCode;

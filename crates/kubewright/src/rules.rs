@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use kubewright_dialects::{KeySource, Options, traits};
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
 use kubewright_graph::References;
+use kubewright_report::text::listed;
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
@@ -12,7 +13,6 @@ use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::given::is_rule;
 use crate::load;
-use crate::words::listed;
 
 /// The language that patterns are written in.
 const PATTERN: &str = "pattern";

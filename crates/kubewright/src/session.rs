@@ -1,19 +1,19 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
 use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
+use kubewright_report::text::listed;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::given::{self, Answers, GivenWorld, OldObjects, UserInfo, Values};
 use crate::load::{self, Input, Wanted};
-use crate::output::{Needs, Paint, Tally, snippet, tell};
+use crate::output::{Columns, DiagnosticCounts, Paint, snippet, tell};
 use crate::review::Question;
 use crate::rules;
-use crate::words::listed;
 
 /// How many diagnostics are shown beside results.
-const SHOWN: usize = 100;
+const MAX_SHOWN_DIAGNOSTICS: usize = 100;
 
 /// Everything loaded, nothing asked yet.
 pub(crate) struct Session {
@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// Returns the question to ask about every object.
-    pub(crate) fn question(&self, needs: Needs) -> Question<'_> {
+    pub(crate) fn question(&self, columns: Columns) -> Question<'_> {
         Question {
             engine: &self.engine,
             world: &self.world,
@@ -89,7 +89,7 @@ impl Session {
             user: &self.user,
             is_lenient: false,
             occasion: self.occasion,
-            needs,
+            columns,
         }
     }
 }
@@ -129,11 +129,11 @@ pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
 pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
     // Hints are about how a rule is written, which is for `lint` to say.
     let doubtful = || diagnostics.iter().filter(|diagnostic| diagnostic.is_doubtful());
-    for diagnostic in doubtful().take(SHOWN) {
+    for diagnostic in doubtful().take(MAX_SHOWN_DIAGNOSTICS) {
         tell(snippet(diagnostic, paint));
     }
-    if doubtful().count() > SHOWN {
-        tell(format_args!("… and more: {} in all\n", Tally::of(diagnostics)));
+    if doubtful().count() > MAX_SHOWN_DIAGNOSTICS {
+        tell(format_args!("… and more: {} in all\n", DiagnosticCounts::of(diagnostics)));
     }
     diagnostics.iter().any(Diagnostic::is_error)
 }

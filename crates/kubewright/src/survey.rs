@@ -8,29 +8,19 @@ use std::path::Path;
 use kubewright_dialects::patterns::{self, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id, References};
-use kubewright_lang::glob;
-use kubewright_value::{Budget, Document, Text, Value};
+use kubewright_report::suppression::matches_name;
+use kubewright_report::text::{listed, plural};
+use kubewright_report::{FilePosition, FindingContext, shipped_source};
+use kubewright_value::{Document, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::Failure;
 use crate::load::{self, Wanted};
 use crate::progress::Bar;
-use crate::review::Place;
 use crate::session::no_objects;
-use crate::words::{listed, plural};
 
 /// How many documents that are no objects are told one by one.
-const STRANGERS: usize = 3;
-
-/// What the names of patterns that ship start with, where others have a file.
-const SHIPPED: &str = "shipped pattern ";
-
-/// The annotation with the names of the patterns that an object asks to be spared; `*` is all.
-const IGNORED: &str = "kubewright.dev/ignore-patterns";
-/// How many names of it are read.
-const MOST_IGNORED: usize = 1_000;
-/// The annotation that says why.
-const REASON: &str = "kubewright.dev/ignore-reason";
+const MAX_STRANGERS: usize = 3;
 
 /// Where patterns and objects come from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +45,7 @@ pub(crate) struct Survey {
     /// All objects.
     pub(crate) graph: Graph,
     /// Where objects stand.
-    places: HashMap<Id, Place>,
+    places: HashMap<Id, FilePosition>,
     /// What could not be read or compiled.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many objects there are.
@@ -119,7 +109,7 @@ impl Survey {
         let mut diagnostics = Vec::new();
         let known = References::default();
         let patterns = compiled(&shipped(), &known, &mut diagnostics);
-        let objects = objects.iter().map(|object| (object.value.clone(), Place::of(object))).collect();
+        let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
         let (graph, places) = built(objects, &known);
         Self { patterns, graph, objects: places.len(), places, diagnostics }
     }
@@ -145,23 +135,20 @@ impl Survey {
         Ok(())
     }
 
-    /// Returns why the leader of a finding of `pattern` asks to be spared, if it does; may be empty.
-    pub(crate) fn suppression(&self, pattern: &str, leader: Id) -> Option<Text> {
-        let annotations = self.graph.node(leader)?.object.as_ref()?.at(&["metadata", "annotations"])?;
-        let mut names = annotations.get(IGNORED)?.as_str()?.split(',').take(MOST_IGNORED);
-        let is_spared = names.any(|name| fits(name.trim(), pattern));
-        is_spared.then(|| annotations.get(REASON).and_then(Value::as_str).unwrap_or_default().into())
+    /// Returns the objects, for findings.
+    pub(crate) fn context(&self) -> FindingContext<'_> {
+        FindingContext { graph: &self.graph, positions: &self.places, objects: self.objects }
     }
 
     /// Returns where an object stands.
-    pub(crate) fn place(&self, id: Id) -> Option<&Place> {
+    pub(crate) fn place(&self, id: Id) -> Option<&FilePosition> {
         self.places.get(&id)
     }
 
     /// Refuses a name that no pattern has.
     fn known(&self, names: &[String]) -> Result<(), Failure> {
         let is_strange =
-            |name: &&String| !self.patterns.iter().any(|pattern| fits(name.as_str(), &pattern.name));
+            |name: &&String| !self.patterns.iter().any(|pattern| matches_name(name, &pattern.name));
         let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
         let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
         let near = nearest(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
@@ -172,11 +159,6 @@ impl Survey {
     }
 }
 
-/// Returns whether `pattern` is one that ships.
-pub(crate) fn is_shipped(pattern: &Pattern) -> bool {
-    pattern.location.source.name.starts_with(SHIPPED)
-}
-
 /// Returns whether `path` is the name of a pattern that ships, and no file.
 pub(crate) fn is_name_of_shipped(path: &str) -> bool {
     patterns::shipped::named(path).is_some() && !Path::new(path).exists()
@@ -185,17 +167,11 @@ pub(crate) fn is_name_of_shipped(path: &str) -> bool {
 /// Returns the patterns that ship.
 fn shipped() -> Vec<Document> {
     let all = patterns::shipped::shipped().iter();
-    all.flat_map(|shipped| load::documents_of_text(&format!("{SHIPPED}{}", shipped.name), shipped.source))
-        .collect()
-}
-
-/// Returns whether `text`, in which `*` and `?` are wildcards, fits `name`.
-pub(crate) fn fits(text: &str, name: &str) -> bool {
-    glob::matches(text, name, &mut Budget::default()).unwrap_or(false)
+    all.flat_map(|shipped| load::documents_of_text(&shipped_source(shipped.name), shipped.source)).collect()
 }
 
 fn is_called(pattern: &Pattern, names: &[String]) -> bool {
-    names.iter().any(|name| fits(name, &pattern.name))
+    names.iter().any(|name| matches_name(name, &pattern.name))
 }
 
 /// Reads the documents of `paths`; lists stand for their items.
@@ -228,15 +204,18 @@ fn no_patterns(paths: &[String]) -> Diagnostic {
 }
 
 /// Reads the objects of `paths`, each with its place.
-fn read_objects(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Result<Vec<(Value, Place)>, Failure> {
+fn read_objects(
+    paths: &[String],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Vec<(Value, FilePosition)>, Failure> {
     let found = load::find_manifests(paths);
     diagnostics.extend(found.problems);
-    let mut objects: Vec<(Value, Place)> = Vec::new();
+    let mut objects: Vec<(Value, FilePosition)> = Vec::new();
     let mut bar = Bar::new();
     let problems = load::stream(
         &found.inputs,
         Wanted::Objects,
-        |document| (document.value.clone(), Place::of(document)),
+        |document| (document.value.clone(), FilePosition::of(document)),
         |(object, mut place), progress| {
             // One name for all objects of a file.
             if let Some((_, last)) = objects.last().filter(|(_, last)| last.file == place.file) {
@@ -259,7 +238,7 @@ fn read_objects(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Result<V
 fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let is_stranger = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
     let count = problems.iter().filter(|problem| is_stranger(problem)).count();
-    if count <= STRANGERS {
+    if count <= MAX_STRANGERS {
         return problems;
     }
     let mut is_first = true;
@@ -274,11 +253,14 @@ fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 /// Builds the graph of `objects`, and returns where those stand that are in it.
-fn built(mut objects: Vec<(Value, Place)>, references: &References) -> (Graph, HashMap<Id, Place>) {
+fn built(
+    mut objects: Vec<(Value, FilePosition)>,
+    references: &References,
+) -> (Graph, HashMap<Id, FilePosition>) {
     // Of two that are the same the first one by name of the file counts, whichever was read first.
     objects.sort_by(|(_, one), (_, other)| one.cmp(other));
     let graph = Graph::build(objects.iter().map(|(object, _)| object.clone()), references);
-    let mut places: HashMap<usize, Place> =
+    let mut places: HashMap<usize, FilePosition> =
         objects.into_iter().filter_map(|(object, place)| Some((address(&object)?, place))).collect();
     let place = |id: Id| Some((id, places.remove(&address(graph.node(id)?.object.as_ref()?)?)?));
     let places = graph.ids().filter_map(place).collect();

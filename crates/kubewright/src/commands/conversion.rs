@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_dialects::convert::{Conversion, Target, Written, convert, is_written};
 use kubewright_engine::Diagnostic;
+use kubewright_report::text::listed;
 use kubewright_value::{Document, Text};
 
 use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
@@ -20,7 +21,6 @@ use crate::load::{self, Input};
 use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
 use crate::rules;
 use crate::session::complain;
-use crate::words::listed;
 use crate::workers;
 use proof::Proof;
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use clap::Parser as _;
 use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_engine::{Engine, Operation};
+use kubewright_report::{OutcomeCounts, Report, Results, Totals};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::detect;
@@ -16,8 +17,8 @@ use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::given::{GivenWorld, OldObjects, UserInfo};
-use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output, write_file};
-use crate::review::{Counts, Question};
+use crate::output::{ColorChoice, Columns, Output, TableOptions, standard_output, write_file};
+use crate::review::Question;
 use crate::rules;
 use crate::survey::Survey;
 
@@ -71,7 +72,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     let options = rules::dialect_options(&RuleOptions::default(), None);
     let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(&RULES));
     let engine = Engine::new(loaded.rules);
-    let needs = Needs { all_outcomes: true, objects: true, trace: true, ..Needs::default() };
+    let columns = Columns { all_outcomes: true, objects: true, trace: true, ..Columns::default() };
     let question = Question {
         engine: &engine,
         world: &GivenWorld::default(),
@@ -81,22 +82,21 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         user: &UserInfo::default(),
         is_lenient: false,
         occasion: None,
-        needs,
+        columns,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;
-    let mut table = Output::table().open(Manner::new(color, false, true))?;
-    let mut counts = Counts::default();
+    let options = TableOptions { paint: color.paint_output(), is_quiet: false, has_differences: true };
+    let mut table = Output::table().open(options)?;
+    let mut counts = OutcomeCounts::default();
     let objects = documents(&MANIFESTS);
     for document in &objects {
         let report = question.review(document);
         counts += report.counts;
-        table.object(&report)?;
+        table.object(&report, "")?;
     }
-    table.finish(&Ending {
-        rules: engine.rules(),
+    table.finish(&Report {
+        results: Results::Objects(Totals { rules: engine.rules(), objects: objects.len(), counts }),
         diagnostics: &loaded.diagnostics,
-        objects: objects.len(),
-        counts,
         elapsed: started.elapsed(),
     })?;
     say(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;

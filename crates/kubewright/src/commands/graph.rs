@@ -7,6 +7,7 @@ mod overlay;
 mod sheet;
 mod whole;
 
+use kubewright_dialects::patterns;
 use kubewright_graph::draw::{Options, Picture};
 use kubewright_value::Text;
 
@@ -48,7 +49,9 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         write(&outputs, &picture, options)?;
     }
     // What is doubtful about patterns is for `lint` to say.
-    survey.diagnostics.retain(|diagnostic| diagnostic.is_error() || !diagnostic.code.id.starts_with("KW-P"));
+    survey
+        .diagnostics
+        .retain(|diagnostic| diagnostic.is_error() || !patterns::is_pattern_code(diagnostic.code));
     let is_broken = complain(&survey.diagnostics, color.paint_errors());
     Ok(if is_broken { Exit::BadInput } else { Exit::Clean })
 }
@@ -78,7 +81,7 @@ fn outputs(arguments: &Graph) -> Result<Vec<Chosen<Drawing>>, Failure> {
 fn write(outputs: &[Chosen<Drawing>], picture: &Picture, options: Options) -> Result<(), Failure> {
     for output in outputs {
         let text = output.format.draw(picture, options);
-        let mut target = output.target()?;
+        let mut target = output.writer()?;
         let written = target.write_all(text.as_bytes()).and_then(|()| target.flush());
         match &output.file {
             Some(path) => written.map_err(Failure::writing(path))?,

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use kubewright_dialects::traits::{self, Origin, RenderOptions, Rendering};
 use kubewright_engine::Diagnostic;
+use kubewright_report::text::{grouped, plural};
 use kubewright_value::Document;
 
 use crate::arguments::{Render, RenderFormat};
@@ -28,7 +29,6 @@ use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
 use crate::session::{complain, no_objects};
-use crate::words::{grouped, plural};
 pub(super) use job::{Job, given_manifests};
 use library::Library;
 use setting::One;

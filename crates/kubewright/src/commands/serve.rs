@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use kubewright_cluster::{Config, Login};
 use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
+use kubewright_report::text::listed;
 use kubewright_serve::{ServeError, Settings, Snapshot, offline};
 use kubewright_value::Document;
 
@@ -18,7 +19,6 @@ use crate::load;
 use crate::output::{ColorChoice, refuse_input};
 use crate::rules;
 use crate::session::{complain, world};
-use crate::words::listed;
 
 /// The port beside that of reviews.
 const HEALTH_PORT: u16 = 8080;

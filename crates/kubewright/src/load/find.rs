@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
+use kubewright_report::text::plural;
 
 use super::{glob, manifest, project, registry};
 use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
-use crate::words::plural;
 
 /// The names of test files, which are neither rules nor manifests.
 pub(crate) const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];

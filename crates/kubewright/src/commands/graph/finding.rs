@@ -9,6 +9,7 @@ use kubewright_dialects::patterns::{
 };
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Class, Picture, Style, Tone};
+use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::tone;
@@ -18,7 +19,6 @@ use crate::arguments::Graph;
 use crate::failure::Failure;
 use crate::output::tell;
 use crate::survey::Survey;
-use crate::words::plural;
 
 /// How many findings are drawn unless they are chosen.
 const DRAWN: usize = 12;

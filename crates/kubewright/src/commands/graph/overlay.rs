@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use kubewright_dialects::patterns::{self, Level, Settings};
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Badge, Picture, Tone};
+use kubewright_report::Severity;
+use kubewright_report::text::{grouped, plural};
 use kubewright_value::Text;
 
 use super::texts;
 use crate::arguments::Graph;
 use crate::survey::Survey;
-use crate::words::{grouped, plural};
 use crate::workers;
 
 /// How many patterns are named in the legend for each severity.
@@ -45,7 +46,7 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
         overlay.is_truncated |= found.truncated;
         for finding in found.findings {
             let leader = finding.roles.first().map(|(_, leader)| *leader);
-            if leader.is_some_and(|leader| survey.suppression(&pattern.name, leader).is_some()) {
+            if leader.is_some_and(|leader| survey.context().suppression(&pattern.name, leader).is_some()) {
                 overlay.suppressed += 1;
                 continue;
             }
@@ -66,10 +67,10 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
 
 /// Returns the tone of a severity.
 pub(super) fn tone(level: Level) -> Tone {
-    match level {
-        Level::Info | Level::Low => Tone::Info,
-        Level::Medium | Level::Warning => Tone::Warning,
-        Level::High | Level::Critical => Tone::Critical,
+    match Severity::from(level) {
+        Severity::Info | Severity::Low => Tone::Info,
+        Severity::Medium => Tone::Warning,
+        Severity::High | Severity::Critical => Tone::Critical,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kubewright_engine::nearest;
 use kubewright_graph::draw::{Choice, Class, Drawn, Picture};
 use kubewright_graph::{EdgeType, Graph, Id};
+use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::Overlay;
@@ -13,7 +14,6 @@ use crate::arguments::Graph as Arguments;
 use crate::codes;
 use crate::failure::Failure;
 use crate::survey::Survey;
-use crate::words::plural;
 
 /// Returns the picture.
 ///

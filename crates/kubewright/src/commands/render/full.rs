@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use kubewright_dialects::traits::{self, Context, Library, Release, RenderOptions, Rendering};
 use kubewright_engine::Diagnostic;
+use kubewright_report::text::plural;
 use kubewright_value::{Document, Value};
 
 use super::base::Base;
@@ -17,7 +18,6 @@ use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, safe, tell};
 use crate::session::complain;
-use crate::words::plural;
 use crate::workers;
 
 /// What was found and said, before anything is rendered.

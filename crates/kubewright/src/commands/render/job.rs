@@ -2,13 +2,13 @@
 
 use kubewright_dialects::traits::{self, Instance, Manifest, Origin, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_report::text::plural;
 use kubewright_value::Document;
 
 use super::context::{self, Given};
 use super::idempotent;
 use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
 use crate::failure::Failure;
-use crate::words::plural;
 use crate::workers;
 
 /// Everything that rendering needs.

@@ -2,12 +2,12 @@
 
 use kubewright_dialects::traits::{self, Trait};
 use kubewright_engine::{Diagnostic, nearest};
+use kubewright_report::text::listed;
 use kubewright_value::{Document, Text, Value};
 
 use super::stack::{KINDS, Use};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
 use crate::load::{self, Input};
-use crate::words::listed;
 
 /// Traits, in the order in which they stand.
 #[derive(Default)]

@@ -13,11 +13,12 @@ use std::path::Path;
 use kubewright_dialects::patterns::{self, Findings, Pattern, Settings};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, References};
+use kubewright_report::{CaseResult, CaseRule};
 use kubewright_value::{Document, Text, Value};
 
 use super::coverage::Coverage;
 use super::file::TestFile;
-use super::run::{Bench, CaseResult, RuleName};
+use super::run::Bench;
 use super::traits::file::Given;
 use crate::load;
 use file::{PatternCase, Subject};
@@ -194,7 +195,7 @@ fn result(case: &PatternCase, name: &str) -> CaseResult {
         case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
         is_named: case.name.is_some(),
         rule_text,
-        rule: Some(RuleName {
+        rule: Some(CaseRule {
             dialect: "pattern",
             policy: name.into(),
             rule: None,

@@ -10,7 +10,8 @@ use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
 use kubewright_graph::References;
-use kubewright_value::{Document, Text};
+use kubewright_report::{CaseResult, CaseRule};
+use kubewright_value::Document;
 
 use super::coverage::Exercised;
 use super::file::{Case, TestFile};
@@ -21,47 +22,6 @@ use crate::load::{self, Wanted};
 use crate::request;
 use crate::rules;
 use crate::session;
-
-/// What came of one case.
-#[derive(Debug, Default)]
-pub(super) struct CaseResult {
-    pub(super) case: String,
-    /// Whether its author gave it a name.
-    pub(super) is_named: bool,
-    pub(super) rule: Option<RuleName>,
-    pub(super) rule_text: String,
-    pub(super) kind: Text,
-    pub(super) namespace: Text,
-    pub(super) resource: Text,
-    pub(super) expected: String,
-    pub(super) actual: String,
-    pub(super) is_ok: bool,
-    /// Whether it fails because the rule needs what is not supported yet.
-    pub(super) is_unsupported: bool,
-    /// Why not, one thing a line.
-    pub(super) message: String,
-    /// Where the object stands.
-    pub(super) place: String,
-    /// What was about to happen to it.
-    pub(super) operation: Option<Operation>,
-    /// A command that shows more, where it is no `trace` of a rule.
-    pub(super) hint: Option<String>,
-}
-
-/// A rule as results name it.
-#[derive(Debug, Clone)]
-pub(super) struct RuleName {
-    pub(super) dialect: &'static str,
-    pub(super) policy: Text,
-    /// Nothing for all rules of the policy.
-    pub(super) rule: Option<Text>,
-    /// What sort of rule it is, where that is known.
-    pub(super) sort: Option<Text>,
-    /// How it judges, where the rule language has a word for it.
-    pub(super) method: Option<&'static str>,
-    /// What `trace --rule` takes.
-    pub(super) traced: String,
-}
 
 /// A test file, loaded.
 pub(super) struct Bench<'a> {
@@ -143,7 +103,7 @@ impl<'a> Bench<'a> {
         let (document, request) = match self.object(case) {
             Ok(found) => found,
             Err(message) => {
-                return CaseResult { rule: rule.as_ref().map(RuleName::new), ..failed(case, message) };
+                return CaseResult { rule: rule.as_ref().map(case_rule), ..failed(case, message) };
             }
         };
         let decision = self.engine.decide(&request, &self.world, &Settings::default());
@@ -178,7 +138,7 @@ impl<'a> Bench<'a> {
             case: name(case),
             is_named: case.name.is_some(),
             rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
-            rule: rule.as_ref().map(RuleName::new),
+            rule: rule.as_ref().map(case_rule),
             kind: request.kind.kind,
             namespace: request.namespace,
             resource: request.name,
@@ -289,16 +249,14 @@ impl<'a> Bench<'a> {
     }
 }
 
-impl RuleName {
-    fn new((id, sort): &(Arc<RuleId>, &'static str)) -> Self {
-        Self {
-            dialect: id.dialect,
-            policy: id.policy.clone(),
-            rule: Some(id.rule.clone()),
-            sort: Some((*sort).into()),
-            method: None,
-            traced: id.to_string(),
-        }
+fn case_rule((id, sort): &(Arc<RuleId>, &'static str)) -> CaseRule {
+    CaseRule {
+        dialect: id.dialect,
+        policy: id.policy.clone(),
+        rule: Some(id.rule.clone()),
+        sort: Some((*sort).into()),
+        method: None,
+        traced: id.to_string(),
     }
 }
 

@@ -12,11 +12,12 @@ use std::path::Path;
 
 use kubewright_dialects::traits::{self, Context, Instance, RenderOptions, Rendering, Trait};
 use kubewright_engine::Diagnostic;
+use kubewright_report::{CaseResult, CaseRule};
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;
 use super::file::TestFile;
-use super::run::{Bench, CaseResult, RuleName};
+use super::run::Bench;
 use crate::commands::render::context::Said;
 use crate::commands::render::library::{Library, is_trait};
 use crate::commands::render::stack::{self, Stack, Use};
@@ -309,7 +310,7 @@ fn result(case: &TraitCase) -> CaseResult {
         case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
         is_named: case.name.is_some(),
         rule_text,
-        rule: Some(RuleName {
+        rule: Some(CaseRule {
             dialect: "trait",
             policy: names.into(),
             rule: None,

@@ -9,15 +9,14 @@ use std::rc::Rc;
 use kubewright_engine::{
     Decision, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, Verdict, nearest,
 };
+use kubewright_report::{CaseResult, CaseRule, path_text};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
-use super::super::run::{CaseResult, RuleName};
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
 use crate::given::{GivenWorld, UserInfo};
-use crate::review::path_text;
 use crate::rules;
 
 /// A test, loaded.
@@ -330,7 +329,7 @@ fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult 
     };
     let case =
         if wanted.text.is_empty() { rule_text.clone() } else { format!("{rule_text} on {}", wanted.text) };
-    let rule = RuleName {
+    let rule = CaseRule {
         dialect: part.dialect,
         policy: row.policy.as_str().into(),
         rule: row.rule.as_deref().map(Into::into),

@@ -7,12 +7,12 @@ use kubewright_engine::{Diagnostic, nearest};
 use kubewright_lang::glob;
 use kubewright_lang::patch::Pointer;
 use kubewright_lang::pathpatch::{Op, PatchError, Path};
+use kubewright_report::text::plural;
 use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::differs;
 use super::file::{Expected, Finding, Findings, TraitCase};
 use crate::commands::render::idempotent;
-use crate::words::plural;
 
 /// How many places are named in a message.
 const TOLD: usize = 6;
