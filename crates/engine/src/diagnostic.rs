@@ -63,6 +63,8 @@ pub struct Diagnostic {
     pub help: String,
     /// Whether it is an error although its sort is a warning, because somebody wants it so.
     pub is_raised: bool,
+    /// The key that an expression asked for and a map does not have, where that is the mistake.
+    pub missing_key: Option<Text>,
     /// The object that shows it, where that is another than what the place is in.
     pub subject: Option<Box<Subject>>,
 }
@@ -89,6 +91,7 @@ impl Diagnostic {
             label: String::new(),
             help: String::new(),
             is_raised: false,
+            missing_key: None,
             subject: None,
         }
     }
