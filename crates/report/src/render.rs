@@ -123,18 +123,77 @@ const ALL: &[ReportContent] =
 const ABOUT_OBJECTS: &[ReportContent] = &[ReportContent::Objects, ReportContent::Findings];
 
 /// All formats; the first one is the default.
-#[rustfmt::skip]
 pub static FORMATS: [ReportFormat; 10] = [
-    ReportFormat { name: "table", contents: ALL, columns: Columns::REMARKABLE, prepare: nothing, open: |out, options| Box::new(table::TableRenderer::new(out, options)) },
-    ReportFormat { name: "json", contents: ALL, columns: Columns::OUTCOMES_AND_PATCH, prepare: json::object_line, open: |out, _| Box::new(json::JsonRenderer::new(out)) },
-    ReportFormat { name: "yaml", contents: ALL, columns: Columns::OBJECTS, prepare: nothing, open: |out, _| Box::new(yaml::YamlRenderer::new(out)) },
-    ReportFormat { name: "junit", contents: ALL, columns: Columns::ALL_OUTCOMES, prepare: nothing, open: |out, _| Box::new(junit::JunitRenderer::new(out)) },
-    ReportFormat { name: "sarif", contents: ALL, columns: Columns::REMARKABLE, prepare: nothing, open: |out, _| Box::new(sarif::SarifRenderer::new(out)) },
-    ReportFormat { name: "github", contents: ALL, columns: Columns::REMARKABLE, prepare: nothing, open: |out, _| Box::new(github::GithubRenderer::new(out)) },
-    ReportFormat { name: "markdown", contents: ALL, columns: Columns::REMARKABLE, prepare: nothing, open: |out, _| Box::new(markdown::MarkdownRenderer::new(out)) },
-    ReportFormat { name: "policyreport", contents: ABOUT_OBJECTS, columns: Columns::ALL_OUTCOMES, prepare: nothing, open: |out, _| Box::new(policyreport::PolicyReportRenderer::new(out)) },
-    ReportFormat { name: "k8spattern", contents: &[ReportContent::Findings], columns: Columns::REMARKABLE, prepare: nothing, open: |out, _| Box::new(kubepattern::ResourceRenderer::k8s_patterns(out)) },
-    ReportFormat { name: "smell", contents: &[ReportContent::Findings], columns: Columns::REMARKABLE, prepare: nothing, open: |out, _| Box::new(kubepattern::ResourceRenderer::smells(out)) },
+    ReportFormat {
+        name: "table",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, options| Box::new(table::TableRenderer::new(out, options)),
+    },
+    ReportFormat {
+        name: "json",
+        contents: ALL,
+        columns: Columns::OUTCOMES_AND_PATCH,
+        prepare: json::object_line,
+        open: |out, _| Box::new(json::JsonRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "yaml",
+        contents: ALL,
+        columns: Columns::OBJECTS,
+        prepare: nothing,
+        open: |out, _| Box::new(yaml::YamlRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "junit",
+        contents: ALL,
+        columns: Columns::ALL_OUTCOMES,
+        prepare: nothing,
+        open: |out, _| Box::new(junit::JunitRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "sarif",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(sarif::SarifRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "github",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(github::GithubRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "markdown",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(markdown::MarkdownRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "policyreport",
+        contents: ABOUT_OBJECTS,
+        columns: Columns::ALL_OUTCOMES,
+        prepare: nothing,
+        open: |out, _| Box::new(policyreport::PolicyReportRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "k8spattern",
+        contents: &[ReportContent::Findings],
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(kubepattern::ResourceRenderer::k8s_patterns(out)),
+    },
+    ReportFormat {
+        name: "smell",
+        contents: &[ReportContent::Findings],
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(kubepattern::ResourceRenderer::smells(out)),
+    },
 ];
 
 impl ReportFormat {

@@ -154,3 +154,6 @@ fn outcome_result(row: &OutcomeRow, object: &ObjectRow) -> Value {
     result.insert("properties".into(), properties.into());
     result.into()
 }
+
+#[cfg(test)]
+mod tests;
