@@ -6,7 +6,7 @@ macro_rules! codes {
         $(pub(crate) static $name: kubewright_engine::Code = kubewright_engine::Code {
             id: $id,
             title: $title,
-            severity: kubewright_engine::Severity::$severity,
+            severity: kubewright_engine::DiagnosticLevel::$severity,
             page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics/", $id, ".md")),
         };)*
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use kubewright_engine::{Code, Diagnostic, Dialect, Rule, Severity, reading_codes};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, Dialect, Rule, reading_codes};
 use kubewright_lang::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
@@ -12,14 +12,14 @@ use crate::{Options, all, bounded};
 static UNCLAIMED: Code = Code {
     id: "KW-L001",
     title: "no rule language claims the document",
-    severity: Severity::Error,
+    severity: DiagnosticLevel::Error,
     page: include_str!("../../../docs/diagnostics/KW-L001.md"),
 };
 
 static DUPLICATE_RULE: Code = Code {
     id: "KW-L002",
     title: "two rules have one name",
-    severity: Severity::Warning,
+    severity: DiagnosticLevel::Warning,
     page: include_str!("../../../docs/diagnostics/KW-L002.md"),
 };
 

@@ -14,14 +14,14 @@ pub struct Code {
     /// What is wrong, in a few words.
     pub title: &'static str,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: DiagnosticLevel,
     /// What it means, why it matters, how to mend it; Markdown.
     pub page: &'static str,
 }
 
 /// How bad a mistake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum DiagnosticLevel {
     /// Works as it says; worth knowing. Never refused, also where warnings are.
     Hint,
     /// Works, and is probably not what was meant.
@@ -30,7 +30,7 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
+impl DiagnosticLevel {
     /// Returns the word for it in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -42,7 +42,7 @@ impl Severity {
     }
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for DiagnosticLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -121,20 +121,20 @@ impl Diagnostic {
 
     /// Returns how bad it is.
     #[must_use]
-    pub fn severity(&self) -> Severity {
-        if self.is_raised { Severity::Error } else { self.code.severity }
+    pub fn severity(&self) -> DiagnosticLevel {
+        if self.is_raised { DiagnosticLevel::Error } else { self.code.severity }
     }
 
     /// Returns whether it is at least a warning.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
-        self.severity() != Severity::Hint
+        self.severity() != DiagnosticLevel::Hint
     }
 
     /// Returns whether something was left out because of it.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.severity() == Severity::Error
+        self.severity() == DiagnosticLevel::Error
     }
 }
 
@@ -150,7 +150,7 @@ macro_rules! reading_codes {
         $(static $name: Code = Code {
             id: $id,
             title: $title,
-            severity: Severity::$severity,
+            severity: DiagnosticLevel::$severity,
             page: include_str!(concat!("../../../docs/diagnostics/", $id, ".md")),
         };)*
 

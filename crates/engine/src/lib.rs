@@ -25,7 +25,7 @@ mod world;
 
 pub use api_path::ApiPath;
 pub use decide::{Engine, Settings};
-pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
+pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, Subject, reading_codes};
 pub use dialect::{Compiled, Dialect};
 pub use fault::{Fault, invalid};
 pub use in_cluster::{

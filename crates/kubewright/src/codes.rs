@@ -1,6 +1,6 @@
 //! The diagnostic codes of the command line itself, and the list of all codes.
 
-use kubewright_engine::{Code, Diagnostic, Severity};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
 use kubewright_value::{Location, Position, Source};
 
 macro_rules! codes {
@@ -8,7 +8,7 @@ macro_rules! codes {
         $(pub(crate) static $name: Code = Code {
             id: $id,
             title: $title,
-            severity: Severity::$severity,
+            severity: DiagnosticLevel::$severity,
             page: include_str!(concat!("../../../docs/diagnostics/", $id, ".md")),
         };)*
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kubewright_engine::{Diagnostic, Severity as DiagnosticLevel};
+use kubewright_engine::{Diagnostic, DiagnosticLevel};
 use kubewright_value::Position;
 
 use crate::Severity;

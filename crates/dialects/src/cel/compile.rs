@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_engine::fields::{self, Unknown};
-use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
 use kubewright_lang::cel::{
     Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read,
 };
@@ -302,7 +302,7 @@ impl<'k> Compiler<'k> {
 
     /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
     pub(crate) fn unused(&mut self, variables: &[NamedExpression]) {
-        if self.problems.iter().any(|problem| problem.code.severity == Severity::Error) {
+        if self.problems.iter().any(|problem| problem.code.severity == DiagnosticLevel::Error) {
             return;
         }
         for one in variables {

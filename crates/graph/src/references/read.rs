@@ -1,6 +1,6 @@
 //! Reading a file of declared references, and saying what is wrong with it and where.
 
-use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::{KindName, Path, Reference, References, Whereabouts};
@@ -17,7 +17,7 @@ macro_rules! reference_codes {
         $(static $name: Code = Code {
             id: $id,
             title: $title,
-            severity: Severity::$severity,
+            severity: DiagnosticLevel::$severity,
             page: include_str!(concat!("../../../../docs/diagnostics/", $id, ".md")),
         };)*
 

@@ -1,6 +1,6 @@
 //! A diagnostic with the line it is about.
 
-use kubewright_engine::{Diagnostic, Severity};
+use kubewright_engine::{Diagnostic, DiagnosticLevel};
 use kubewright_value::display::is_hidden;
 
 use crate::text::plural;
@@ -22,9 +22,9 @@ const MAX_SIDE_CHARACTERS: usize = 60;
 pub fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
     let title = format!("{}[{}]", diagnostic.severity(), diagnostic.code.id);
     let title = match diagnostic.severity() {
-        Severity::Error => paint.red(&title),
-        Severity::Warning => paint.yellow(&title),
-        Severity::Hint => paint.cyan(&title),
+        DiagnosticLevel::Error => paint.red(&title),
+        DiagnosticLevel::Warning => paint.yellow(&title),
+        DiagnosticLevel::Hint => paint.cyan(&title),
     };
     let mut text = format!("{title}: {}\n", paint.bold(&visible(&diagnostic.message)));
     let location = &diagnostic.location;
@@ -97,9 +97,9 @@ impl DiagnosticCounts {
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| diagnostics.iter().filter(|one| one.severity() == severity).count();
         Self {
-            errors: count(Severity::Error),
-            warnings: count(Severity::Warning),
-            hints: count(Severity::Hint),
+            errors: count(DiagnosticLevel::Error),
+            warnings: count(DiagnosticLevel::Warning),
+            hints: count(DiagnosticLevel::Hint),
         }
     }
 }

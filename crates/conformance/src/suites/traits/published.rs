@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kubewright_dialects::traits::schema::Schema;
 use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait, render};
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Document, Map, Source, Value, yaml};
 
 use super::super::{CaseResult, SuiteResult};
@@ -42,7 +42,7 @@ fn load(source: &Arc<Source>) -> Result<(), String> {
     let found: Vec<String> = known
         .into_iter()
         .flat_map(traits::lint)
-        .filter(|diagnostic| diagnostic.severity() == Severity::Error)
+        .filter(|diagnostic| diagnostic.severity() == DiagnosticLevel::Error)
         .map(|diagnostic| diagnostic.to_string())
         .collect();
     if !found.is_empty() {

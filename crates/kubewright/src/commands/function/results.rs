@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_dialects::traits::Manifest;
-use kubewright_engine::{Diagnostic, ObjectName, Severity, Subject};
+use kubewright_engine::{Diagnostic, DiagnosticLevel, ObjectName, Subject};
 use kubewright_value::{Map, Value};
 
 use super::list::ResourceList;
@@ -52,7 +52,7 @@ pub(super) fn of(
 /// Returns the word that the function specification has for how bad a problem is.
 fn severity(problem: &Diagnostic) -> &'static str {
     match problem.severity() {
-        Severity::Hint => "info",
+        DiagnosticLevel::Hint => "info",
         severity => severity.name(),
     }
 }
