@@ -18,7 +18,7 @@ use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest;
 use kubewright_lang::gotemplate::Functions;
 
-use crate::given::Setting;
+use crate::fixtures::Setting;
 use crate::output::{
     ColorChoice, Output, ReportContent, case_output, diagnostic_output, object_output, output_help,
 };

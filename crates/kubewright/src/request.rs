@@ -5,7 +5,7 @@ use std::path::Path;
 use kubewright_engine::{GroupVersionKind, Operation, Request, is_cluster_scoped};
 use kubewright_value::{Document, Map, Text, Value};
 
-use crate::given::UserInfo;
+use crate::fixtures::UserInfo;
 
 /// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
 pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> Request {

@@ -4,33 +4,33 @@ use kubewright_engine::{Decision, Engine, Occasion, Operation, Outcome, Phase, R
 use kubewright_report::{Columns, ObjectReview, ObjectRow};
 use kubewright_value::Document;
 
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::fixtures::{FileWorld, OldObjects, UserInfo};
 use crate::request;
 
-/// What is asked about every object.
-pub(crate) struct Question<'a> {
+/// Reviews objects with the same rules, fixtures and options.
+pub(crate) struct Reviewer<'a> {
     /// The rules.
     pub(crate) engine: &'a Engine,
-    /// What else exists.
-    pub(crate) world: &'a GivenWorld,
-    /// What is about to happen, unless the values of variables say otherwise.
+    /// The fixtures in place of a cluster.
+    pub(crate) world: &'a FileWorld,
+    /// The operation of requests, unless the values of variables name another one.
     pub(crate) operation: Operation,
     /// The namespace of objects that name none.
     pub(crate) namespace: &'a str,
-    /// How objects were before an update, as far as anybody said.
+    /// Objects before an update, as far as they are known.
     pub(crate) old: &'a OldObjects,
-    /// Who asks.
+    /// The user of requests.
     pub(crate) user: &'a UserInfo,
     /// Whether a failure that does not refuse the object is a warning.
     pub(crate) is_lenient: bool,
-    /// Why objects are looked at; without it every rule runs.
+    /// Why objects are reviewed; without it every rule is evaluated.
     pub(crate) occasion: Option<Occasion>,
     /// What the outputs need to know.
     pub(crate) columns: Columns,
 }
 
-impl Question<'_> {
-    /// Returns the request that `document` stands for.
+impl Reviewer<'_> {
+    /// Returns the request for `document`.
     pub(crate) fn request(&self, document: &Document) -> Request {
         if request::is_payload(document) {
             return request::of_payload(document, self.user);

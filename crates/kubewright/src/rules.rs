@@ -11,7 +11,7 @@ use kubewright_value::Document;
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::given::is_rule;
+use crate::fixtures::is_rule;
 use crate::load;
 
 /// The language that patterns are written in.

@@ -14,8 +14,8 @@ use crate::output::{
     keep_apart, keep_inputs, standard_output,
 };
 use crate::progress::Bar;
-use crate::review::Question;
-use crate::session::{Session, complain, no_objects};
+use crate::review::Reviewer;
+use crate::rule_inputs::{RuleInputs, complain, no_objects};
 
 /// Runs the command.
 ///
@@ -24,17 +24,17 @@ use crate::session::{Session, complain, no_objects};
 pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure> {
     let started = Instant::now();
     let outputs = outputs(arguments)?;
-    let mut session = Session::open(&arguments.rules, &arguments.objects)?;
+    let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     keep_inputs(&outputs)?;
     let mut renderers = open(arguments, &outputs, color)?;
-    let question = session.question(columns(arguments, &outputs));
-    let question = Question { is_lenient: arguments.audit_warn, ..question };
+    let reviewer = inputs.reviewer(columns(arguments, &outputs));
+    let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
     let mut bar = Bar::new();
     let (mut objects, mut counts) = (0, OutcomeCounts::default());
     let problems = load::stream(
-        &session.inputs,
-        session.wanted(),
-        |document| review(&question, document, &outputs),
+        &inputs.manifests,
+        inputs.wanted(),
+        |document| review(&reviewer, document, &outputs),
         |(row, prepared), progress| {
             objects += 1;
             counts += row.counts;
@@ -46,17 +46,17 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
         },
     )?;
     bar.clear();
-    session.diagnostics.extend(problems);
-    if objects == 0 && !session.diagnostics.iter().any(Diagnostic::is_error) {
-        session.diagnostics.push(no_objects(&arguments.objects.resources));
+    inputs.diagnostics.extend(problems);
+    if objects == 0 && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
+        inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
     let report = Report {
-        results: Results::Objects(Totals { rules: session.engine.rules(), objects, counts }),
-        diagnostics: &session.diagnostics,
+        results: Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts }),
+        diagnostics: &inputs.diagnostics,
         elapsed: started.elapsed(),
     };
     renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
-    let is_incomplete = complain(&session.diagnostics, color.paint_errors());
+    let is_incomplete = complain(&inputs.diagnostics, color.paint_errors());
     Ok(match (is_incomplete, counts.has_violations()) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
@@ -87,8 +87,8 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
 }
 
 /// Reviews one object, and prepares its row for each output.
-fn review(question: &Question<'_>, document: &Document, outputs: &[Output]) -> (ObjectRow, Vec<String>) {
-    let mut row = question.review(document);
+fn review(reviewer: &Reviewer<'_>, document: &Document, outputs: &[Output]) -> (ObjectRow, Vec<String>) {
+    let mut row = reviewer.review(document);
     let prepared = outputs.iter().map(|output| (output.format.prepare)(&row)).collect();
     row.drop_patches();
     (row, prepared)

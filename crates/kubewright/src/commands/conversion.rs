@@ -19,8 +19,8 @@ use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
+use crate::rule_inputs::complain;
 use crate::rules;
-use crate::session::complain;
 use crate::workers;
 use proof::Proof;
 

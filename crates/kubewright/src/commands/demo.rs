@@ -16,11 +16,11 @@ use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::fixtures::{FileWorld, OldObjects, UserInfo};
 use crate::output::{ColorChoice, Columns, Output, TableOptions, standard_output, write_file};
-use crate::review::Question;
+use crate::pattern_inputs::PatternInputs;
+use crate::review::Reviewer;
 use crate::rules;
-use crate::survey::Survey;
 
 /// An example: where it is saved, and what it holds.
 type Example = (&'static str, &'static str);
@@ -73,9 +73,9 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(&RULES));
     let engine = Engine::new(loaded.rules);
     let columns = Columns { all_outcomes: true, objects: true, trace: true, ..Columns::default() };
-    let question = Question {
+    let reviewer = Reviewer {
         engine: &engine,
-        world: &GivenWorld::default(),
+        world: &FileWorld::default(),
         operation: Operation::Create,
         namespace: "default",
         old: &OldObjects::default(),
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     let mut counts = OutcomeCounts::default();
     let objects = documents(&MANIFESTS);
     for document in &objects {
-        let report = question.review(document);
+        let report = reviewer.review(document);
         counts += report.counts;
         table.object(&report, "")?;
     }
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     say(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
     let mut writer = Writer::new(color.paint_output(), TraceFormat::Tree);
     for document in &objects {
-        let mut report = question.review(document);
+        let mut report = reviewer.review(document);
         report.outcomes.retain(|row| row.rule.rule == TRACED);
         writer.object(&report, &[])?;
     }
@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     render(color)?;
     say(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
     if let Ok(Arguments { command: Command::Detect(arguments), .. }) = Arguments::try_parse_from(DETECTED) {
-        detect::show(Survey::of(&documents(&[SHOP])), &arguments, color)?;
+        detect::show(PatternInputs::of(&documents(&[SHOP])), &arguments, color)?;
     }
     say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
     Ok(Exit::Clean)

@@ -12,8 +12,8 @@ use kubewright_value::Text;
 use crate::arguments::{Compat, Detect};
 use crate::failure::{Exit, Failure};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
-use crate::session::complain;
-use crate::survey::{Sources, Survey};
+use crate::pattern_inputs::{PatternInputs, PatternSources};
+use crate::rule_inputs::complain;
 use crate::workers;
 
 /// Runs the command.
@@ -24,25 +24,25 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
-    let mut survey = Survey::read(Sources {
+    let mut inputs = PatternInputs::read(PatternSources {
         patterns: &arguments.patterns,
         references: &arguments.references,
         resources: if arguments.list { &[] } else { &arguments.resources },
         is_strict: arguments.strict,
         is_without_patterns: false,
     })?;
-    choose(&mut survey, arguments).inspect_err(|_| {
+    choose(&mut inputs, arguments).inspect_err(|_| {
         // The pattern that is missed may be among those that did not compile.
-        complain(&survey.diagnostics, Paint::OFF);
+        complain(&inputs.diagnostics, Paint::OFF);
     })?;
     if arguments.list {
-        list::write(&survey.patterns, &outputs, color)?;
-        let is_broken = complain(&survey.diagnostics, color.paint_errors());
+        list::write(&inputs.patterns, &outputs, color)?;
+        let is_broken = complain(&inputs.diagnostics, color.paint_errors());
         return Ok(if is_broken { Exit::BadInput } else { Exit::Clean });
     }
     keep_inputs(&outputs)?;
-    let findings = find(&survey, arguments);
-    let diagnostics = [survey.diagnostics.as_slice(), &findings.diagnostics].concat();
+    let findings = find(&inputs, arguments);
+    let diagnostics = [inputs.diagnostics.as_slice(), &findings.diagnostics].concat();
     write(&findings, &diagnostics, started, (&outputs, color))?;
     let is_incomplete = complain(&shown_diagnostics(&diagnostics), color.paint_errors());
     Ok(match (is_incomplete, findings.has_failures()) {
@@ -56,14 +56,14 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
 ///
 /// # Errors
 /// When what was asked for makes no sense or output cannot be written.
-pub(super) fn show(mut survey: Survey, arguments: &Detect, color: ColorChoice) -> Result<(), Failure> {
+pub(super) fn show(mut inputs: PatternInputs, arguments: &Detect, color: ColorChoice) -> Result<(), Failure> {
     let started = Instant::now();
-    choose(&mut survey, arguments)?;
-    write(&find(&survey, arguments), &[], started, (&[Output::table()], color))
+    choose(&mut inputs, arguments)?;
+    write(&find(&inputs, arguments), &[], started, (&[Output::table()], color))
 }
 
 /// Looks for the patterns of `survey`.
-fn find<'s>(survey: &'s Survey, arguments: &'s Detect) -> PatternFindings<'s> {
+fn find<'s>(inputs: &'s PatternInputs, arguments: &'s Detect) -> PatternFindings<'s> {
     let options = FindingOptions {
         fail_on: arguments.fail_on.least(),
         is_quiet: arguments.quiet,
@@ -73,7 +73,7 @@ fn find<'s>(survey: &'s Survey, arguments: &'s Detect) -> PatternFindings<'s> {
         is_beside_object: arguments.save_in_namespace,
     };
     let limits = (&settings(arguments), workers::count());
-    PatternFindings::detect(&survey.patterns, survey.context(), options, limits)
+    PatternFindings::detect(&inputs.patterns, inputs.context(), options, limits)
 }
 
 /// Writes the findings to each output.
@@ -108,10 +108,10 @@ fn settings(arguments: &Detect) -> Settings {
 }
 
 /// Leaves the patterns that were asked for, by name.
-fn choose(survey: &mut Survey, arguments: &Detect) -> Result<(), Failure> {
-    survey.only(&arguments.only)?;
-    survey.without(&arguments.excluded)?;
-    let known: Vec<&str> = survey.patterns.iter().map(|pattern| pattern.category.as_str()).collect();
+fn choose(inputs: &mut PatternInputs, arguments: &Detect) -> Result<(), Failure> {
+    inputs.only(&arguments.only)?;
+    inputs.without(&arguments.excluded)?;
+    let known: Vec<&str> = inputs.patterns.iter().map(|pattern| pattern.category.as_str()).collect();
     for wanted in &arguments.categories {
         if !known.iter().any(|category| category.eq_ignore_ascii_case(wanted)) {
             let failure = Failure::usage(format!("no pattern is of the category `{wanted}`"));
@@ -123,8 +123,8 @@ fn choose(survey: &mut Survey, arguments: &Detect) -> Result<(), Failure> {
     }
     let is_wanted =
         |category: &str| arguments.categories.iter().any(|own| own.eq_ignore_ascii_case(category));
-    survey.patterns.retain(|pattern| arguments.categories.is_empty() || is_wanted(&pattern.category));
-    survey.patterns.retain(|pattern| arguments.severity.is_none_or(|least| pattern.severity >= least));
-    survey.patterns.sort_by(|one, other| one.name.cmp(&other.name));
+    inputs.patterns.retain(|pattern| arguments.categories.is_empty() || is_wanted(&pattern.category));
+    inputs.patterns.retain(|pattern| arguments.severity.is_none_or(|least| pattern.severity >= least));
+    inputs.patterns.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(())
 }

@@ -15,8 +15,8 @@ use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load;
 use crate::output::{ColorChoice, standard_output, tell};
+use crate::rule_inputs::complain;
 use crate::rules;
-use crate::session::complain;
 
 /// Runs the command.
 ///

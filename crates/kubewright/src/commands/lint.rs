@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
         output.open(options)?.finish(&report)?;
     }
     let counts = DiagnosticCounts::of(&diagnostics);
-    crate::session::complain(&unreadable, color.paint_errors());
+    crate::rule_inputs::complain(&unreadable, color.paint_errors());
     let is_broken = diagnostics.iter().any(is_not_text);
     Ok(if is_broken || !unreadable.is_empty() {
         Exit::BadInput

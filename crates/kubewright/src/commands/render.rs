@@ -28,7 +28,7 @@ use crate::arguments::{Render, RenderFormat};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
-use crate::session::{complain, no_objects};
+use crate::rule_inputs::{complain, no_objects};
 pub(super) use job::{Job, given_manifests};
 use library::Library;
 use setting::One;
@@ -134,7 +134,7 @@ fn read_once(arguments: &Render) -> Result<(), Failure> {
     let named = lists.into_iter().chain(more).flatten().chain(&arguments.stack);
     let is_implied = arguments.files.is_empty();
     if named.filter(|path| *path == "-").count() + usize::from(is_implied) > 1 {
-        let failure = Failure::usage("`-` stands twice, and standard input can be read only once");
+        let failure = Failure::usage("`-` is given more than once; standard input can be read only once");
         return Err(if is_implied {
             failure.help("without -f the manifests are read from standard input")
         } else {

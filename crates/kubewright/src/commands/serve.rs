@@ -14,11 +14,11 @@ use kubewright_value::Document;
 use crate::arguments::Serve;
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
-use crate::given::Values;
+use crate::fixtures::Values;
 use crate::load;
 use crate::output::{ColorChoice, refuse_input};
+use crate::rule_inputs::{complain, world};
 use crate::rules;
-use crate::session::{complain, world};
 
 /// The port beside that of reviews.
 const HEALTH_PORT: u16 = 8080;

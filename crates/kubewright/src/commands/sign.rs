@@ -14,7 +14,7 @@ use crate::arguments::Sign;
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell, write_file, yaml_text};
-use crate::session::complain;
+use crate::rule_inputs::complain;
 
 /// How long a file with a key may be; some have all sorts of keys in them.
 const MAX_KEY: u64 = 1 << 20;

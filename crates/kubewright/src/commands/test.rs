@@ -25,12 +25,12 @@ use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, standard_output};
+use crate::rule_inputs::complain;
 use crate::rules;
-use crate::session::complain;
 use crate::workers;
 use coverage::Coverage;
 use file::{AnyCase, TestFile};
-pub(super) use kyverno::{Cases, Manner, is_meant, with_cases};
+pub(super) use kyverno::{CaseSetup, Cases, is_meant, with_cases};
 pub(super) use library::Library;
 use patterns::PatternBench;
 use run::Bench;
@@ -169,14 +169,14 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
 
 /// Runs a test in the format of `kyverno-test.yaml`.
 fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared, ran: &mut Ran) {
-    let manner = kyverno::Manner {
+    let setup = kyverno::CaseSetup {
         folder: &folder(input),
         library: &shared.library,
         options: &shared.options,
         dialects: &shared.dialects,
         has_coverage: arguments.coverage,
     };
-    let Some(outcome) = kyverno::run(document, &manner, &mut ran.problems) else { return };
+    let Some(outcome) = kyverno::run(document, &setup, &mut ran.problems) else { return };
     ran.coverage.merge(outcome.coverage);
     let file = title(input, outcome.name.as_deref());
     ran.files.push(file_result(file, outcome.trace, outcome.results));

@@ -17,9 +17,9 @@ use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::load;
 use crate::output::{ColorChoice, Columns, Paint, ReportWriter, short, standard_output, tree, visible};
-use crate::review::Question;
+use crate::review::Reviewer;
+use crate::rule_inputs::{RuleInputs, complain, no_objects};
 use crate::rules;
-use crate::session::{Session, complain, no_objects};
 
 /// How much of a line of a rule is shown.
 const MAX_LINE_CHARACTERS: usize = 100;
@@ -39,14 +39,14 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         return Err(Failure::usage("`--object` is about patterns, and there are none")
             .help("for rules, give the object alone with `-r`"));
     }
-    let mut session = Session::open(&arguments.rules, &arguments.objects)?;
-    let question = session.question(Columns { all_outcomes: true, trace: true, ..Columns::default() });
+    let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+    let reviewer = inputs.reviewer(Columns { all_outcomes: true, trace: true, ..Columns::default() });
     let mut writer = Writer::new(color.paint_output(), arguments.output);
     let (mut objects, mut has_violations) = (0, false);
     let problems = load::stream(
-        &session.inputs,
-        session.wanted(),
-        |document| (question.review(document), outside(&question, document)),
+        &inputs.manifests,
+        inputs.wanted(),
+        |document| (reviewer.review(document), outside(&reviewer, document)),
         |(report, outside), _| {
             objects += 1;
             has_violations |= report.counts.has_violations();
@@ -54,11 +54,11 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         },
     )?;
     writer.finish()?;
-    session.diagnostics.extend(problems);
-    if objects == 0 && !session.diagnostics.iter().any(Diagnostic::is_error) {
-        session.diagnostics.push(no_objects(&arguments.objects.resources));
+    inputs.diagnostics.extend(problems);
+    if objects == 0 && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
+        inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
-    Ok(match (complain(&session.diagnostics, color.paint_errors()), has_violations) {
+    Ok(match (complain(&inputs.diagnostics, color.paint_errors()), has_violations) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
         (false, false) => Exit::Clean,
@@ -74,10 +74,10 @@ pub(super) struct Outside {
 }
 
 /// Returns the rules whose scope leaves out the object.
-pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outside> {
-    let request = question.request(document);
+pub(super) fn outside(reviewer: &Reviewer<'_>, document: &Document) -> Vec<Outside> {
+    let request = reviewer.request(document);
     let (inside, outside): (Vec<&Arc<Rule>>, Vec<&Arc<Rule>>) =
-        question.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
+        reviewer.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
     let spot = |rule: &Arc<Rule>| (rule.location.source.name.clone(), rule.location.position);
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
     let tell = |rule: &Arc<Rule>| Outside {

@@ -16,8 +16,8 @@ use kubewright_engine::{
 use kubewright_value::{Document, Text, Value};
 
 use super::Converted;
-use crate::commands::test::{Cases, Library, Manner, is_meant, with_cases};
-use crate::given::is_rule;
+use crate::commands::test::{CaseSetup, Cases, Library, is_meant, with_cases};
+use crate::fixtures::is_rule;
 use crate::load::{self, Input};
 use crate::workers;
 
@@ -114,7 +114,7 @@ impl Prover<'_> {
             Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
             Input::Standard => PathBuf::new(),
         };
-        let manner = Manner {
+        let setup = CaseSetup {
             folder: &folder,
             library: &self.library,
             options: &self.options,
@@ -125,7 +125,7 @@ impl Prover<'_> {
         let mut findings = Vec::new();
         for document in documents.iter().filter(|document| is_meant(document)) {
             let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
-            let found = with_cases(document, &manner, is_wanted, |cases| {
+            let found = with_cases(document, &setup, is_wanted, |cases| {
                 cases.policies.iter().filter_map(|policy| self.compare(policy, cases, input)).collect()
             });
             findings.extend::<Vec<Finding>>(found.unwrap_or_default());

@@ -140,9 +140,9 @@ fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
             let name = name.replace("--set", &place::text_of_config(&["data".into()]));
             problem.location.source = Source::new(name, text.as_str());
         }
-        let name = match problem.code.id {
-            id if id == UNKNOWN_NAME.id => "name",
-            id if id == ASSUMED_NAMESPACE.id => "namespace",
+        let name = match problem.code {
+            code if code == &UNKNOWN_NAME => "name",
+            code if code == &ASSUMED_NAMESPACE => "namespace",
             _ => continue,
         };
         if problem.location.source.text.is_empty() {
@@ -159,7 +159,7 @@ fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
 
 /// Says which of the items would be the trait that is missing.
 fn hint(wish: &Wish, list: &ResourceList, problems: &mut [Diagnostic]) {
-    for problem in problems.iter_mut().filter(|problem| problem.code.id == UNKNOWN_TRAIT.id) {
+    for problem in problems.iter_mut().filter(|problem| problem.code == &UNKNOWN_TRAIT) {
         let mut uses = wish.stack.iter().flat_map(|stack| &stack.instances);
         let used = uses.find(|used| used.location.position == problem.location.position);
         let is_meant = |item: &&Document| {

@@ -17,7 +17,7 @@ use crate::arguments::Render;
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Input};
 use crate::output::{ColorChoice, safe, tell};
-use crate::session::complain;
+use crate::rule_inputs::complain;
 use crate::workers;
 
 /// What was found and said, before anything is rendered.

@@ -17,18 +17,18 @@ use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::given::{GivenWorld, UserInfo, Values};
+use crate::fixtures::{FileWorld, UserInfo, Values};
 use crate::load::{self, Wanted};
 use crate::request;
+use crate::rule_inputs;
 use crate::rules;
-use crate::session;
 
 /// A test file, loaded.
 pub(super) struct Bench<'a> {
     file: &'a TestFile,
     folder: &'a Path,
     engine: Engine,
-    world: GivenWorld,
+    world: FileWorld,
     pub(super) objects: Vec<Document>,
     rule_documents: Vec<Document>,
     /// What manifests are rendered with, among the rules: traits, component types and their like.
@@ -67,7 +67,7 @@ impl<'a> Bench<'a> {
         let engine = Engine::new(loaded.rules);
         let objects = load::taken(documents, Wanted::by(&engine), problems);
         let world = load::named(folder, &file.world, problems);
-        let world = session::world(&world, Values::default(), problems);
+        let world = rule_inputs::world(&world, Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
         Self {

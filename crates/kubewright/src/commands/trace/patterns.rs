@@ -17,8 +17,8 @@ use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Wanted};
 use crate::output::{ColorChoice, Paint, ReportWriter, standard_output, tree, visible};
-use crate::session::complain;
-use crate::survey::{Survey, is_name_of_shipped};
+use crate::pattern_inputs::{PatternInputs, is_name_of_shipped};
+use crate::rule_inputs::complain;
 
 /// How many near misses are named.
 const MAX_NEAR_MISSES: usize = 2;
@@ -48,14 +48,14 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
 /// # Errors
 /// When the arguments make no sense or output cannot be written.
 pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
-    let mut survey = Survey::open(&arguments.rules.rules, &arguments.objects.resources)?;
-    survey.only(&arguments.objects.only)?;
+    let mut inputs = PatternInputs::open(&arguments.rules.rules, &arguments.objects.resources)?;
+    inputs.only(&arguments.objects.only)?;
     let named =
-        arguments.named.iter().map(|name| find(name, &survey.graph)).collect::<Result<Vec<_>, _>>()?;
+        arguments.named.iter().map(|name| find(name, &inputs.graph)).collect::<Result<Vec<_>, _>>()?;
     let named: Vec<Id> = named.into_iter().flatten().collect();
     let mut report = PatternTraceWriter {
-        graph: &survey.graph,
-        survey: &survey,
+        graph: &inputs.graph,
+        inputs: &inputs,
         named: (!arguments.named.is_empty()).then_some(named),
         settings: Settings { traces: true, ..Settings::default() },
         out: standard_output(),
@@ -67,9 +67,9 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     };
     let mut findings = 0;
     let mut doubts = Vec::new();
-    for pattern in &survey.patterns {
-        let mut budget = patterns::budget(pattern, &survey.graph);
-        let found = match patterns::detect(pattern, &survey.graph, &report.settings, &mut budget) {
+    for pattern in &inputs.patterns {
+        let mut budget = patterns::budget(pattern, &inputs.graph);
+        let found = match patterns::detect(pattern, &inputs.graph, &report.settings, &mut budget) {
             Ok(found) => found,
             Err(error) => {
                 doubts.push(patterns::exhausted(pattern, error));
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         doubts.extend(found.diagnostics);
     }
     report.finish()?;
-    let mut diagnostics = survey.diagnostics.clone();
+    let mut diagnostics = inputs.diagnostics.clone();
     diagnostics.extend(doubts);
     Ok(match (complain(&diagnostics, color.paint_errors()), findings) {
         (true, _) => Exit::BadInput,
@@ -118,7 +118,7 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
 /// Writes what became of the leaders of each pattern.
 struct PatternTraceWriter<'a> {
     graph: &'a Graph,
-    survey: &'a Survey,
+    inputs: &'a PatternInputs,
     /// The objects that are asked about; all leaders where there are none.
     named: Option<Vec<Id>>,
     settings: Settings,
@@ -157,7 +157,7 @@ impl PatternTraceWriter<'_> {
             let leads = LeaderTrace { pattern, trace, found, near: &near, graph: self.graph };
             match self.format {
                 TraceFormat::Json => {
-                    let place = self.survey.place(trace.leader);
+                    let place = self.inputs.position(trace.leader);
                     self.traces.push(leader_trace(&leads, place));
                 }
                 TraceFormat::Tree => self.leader(&leads)?,
@@ -171,7 +171,7 @@ impl PatternTraceWriter<'_> {
             let all = all.unwrap_or_default();
             match self.format {
                 TraceFormat::Json => {
-                    let place = self.survey.place(id);
+                    let place = self.inputs.position(id);
                     self.traces.push(left_out_trace(pattern, id, &all, self.graph, place));
                 }
                 TraceFormat::Tree => self.left_out(pattern, id, &all)?,

@@ -8,7 +8,7 @@ use kubewright_value::{Document, Value};
 use super::super::library::{Book, Loan};
 use super::file::{Payload, Wanted};
 use crate::codes::TEST_VALUE;
-use crate::given::{GivenWorld, UserInfo};
+use crate::fixtures::{FileWorld, UserInfo};
 use crate::request;
 
 /// The objects of a test.
@@ -109,7 +109,7 @@ impl<'b> Object<'b> {
         &self,
         operation: Option<Operation>,
         policy: &str,
-        world: &GivenWorld,
+        world: &FileWorld,
         user: Option<&UserInfo>,
     ) -> Request {
         let mut request = self.request.clone();

@@ -16,14 +16,14 @@ use super::super::coverage::Exercised;
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
-use crate::given::{GivenWorld, UserInfo};
+use crate::fixtures::{FileWorld, UserInfo};
 use crate::rules;
 
 /// A test, loaded.
 pub(super) struct Bench<'a> {
     pub(super) policies: &'a [Policy],
     pub(super) objects: &'a Objects<'a>,
-    pub(super) world: &'a GivenWorld,
+    pub(super) world: &'a FileWorld,
     pub(super) user: Option<&'a UserInfo>,
     pub(super) has_coverage: bool,
     // By policy, object and operation.
@@ -58,7 +58,7 @@ impl<'a> Bench<'a> {
     pub(super) fn new(
         policies: &'a [Policy],
         objects: &'a Objects<'a>,
-        world: &'a GivenWorld,
+        world: &'a FileWorld,
         user: Option<&'a UserInfo>,
         has_coverage: bool,
     ) -> Self {

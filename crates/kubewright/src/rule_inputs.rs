@@ -1,4 +1,4 @@
-//! What every command that runs rules on objects needs: rules, a world and the question to ask.
+//! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
 use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
 use kubewright_report::text::listed;
@@ -6,24 +6,24 @@ use kubewright_report::text::listed;
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::given::{self, Answers, GivenWorld, OldObjects, UserInfo, Values};
+use crate::fixtures::{self, Answers, FileWorld, OldObjects, UserInfo, Values};
 use crate::load::{self, Input, Wanted};
 use crate::output::{Columns, DiagnosticCounts, Paint, snippet, tell};
-use crate::review::Question;
+use crate::review::Reviewer;
 use crate::rules;
 
 /// How many diagnostics are shown beside results.
 const MAX_SHOWN_DIAGNOSTICS: usize = 100;
 
-/// Everything loaded, nothing asked yet.
-pub(crate) struct Session {
+/// Loaded rules and fixtures, and the manifests to review.
+pub(crate) struct RuleInputs {
     /// The rules.
     pub(crate) engine: Engine,
     /// What could not be read or compiled so far.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The manifests.
-    pub(crate) inputs: Vec<Input>,
-    world: GivenWorld,
+    pub(crate) manifests: Vec<Input>,
+    world: FileWorld,
     operation: Operation,
     namespace: String,
     old: OldObjects,
@@ -31,8 +31,8 @@ pub(crate) struct Session {
     occasion: Option<Occasion>,
 }
 
-impl Session {
-    /// Loads rules and world, and finds the manifests.
+impl RuleInputs {
+    /// Loads rules and fixtures, and finds the manifests.
     ///
     /// # Errors
     /// When what was asked for makes no sense.
@@ -42,19 +42,19 @@ impl Session {
         let paths = rules.rules.iter().chain(&rules.exceptions).chain(&judged);
         let paths = paths.chain(&objects.world).chain(&objects.old).chain(files);
         if paths.filter(|path| *path == "-").count() > 1 {
-            return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
+            return Err(Failure::usage("`-` is given more than once; standard input can be read only once"));
         }
         let loaded = rules::load(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
         let chosen = rules::only(loaded.rules, &objects.only).inspect_err(|_| {
-            // The rule that is missed may be among those that did not compile.
+            // The missing rule may be one that did not compile.
             complain(&diagnostics, Paint::OFF);
         })?;
         let engine = Engine::new(chosen);
         let mut values = values(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
         let world = world(&objects.world, values, &mut diagnostics);
-        let user = given::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
+        let user = fixtures::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
         let found = load::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
@@ -63,7 +63,7 @@ impl Session {
         Ok(Self {
             engine,
             diagnostics,
-            inputs: found.inputs,
+            manifests: found.inputs,
             world,
             operation: Operation::named(&objects.operation.to_uppercase()).unwrap_or(Operation::Create),
             namespace,
@@ -73,14 +73,14 @@ impl Session {
         })
     }
 
-    /// Returns what the rules are about.
+    /// Returns which documents the rules are about.
     pub(crate) fn wanted(&self) -> Wanted {
         Wanted::by(&self.engine)
     }
 
-    /// Returns the question to ask about every object.
-    pub(crate) fn question(&self, columns: Columns) -> Question<'_> {
-        Question {
+    /// Returns the reviewer of the manifests.
+    pub(crate) fn reviewer(&self, columns: Columns) -> Reviewer<'_> {
+        Reviewer {
             engine: &self.engine,
             world: &self.world,
             operation: self.operation,
@@ -94,7 +94,7 @@ impl Session {
     }
 }
 
-/// Returns `rules` with the places besides where exceptions may stand. Standard input can be read only once.
+/// Returns `rules` with all places that exceptions are read from. Standard input can be read only once.
 fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArguments {
     let mut rules = rules.clone();
     let within_rules = rules.rules.iter().filter(|_| objects.exceptions_within_policies);
@@ -105,27 +105,27 @@ fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArgu
 }
 
 /// Reads what rules may look up.
-pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diagnostic>) -> GivenWorld {
+pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diagnostic>) -> FileWorld {
     let found = load::find(paths);
     diagnostics.extend(found.problems);
     let documents = load::documents(&found.inputs, diagnostics);
     let mut answers = Answers::default();
-    let objects = given::objects(documents, &mut answers, diagnostics);
-    GivenWorld::new(objects, answers, values).alone(paths.is_empty())
+    let objects = fixtures::objects(documents, &mut answers, diagnostics);
+    FileWorld::new(objects, answers, values).alone(paths.is_empty())
 }
 
 fn values(objects: &ObjectArguments, diagnostics: &mut Vec<Diagnostic>) -> Values {
-    given::file(objects.values.as_deref(), Values::read, diagnostics).unwrap_or_default()
+    fixtures::file(objects.values.as_deref(), Values::read, diagnostics).unwrap_or_default()
 }
 
-/// Says that there were manifests without any object in them.
+/// Returns the diagnostic of manifests without any object.
 pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
     let message = format!("no objects found in {}", listed(paths));
     codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
         .help("an object has an apiVersion and a kind; documents are separated by `---`")
 }
 
-/// Lists what is wrong with the input on standard error; returns whether anything was left out because of it.
+/// Writes diagnostics to standard error; returns whether anything was left out because of one.
 pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
     // Hints are about how a rule is written, which is for `lint` to say.
     let doubtful = || diagnostics.iter().filter(|diagnostic| diagnostic.is_doubtful());

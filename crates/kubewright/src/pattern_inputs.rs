@@ -1,6 +1,6 @@
-//! What every command about patterns needs: the patterns, and the graph of the objects.
+//! The inputs of commands about patterns: the patterns, and the graph of the objects.
 //!
-//! Objects are read by all cores. Of the files only the place of each object is kept, not the text.
+//! Objects are read by all cores. Of a file only the positions of its objects are stored, not the text.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,14 +17,14 @@ use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::Failure;
 use crate::load::{self, Wanted};
 use crate::progress::Bar;
-use crate::session::no_objects;
+use crate::rule_inputs::no_objects;
 
-/// How many documents that are no objects are told one by one.
-const MAX_STRANGERS: usize = 3;
+/// How many documents that are not objects have a diagnostic each.
+const MAX_NOT_OBJECT_DIAGNOSTICS: usize = 3;
 
 /// Where patterns and objects come from.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sources<'a> {
+pub(crate) struct PatternSources<'a> {
     /// Files with patterns, and with references that they rely on, or names of patterns that ship; without any, all
     /// patterns that ship are taken.
     pub(crate) patterns: &'a [String],
@@ -38,38 +38,39 @@ pub(crate) struct Sources<'a> {
     pub(crate) is_without_patterns: bool,
 }
 
-/// Patterns and objects, nothing looked for yet.
-pub(crate) struct Survey {
-    /// In the order in which they stand.
+/// Compiled patterns, and the graph of the objects.
+pub(crate) struct PatternInputs {
+    /// In the order of the files.
     pub(crate) patterns: Vec<Pattern>,
     /// All objects.
     pub(crate) graph: Graph,
-    /// Where objects stand.
-    places: HashMap<Id, FilePosition>,
+    /// Where objects were read.
+    positions: HashMap<Id, FilePosition>,
     /// What could not be read or compiled.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many objects there are.
     pub(crate) objects: usize,
 }
 
-impl Survey {
+impl PatternInputs {
     /// Reads patterns (those that ship where there are no `paths`) and objects, and builds the graph.
     ///
     /// # Errors
     /// When standard input is named twice.
     pub(crate) fn open(paths: &[String], resources: &[String]) -> Result<Self, Failure> {
-        Self::read(Sources { patterns: paths, resources, ..Sources::default() })
+        Self::read(PatternSources { patterns: paths, resources, ..PatternSources::default() })
     }
 
     /// Reads patterns and objects, and builds the graph.
     ///
     /// # Errors
     /// When standard input is named twice.
-    pub(crate) fn read(sources: Sources<'_>) -> Result<Self, Failure> {
-        let Sources { patterns: paths, references, resources, is_strict, is_without_patterns } = sources;
+    pub(crate) fn read(sources: PatternSources<'_>) -> Result<Self, Failure> {
+        let PatternSources { patterns: paths, references, resources, is_strict, is_without_patterns } =
+            sources;
         let all = paths.iter().chain(references).chain(resources);
         if all.filter(|path| *path == "-").count() > 1 {
-            return Err(Failure::usage("`-` stands twice, and standard input can be read only once"));
+            return Err(Failure::usage("`-` is given more than once; standard input can be read only once"));
         }
         let mut diagnostics = Vec::new();
         let mut written = documents(references, &mut diagnostics);
@@ -99,9 +100,9 @@ impl Survey {
             diagnostics.push(no_patterns(paths));
         }
         let objects = read_objects(resources, &mut diagnostics)?;
-        let (graph, places) = built(objects, &known);
+        let (graph, positions) = built(objects, &known);
         diagnostics.extend(left_out(&graph, resources));
-        Ok(Self { patterns, graph, objects: places.len(), places, diagnostics })
+        Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
     }
 
     /// Returns the patterns that ship and objects that are part of the binary.
@@ -110,8 +111,8 @@ impl Survey {
         let known = References::default();
         let patterns = compiled(&shipped(), &known, &mut diagnostics);
         let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
-        let (graph, places) = built(objects, &known);
-        Self { patterns, graph, objects: places.len(), places, diagnostics }
+        let (graph, positions) = built(objects, &known);
+        Self { patterns, graph, objects: positions.len(), positions, diagnostics }
     }
 
     /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
@@ -137,12 +138,12 @@ impl Survey {
 
     /// Returns the objects, for findings.
     pub(crate) fn context(&self) -> FindingContext<'_> {
-        FindingContext { graph: &self.graph, positions: &self.places, objects: self.objects }
+        FindingContext { graph: &self.graph, positions: &self.positions, objects: self.objects }
     }
 
-    /// Returns where an object stands.
-    pub(crate) fn place(&self, id: Id) -> Option<&FilePosition> {
-        self.places.get(&id)
+    /// Returns where an object was read.
+    pub(crate) fn position(&self, id: Id) -> Option<&FilePosition> {
+        self.positions.get(&id)
     }
 
     /// Refuses a name that no pattern has.
@@ -196,7 +197,7 @@ fn compiled(
     compiled
 }
 
-/// Says that there were files without any pattern in them.
+/// Returns the diagnostic of files without any pattern.
 fn no_patterns(paths: &[String]) -> Diagnostic {
     let message = format!("no patterns found in {}", listed(paths));
     codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
@@ -236,15 +237,15 @@ fn read_objects(
 
 /// Returns `problems` with one in place of very many documents that are no objects.
 fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let is_stranger = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
-    let count = problems.iter().filter(|problem| is_stranger(problem)).count();
-    if count <= MAX_STRANGERS {
+    let is_not_object = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
+    let count = problems.iter().filter(|problem| is_not_object(problem)).count();
+    if count <= MAX_NOT_OBJECT_DIAGNOSTICS {
         return problems;
     }
     let mut is_first = true;
     let mut shown: Vec<Diagnostic> = problems;
-    shown.retain(|problem| !is_stranger(problem) || std::mem::take(&mut is_first));
-    if let Some(problem) = shown.iter_mut().find(|problem| is_stranger(problem)) {
+    shown.retain(|problem| !is_not_object(problem) || std::mem::take(&mut is_first));
+    if let Some(problem) = shown.iter_mut().find(|problem| is_not_object(problem)) {
         let documents = plural(count, "document");
         problem.message =
             format!("{documents} are no Kubernetes objects and are left out; this is the first");
@@ -252,7 +253,7 @@ fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     shown
 }
 
-/// Builds the graph of `objects`, and returns where those stand that are in it.
+/// Builds the graph of `objects`, and returns where each object in it was read.
 fn built(
     mut objects: Vec<(Value, FilePosition)>,
     references: &References,
@@ -267,7 +268,7 @@ fn built(
     (graph, places)
 }
 
-/// Says that not all selectors could be followed.
+/// Returns the diagnostic of selectors that are not followed.
 fn left_out(graph: &Graph, paths: &[String]) -> Option<Diagnostic> {
     let count = graph.selectors_left_out();
     let message = format!(
@@ -278,7 +279,7 @@ fn left_out(graph: &Graph, paths: &[String]) -> Option<Diagnostic> {
     (count > 0).then(|| codes::about_path(&TOO_MUCH_SELECTED, &paths.join(" "), message).help(help))
 }
 
-/// Returns what tells an object from one that looks the same.
+/// Returns the identity of an object, which equal objects do not share.
 fn address(object: &Value) -> Option<usize> {
     object.as_object().map(|map| std::ptr::from_ref(map).addr())
 }

@@ -1,4 +1,4 @@
-//! What a person gives to rules in place of a cluster: values of variables, who asks, and what is looked up.
+//! Fixtures: files in place of a cluster, with values of variables, the user of requests, and objects to look up.
 //!
 //! Most of the files are those that people have already: `Values`, `UserInfo`, `Context` and `ClusterResource` of
 //! `cli.kyverno.io/v1alpha1`.
@@ -22,7 +22,7 @@ pub(crate) use old::OldObjects;
 pub(crate) use set::Setting;
 pub(crate) use user::UserInfo;
 pub(crate) use values::{FIELDS as VALUE_FIELDS, Values, is_rule};
-pub(crate) use world::GivenWorld;
+pub(crate) use world::FileWorld;
 
 /// Reads the first document of a file, if one is named.
 pub(crate) fn file<T>(
