@@ -1,7 +1,5 @@
 //! A PolicyReport from a decision alone, as a server that scans a cluster would make it.
 
-#![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
-
 use kubewright_dialects::{Options, all, load};
 use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
 use kubewright_value::{Document, Source, json, yaml};
