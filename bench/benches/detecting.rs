@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use kubewright_bench::clock::process_now;
 use kubewright_bench::{cluster, patterns};
-use kubewright_dialects::patterns::{Pattern, Settings, budget, detect, detect_all};
 use kubewright_graph::{Graph, References};
+use kubewright_patterns::{Pattern, Settings, budget, detect, detect_all};
 use kubewright_value::{Value, json};
 
 // As in the binary.

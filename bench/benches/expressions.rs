@@ -7,7 +7,7 @@ use std::process::Command;
 
 use kubewright_bench::clock::{Subject, medians, print_ratios};
 use kubewright_bench::instructions::{self, Mode};
-use kubewright_lang::cel::{Bindings, Cost, Environment, Program, library};
+use kubewright_cel::{Bindings, Cost, Environment, Program, library};
 use kubewright_value::json;
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},

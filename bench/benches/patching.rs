@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 use kubewright_bench::clock::{Subject, medians, print_ratios};
 use kubewright_bench::instructions::{self, Mode};
-use kubewright_lang::pathpatch::{Op, Path, Piece};
+use kubewright_patch::path::{Op, Path, Piece};
 use kubewright_value::{Budget, Map, Value, json};
 
 const ROUNDS: usize = 9;

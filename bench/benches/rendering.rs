@@ -10,7 +10,7 @@ use std::time::Duration;
 use kubewright_bench::clock::{Subject, medians};
 use kubewright_bench::instructions::{self, Mode};
 use kubewright_bench::traits::{OPERATIONS, PARAMETERS, TRAITS, component, name};
-use kubewright_dialects::traits::{Context, Instance, Manifest, RenderOptions, Rendering, Trait, render};
+use kubewright_traits::{Context, Instance, Manifest, RenderOptions, Rendering, Trait, render};
 use kubewright_value::{Document, Map, Source, Value, yaml};
 
 // As in the binary: both rows that are compared make and drop objects by the thousand.

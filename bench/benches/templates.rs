@@ -5,9 +5,9 @@
 
 use kubewright_bench::clock::{Subject, medians, print_ratios};
 use kubewright_bench::instructions::{self, Mode};
-use kubewright_dialects::traits::functions;
-use kubewright_lang::cel::{Bindings, Cost, Environment};
-use kubewright_lang::interpolate::{Rendered, Template};
+use kubewright_cel::{Bindings, Cost, Environment};
+use kubewright_interpolate::{Rendered, Template};
+use kubewright_traits::functions;
 use kubewright_value::{Map, Value, json, yaml};
 
 /// About 2 KB with 20 expressions.

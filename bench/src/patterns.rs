@@ -1,7 +1,7 @@
 //! Patterns for measurements: those that ship, and a few of relations alone, repeated to any number.
 
-use kubewright_dialects::patterns::shipped::shipped;
-use kubewright_dialects::patterns::{Pattern, compile};
+use kubewright_patterns::shipped::shipped;
+use kubewright_patterns::{Pattern, compile};
 use kubewright_value::{Source, yaml};
 
 const RELATIONAL: [&str; 6] = [

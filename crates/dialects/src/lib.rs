@@ -1,89 +1,45 @@
-//! The rule languages kubewright reads, each a folder with the same stages:
-//! `source.rs` (the typed document), `compile.rs` (to rules, with diagnostics), `evaluate.rs`.
+//! The registry of the rule languages kubewright reads. Each is a crate with the same stages: `source.rs` (the typed
+//! document), `compile.rs` (to rules, with diagnostics), `evaluate.rs`.
 //!
-//! Adding one is its folder and two lines here. `cel` is what several of them say in the same words.
+//! Adding one is its crate and one line in [`all`].
 
-#[macro_use]
-mod codes;
-pub mod admission;
-mod bounded;
-mod cel;
-pub mod convert;
-mod fields;
-pub mod kyverno;
 mod load;
-pub mod modrule;
-mod notes;
-pub mod patterns;
-mod secrets;
-mod selector;
-mod trace;
-pub mod traits;
-mod workload;
 
-pub use bounded::compile;
-pub use kubewright_lang::gotemplate::KeySource;
-pub use kyverno::signing;
+pub use kubewright_dialect_kit::bounded::compile;
+pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use load::{Loaded, codes, load, load_within};
 
+use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
-use kubewright_value::{Document, Text};
+use kubewright_kyverno::Kyverno;
+use kubewright_modrule::{ModRule, ModRuleOptions};
+use kubewright_patterns::Patterns;
+use kubewright_traits::{TraitOptions, Traits};
+use kubewright_value::Document;
 
-/// What the caller decides for every dialect.
-#[derive(Debug, Clone)]
+/// What the caller decides for the dialects.
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Rules in this namespace are about the whole cluster.
-    pub cluster_rules_namespace: Text,
-    /// The namespace of rules that name none; without it they are about every namespace.
-    pub default_namespace: Option<Text>,
-    /// Template functions that are refused unless they are named here.
-    pub allowed_functions: Vec<String>,
-    /// The time that an allowed function sees, in nanoseconds since 1970.
-    pub now: Option<i128>,
-    /// The randomness that an allowed function sees.
-    pub random_seed: Option<u64>,
-    /// What an allowed function makes keys and certificates from.
-    pub keys: Option<KeySource>,
+    /// The time, randomness and keys that functions see.
+    pub inputs: Inputs,
     /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
-    /// Whether a request is refused when a rule that could refuse it cannot answer, in languages that let it pass then.
-    pub fails_closed: bool,
-    /// Changes of the list of resources that rules are asked about in a cluster: `+name` or `-name`, or the whole list.
-    pub targets: Vec<String>,
-    /// Whether what does more each time that it is done is told.
-    pub checks_idempotence: bool,
-    /// Programs that are followed where they and the documentation of their rule language disagree.
-    pub compatible_with: Vec<String>,
+    /// What is decided about ModRules.
+    pub modrule: ModRuleOptions,
+    /// What is decided about traits.
+    pub traits: TraitOptions,
 }
 
-/// Returns the programs that [`Options::compatible_with`] can name.
+/// Returns the programs that [`ModRuleOptions::compatible_with`] can name.
 #[must_use]
 pub fn compatible_programs() -> Vec<&'static str> {
-    vec![modrule::PROGRAM]
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            cluster_rules_namespace: modrule::CLUSTER_NAMESPACE.into(),
-            default_namespace: None,
-            allowed_functions: Vec::new(),
-            now: None,
-            random_seed: None,
-            keys: None,
-            exceptions: Vec::new(),
-            fails_closed: false,
-            targets: Vec::new(),
-            checks_idempotence: false,
-            compatible_with: Vec::new(),
-        }
-    }
+    vec![kubewright_modrule::PROGRAM]
 }
 
 /// Returns whether `document` makes exceptions from rules.
 #[must_use]
 pub fn is_exception(document: &Document) -> bool {
-    kyverno::is_exception(document) || admission::is_exception(document)
+    kubewright_kyverno::is_exception(document) || kubewright_admission::is_exception(document)
 }
 
 /// Returns what is wrong with documents that make exceptions from `rules`.
@@ -94,20 +50,23 @@ pub fn check_exceptions<'r>(
     if exceptions.is_empty() {
         return Vec::new();
     }
-    let mut diagnostics = kyverno::check_exceptions(exceptions, rules.clone());
-    diagnostics.extend(admission::check_exceptions(exceptions, rules));
+    let mut diagnostics = kubewright_kyverno::check_exceptions(exceptions, rules.clone());
+    diagnostics.extend(kubewright_admission::check_exceptions(exceptions, rules));
     diagnostics
 }
 
 /// Returns every dialect.
 #[must_use]
 pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
+    let Options { inputs, exceptions, modrule, traits } = options;
+    let kyverno =
+        Kyverno::new(exceptions, *inputs).with_admission_policies(kubewright_convert::write_admission_policy);
     vec![
-        Box::new(modrule::ModRule::new(options)),
-        Box::new(kyverno::Kyverno::new(options)),
-        Box::new(admission::Native::new()),
-        Box::new(admission::Policies::new(options)),
-        Box::new(traits::Traits::new(options)),
-        Box::new(patterns::Patterns),
+        Box::new(ModRule::new(modrule, *inputs)),
+        Box::new(kyverno),
+        Box::new(ValidatingAdmissionPolicies::new()),
+        Box::new(ValidatingPolicies::new(exceptions, *inputs)),
+        Box::new(Traits::new(traits)),
+        Box::new(Patterns),
     ]
 }

@@ -3,25 +3,20 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, Dialect, Rule, reading_codes};
-use kubewright_lang::{CompileBudget, CompileLimits};
+use kubewright_dialect_kit::bounded;
+use kubewright_engine::{Code, Diagnostic, Dialect, Rule, reading_codes};
+use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
-use crate::{Options, all, bounded};
+use crate::{Options, all};
 
-static UNCLAIMED: Code = Code {
-    id: "KW-L001",
-    title: "no rule language claims the document",
-    severity: DiagnosticLevel::Error,
-    page: include_str!("../../../docs/diagnostics/KW-L001.md"),
-};
+kubewright_engine::codes! {
+    /// The codes of documents that no dialect reads alone.
+    static LOADING_CODES;
 
-static DUPLICATE_RULE: Code = Code {
-    id: "KW-L002",
-    title: "two rules have one name",
-    severity: DiagnosticLevel::Warning,
-    page: include_str!("../../../docs/diagnostics/KW-L002.md"),
-};
+    UNCLAIMED "KW-L001" Error "no rule language claims the document";
+    DUPLICATE_RULE "KW-L002" Warning "two rules have one name";
+}
 
 /// The rules of all documents, and what is wrong with them.
 #[derive(Debug, Default)]
@@ -87,9 +82,9 @@ fn sort<'d>(
 #[must_use]
 pub fn codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
-    codes.extend([&UNCLAIMED, &DUPLICATE_RULE]);
+    codes.extend(LOADING_CODES);
     codes.extend(bounded::CODES);
-    codes.extend(crate::cel::diagnostics::CODES);
+    codes.extend(kubewright_cel_rules::diagnostics::CODES);
     codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }

@@ -145,24 +145,35 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-macro_rules! reading_codes {
-    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
-        $(static $name: Code = Code {
-            id: $id,
-            title: $title,
-            severity: DiagnosticLevel::$severity,
-            page: include_str!(concat!("../../../docs/diagnostics/", $id, ".md")),
-        };)*
+/// Declares a static [`Code`] for each line and one list of all of them, with the visibility written before the list.
+///
+/// The page of a code is the file of its name in `docs/diagnostics/` of the workspace.
+#[macro_export]
+macro_rules! codes {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis static $list:ident;
+        $($name:ident $id:literal $severity:ident $title:literal;)*
+    ) => {
+        $(
+            #[doc = concat!($id, ": ", $title)]
+            $visibility static $name: $crate::Code = $crate::Code {
+                id: $id,
+                title: $title,
+                severity: $crate::DiagnosticLevel::$severity,
+                page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics/", $id, ".md")),
+            };
+        )*
 
-        /// Returns the codes of everything that can be wrong with a text before it is a rule.
-        #[must_use]
-        pub fn reading_codes() -> Vec<&'static Code> {
-            vec![$(&$name),*]
-        }
+        $(#[$attribute])*
+        $visibility static $list: &[&$crate::Code] = &[$(&$name),*];
     };
 }
 
-reading_codes! {
+codes! {
+    /// The codes of everything that can be wrong with a text before it is a rule.
+    static READING_CODES;
+
     SYNTAX "KW-Y001" Error "the text is not YAML or JSON";
     ENCODING "KW-Y002" Error "the text is not UTF-8";
     CONTROL "KW-Y003" Error "a control character stands in the text";
@@ -173,6 +184,12 @@ reading_codes! {
     KEY "KW-Y008" Error "a key is not text";
     NUMBER "KW-Y009" Error "a number cannot be written in JSON";
     TAG "KW-Y010" Error "a tag does not fit its value";
+}
+
+/// Returns the codes of everything that can be wrong with a text before it is a rule.
+#[must_use]
+pub fn reading_codes() -> Vec<&'static Code> {
+    READING_CODES.to_vec()
 }
 
 /// A problem of a text is a diagnostic whose code follows from its kind.

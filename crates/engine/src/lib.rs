@@ -19,7 +19,6 @@ mod request;
 mod rule;
 mod scope;
 mod secrets;
-mod suggest;
 mod trace;
 mod world;
 
@@ -34,6 +33,7 @@ pub use in_cluster::{
 };
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
+pub use kubewright_value::suggest::nearest;
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
@@ -41,7 +41,6 @@ pub use rule::{
 };
 pub use scope::{KindScope, NamespaceScope, Operations, Scope};
 pub use secrets::SECRET_MARK;
-pub use suggest::nearest;
 pub use trace::{TraceNode, Tracer, Verdict};
 pub use world::{
     Answer, ApiCall, ClosedWorld, ImageLookup, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Exhausted, Location, Step, Text, Value};
 use thiserror::Error;
 

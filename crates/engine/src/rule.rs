@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
 use crate::{Answer, EvalError, Query, Request, Scope, Tracer, WorldView, resource_name};

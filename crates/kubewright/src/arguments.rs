@@ -16,7 +16,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest;
-use kubewright_lang::gotemplate::Functions;
+use kubewright_gotemplate::Functions;
 
 use crate::fixtures::Setting;
 use crate::output::{
@@ -622,7 +622,7 @@ pub(crate) struct Sign {
     pub(crate) output: Option<PathBuf>,
 
     /// What the annotations start with
-    #[arg(long, value_name = "DOMAIN", default_value = kubewright_dialects::signing::DEFAULT_DOMAIN)]
+    #[arg(long, value_name = "DOMAIN", default_value = kubewright_kyverno::signing::DEFAULT_DOMAIN)]
     pub(crate) annotation_domain: String,
 
     /// Take away the signatures that are there

@@ -1,23 +1,12 @@
 //! The diagnostic codes of the command line itself, and the list of all codes.
 
-use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
+use kubewright_engine::{Code, Diagnostic};
 use kubewright_value::{Location, Position, Source};
 
-macro_rules! codes {
-    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
-        $(pub(crate) static $name: Code = Code {
-            id: $id,
-            title: $title,
-            severity: DiagnosticLevel::$severity,
-            page: include_str!(concat!("../../../docs/diagnostics/", $id, ".md")),
-        };)*
+kubewright_engine::codes! {
+    /// The codes of the command line itself.
+    pub(crate) static OWN;
 
-        /// The codes of the command line itself.
-        static OWN: &[&Code] = &[$(&$name),*];
-    };
-}
-
-codes! {
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
     NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use kubewright_dialects::patterns::{self, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id, References};
+use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_report::suppression::matches_name;
 use kubewright_report::text::{listed, plural};
 use kubewright_report::{FilePosition, FindingContext, shipped_source};

@@ -2,10 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_dialects::{KeySource, Options, traits};
+use kubewright_dialects::{Inputs, KeySource, Options};
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
 use kubewright_graph::References;
+use kubewright_modrule::ModRuleOptions;
 use kubewright_report::text::listed;
+use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
@@ -198,20 +200,23 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
         .duration_since(UNIX_EPOCH)
         .ok()
         .and_then(|since| i128::try_from(since.as_nanos()).ok());
+    let usual = Options::default().modrule;
+    let cluster_rules_namespace = options.cluster_rules_namespace.as_deref();
     Options {
-        cluster_rules_namespace: options
-            .cluster_rules_namespace
-            .as_deref()
-            .map_or_else(|| Options::default().cluster_rules_namespace, Into::into),
-        default_namespace: namespace.map(Into::into),
-        allowed_functions: options.allowed_functions.clone(),
-        now,
-        random_seed: Some(OFFLINE_SEED),
-        keys: Some(KeySource { seed: [0; 32], valid_from: OFFLINE_VALID_FROM }),
+        inputs: Inputs {
+            now,
+            random_seed: Some(OFFLINE_SEED),
+            keys: Some(KeySource { seed: [0; 32], valid_from: OFFLINE_VALID_FROM }),
+        },
         exceptions: Vec::new(),
-        fails_closed: false,
-        targets: Vec::new(),
-        checks_idempotence: options.checks_idempotence,
-        compatible_with: options.compatible_with.clone(),
+        modrule: ModRuleOptions {
+            cluster_rules_namespace: cluster_rules_namespace
+                .map_or(usual.cluster_rules_namespace.clone(), Into::into),
+            default_namespace: namespace.map(Into::into),
+            allowed_functions: options.allowed_functions.clone(),
+            compatible_with: options.compatible_with.clone(),
+            ..usual
+        },
+        traits: TraitOptions { checks_idempotence: options.checks_idempotence },
     }
 }

@@ -7,9 +7,9 @@ mod shipped;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use kubewright_dialects::patterns::{self, Finding, Findings, Level, Pattern, Settings};
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id, Node};
+use kubewright_patterns::{self as patterns, Finding, Findings, Level, Pattern, Settings};
 use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::suppression::suppression;

@@ -5,7 +5,7 @@ mod outcome;
 use std::fmt;
 
 use kubewright_engine::{Decision, Outcome, Request, Status};
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Document, Position, Text, Value};
 
 use crate::{Annotation, AnnotationLevel, Columns};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_dialects::patterns::Level;
+use kubewright_patterns::Level;
 
 /// How bad a violation or a finding is, as PolicyReports name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! Suppression: annotations with which an object takes findings about it out of the count.
 
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::{Budget, Text, Value};
 
 /// The annotation with the names of the patterns whose findings are suppressed; `*` and `?` are wildcards.

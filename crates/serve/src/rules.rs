@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kubewright_dialects::{KeySource, Options};
+use kubewright_dialects::KeySource;
 use kubewright_engine::{InCluster, ObjectName, WatchRole};
 use kubewright_value::{Document, Value};
 use tokio::sync::watch;
@@ -196,8 +196,9 @@ impl Objects {
         let before = state.snapshot.load();
         let languages: Vec<&dyn InCluster> = before.languages().collect();
         let admitted = admitted(&exceptions, exception_namespaces, &languages, now);
-        let mut options = Options { now: Some(now), ..options.clone() };
-        options.keys = options.keys.map(|keys| KeySource { valid_from: now, ..keys });
+        let mut options = options.clone();
+        options.inputs.now = Some(now);
+        options.inputs.keys = options.inputs.keys.map(|keys| KeySource { valid_from: now, ..keys });
         options.exceptions.extend(admitted.documents);
         let documents: Vec<Document> = self.rules.iter().map(document).collect();
         let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());

@@ -9,7 +9,7 @@ use kubewright_engine::{
     AdmissionPolicy, AdmissionPolicyState, Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName,
     Rule, RuleId, Webhook,
 };
-use kubewright_lang::CompileBudget;
+use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_value::{Document, Text, Value};
 
 use crate::admission_policies::Progress;

@@ -4,7 +4,7 @@
 //! wants to mend or remove it must be able to.
 
 use kubewright_engine::{Diagnostic, Fault, GroupVersionKind, Operation, invalid};
-use kubewright_lang::CompileBudget;
+use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;

@@ -16,6 +16,7 @@ pub mod quantity;
 mod random;
 pub mod semver;
 mod source;
+pub mod suggest;
 mod value;
 pub mod yaml;
 

@@ -1,6 +1,6 @@
 //! An expression ends within its cost, twice with the same result.
 
-use kubewright_lang::cel::{Bindings, Cost, Program};
+use kubewright_cel::{Bindings, Cost, Program};
 use kubewright_value::json;
 
 use super::Target;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use kubewright_lang::cel::{Environment, Program, library};
+use kubewright_cel::{Environment, Program, library};
 use kubewright_value::Text;
 
 use super::Target;

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use kubewright_lang::cel::{Bindings, Cost, Environment, Host, Inputs, Program};
+use kubewright_cel::{Bindings, Cost, Environment, Host, Inputs, Program};
 use kubewright_value::{Value, json};
 
 use super::Target;

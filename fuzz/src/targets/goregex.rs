@@ -1,6 +1,6 @@
 //! Regular expressions are read and searched; what is quoted finds itself.
 
-use kubewright_lang::goregex::{compile, quote_meta, replace_all};
+use kubewright_golib::regex::{compile, quote_meta, replace_all};
 use kubewright_value::Budget;
 
 use super::Target;

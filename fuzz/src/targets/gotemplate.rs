@@ -1,6 +1,6 @@
 //! Templates are read and rendered within their budget, the same way every time.
 
-use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_value::{Budget, Limits, json};
 
 use super::Target;

@@ -1,8 +1,8 @@
 //! Expressions in texts are found where CEL itself sees their ends, and rendered within their cost.
 
-use kubewright_dialects::traits::functions;
-use kubewright_lang::cel::{Bindings, Cost, Program};
-use kubewright_lang::interpolate::{Rendered, Template, TextTemplate, expressions};
+use kubewright_cel::{Bindings, Cost, Program};
+use kubewright_interpolate::{Rendered, Template, TextTemplate, expressions};
+use kubewright_traits::functions;
 use kubewright_value::{Value, json};
 
 use super::Target;
@@ -92,7 +92,7 @@ fn found(text: &str) {
     }
 }
 
-fn rendered(value: &Value, environment: &kubewright_lang::cel::Environment) {
+fn rendered(value: &Value, environment: &kubewright_cel::Environment) {
     let parameters = json::parse(
         r#"{"i":3,"f":1.5,"n":null,"s":"str","l":[1,"a",{"b":null}],"m":{"k":"v","z":1},"big":18446744073709551615}"#,
     )

@@ -1,6 +1,6 @@
 //! Expressions are read and evaluated within their budget, twice with the same result.
 
-use kubewright_lang::jmespath::{Expression, Found, Functions, Inputs, Language};
+use kubewright_jmespath::{Expression, Found, Functions, Inputs, Language};
 use kubewright_value::{Budget, Limits, json};
 
 use super::Target;
@@ -106,7 +106,7 @@ pub(crate) const TARGET: Target = Target {
 /// A whole certificate, so that changes of it get far into the reader.
 const CERTIFICATE: &str = concat!(
     "x509_decode('",
-    include_str!("../../../crates/lang/src/jmespath/kubernetes/x509/fixtures/certificate.pem"),
+    include_str!("../../../crates/golib/src/x509/fixtures/certificate.pem"),
     "').DNSNames[0]"
 );
 

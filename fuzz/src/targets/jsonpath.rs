@@ -1,6 +1,6 @@
 //! Expressions and selects are read and evaluated within their budget; what a select finds stands where it says.
 
-use kubewright_lang::jsonpath::{Expression, Language, Select};
+use kubewright_jsonpath::{Expression, Language, Select};
 use kubewright_value::{Budget, Limits, Value, json};
 
 use super::Target;

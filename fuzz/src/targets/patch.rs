@@ -1,6 +1,6 @@
 //! Patches apply as a whole or not at all, and the difference of two values leads from one to the other.
 
-use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
 use super::Target;

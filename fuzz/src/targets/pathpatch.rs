@@ -1,6 +1,6 @@
 //! Patches by paths that select: all or nothing, where they say, and text that is put in stays inside of its segment.
 
-use kubewright_lang::pathpatch::{Applied, Op, Path, Piece, Segment, Writers};
+use kubewright_patch::path::{Applied, Op, Path, Piece, Segment, Writers};
 use kubewright_value::{Budget, Limits, Step, Value, yaml};
 
 use super::Target;

@@ -1,6 +1,6 @@
 //! Patterns: any document compiles or is refused with reasons, the same way every time.
 
-use kubewright_dialects::patterns::compile;
+use kubewright_patterns::compile;
 use kubewright_value::{Source, yaml};
 
 use super::Target;

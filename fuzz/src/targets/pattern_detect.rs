@@ -1,8 +1,8 @@
 //! Patterns and objects from one stream: looking for the patterns ends, alone and shared among threads with the same
 //! findings.
 
-use kubewright_dialects::patterns::{Pattern, Settings, budget, compile, detect, detect_all, is_pattern};
 use kubewright_graph::{Graph, References};
+use kubewright_patterns::{Pattern, Settings, budget, compile, detect, detect_all, is_pattern};
 use kubewright_value::{Limits, Source, yaml};
 
 use super::Target;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_dialects::Options;
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_serve::Snapshot;
 use kubewright_serve::review::{Review, answered};
 use kubewright_value::{Budget, Source, Value, json, yaml};

@@ -1,7 +1,7 @@
 //! Schemas of parameters: any shorthand is read, its JSON Schema reads back to the same, and what it fills in is stable.
 
-use kubewright_dialects::traits::schema::{Schema, read_sections};
 use kubewright_engine::DiagnosticLevel;
+use kubewright_traits::schema::{Schema, read_sections};
 use kubewright_value::{Budget, Limits, Map, Value, yaml};
 
 use super::Target;

@@ -1,7 +1,7 @@
 //! Traits and their resources: any document is read, checked and rendered, the same way every time.
 
-use kubewright_dialects::traits::{
-    self, Context, Instance, Library, Manifest, RenderOptions, Rendering, Trait,
+use kubewright_traits::{
+    self as traits, Context, Instance, Library, Manifest, RenderOptions, Rendering, Trait,
 };
 use kubewright_value::{Document, Source, Value, yaml};
 

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use kubewright_lang::cel::library;
-use kubewright_lang::cel::{Bindings, Cost, Entries, Environment, Kind, MapVal, Program, Type, Val};
+use kubewright_cel::library;
+use kubewright_cel::{Bindings, Cost, Entries, Environment, Kind, MapVal, Program, Type, Val};
 use kubewright_value::{Map, Value};
 
 use super::{CaseResult, SuiteResult, list, text};

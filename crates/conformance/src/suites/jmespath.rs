@@ -1,6 +1,6 @@
 //! `jmespath`: the language's own suite, as `[{given, cases: [{expression, result or error or bench}]}]`.
 
-use kubewright_lang::jmespath::{EvalErrorKind, Expression, Functions, ParseErrorKind};
+use kubewright_jmespath::{EvalErrorKind, Expression, Functions, ParseErrorKind};
 use kubewright_value::{Budget, Value};
 
 use super::{CaseResult, SuiteResult, equal, list, text};

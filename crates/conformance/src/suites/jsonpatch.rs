@@ -1,6 +1,6 @@
 //! `jsonpatch`: RFC 6902, as `[{comment, doc, patch, expected or error}]`.
 
-use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Value};
 
 use super::{CaseResult, SuiteResult, equal, text};

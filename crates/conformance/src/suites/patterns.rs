@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::patterns::{Finding, Pattern, Settings, compile, detect};
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id, References};
+use kubewright_patterns::{Finding, Pattern, Settings, compile, detect};
 use kubewright_value::{Budget, Document, Map, Source, Value, json, yaml};
 
 use super::{CaseResult, SuiteResult, json_files, list, read, text};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::suggest::nearest;
+use kubewright_value::suggest::nearest;
 
 /// The step of a path that stands for any item of a list or any value of a map.
 pub const ANY: &str = "*";

@@ -1,6 +1,6 @@
 //! Reading a file of declared references, and saying what is wrong with it and where.
 
-use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest};
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::{KindName, Path, Reference, References, Whereabouts};
@@ -12,29 +12,21 @@ const KIND: &str = "References";
 const TOP: [&str; 5] = ["apiVersion", "kind", "metadata", "references", "volumesMatchByName"];
 const FIELDS: [&str; 7] = ["fromKind", "path", "toKind", "namespace", "type", "strength", "selector"];
 
-macro_rules! reference_codes {
-    ($($name:ident $id:literal $severity:ident $title:literal;)*) => {
-        $(static $name: Code = Code {
-            id: $id,
-            title: $title,
-            severity: DiagnosticLevel::$severity,
-            page: include_str!(concat!("../../../../docs/diagnostics/", $id, ".md")),
-        };)*
+kubewright_engine::codes! {
+    /// The codes of everything that can be wrong with a file of references.
+    static REFERENCE_CODES;
 
-        /// Returns the codes of everything that can be wrong with a file of references.
-        #[must_use]
-        pub fn codes() -> Vec<&'static Code> {
-            vec![$(&$name),*]
-        }
-    };
-}
-
-reference_codes! {
     UNKNOWN_FIELD "KW-G001" Error "unknown field in a file of references";
     MISSING_FIELD "KW-G002" Error "a reference lacks a field";
     WRONG_VALUE "KW-G003" Error "a reference has a value that it cannot have";
     WRONG_PATH "KW-G004" Error "the path of a reference cannot be read";
     TWICE "KW-G005" Warning "a reference is declared twice";
+}
+
+/// Returns the codes of everything that can be wrong with a file of references.
+#[must_use]
+pub fn codes() -> Vec<&'static Code> {
+    REFERENCE_CODES.to_vec()
 }
 
 impl References {

@@ -1,8 +1,8 @@
 //! What can be said to `detect`.
 
 use clap::{Args, ValueEnum};
-use kubewright_dialects::patterns::Level;
 use kubewright_engine::nearest;
+use kubewright_patterns::Level;
 use kubewright_report::PATTERN_LEVELS;
 
 use crate::output::{Output, ReportContent, finding_output, output_help};

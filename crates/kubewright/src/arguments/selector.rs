@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kubewright_lang::glob;
+use kubewright_golib::glob;
 use kubewright_value::Budget;
 
 /// What a case must be about to be run.

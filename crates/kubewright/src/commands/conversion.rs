@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::convert::{Conversion, Target, Written, convert, is_written};
+use kubewright_convert::{Conversion, Target, Written, convert, is_written};
 use kubewright_engine::Diagnostic;
 use kubewright_report::text::listed;
 use kubewright_value::{Document, Text};
@@ -64,7 +64,8 @@ pub(super) fn run(
     options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut problems));
     let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
-    let made = workers::each(&documents, |document| convert(document, target, &options))?;
+    let made =
+        workers::each(&documents, |document| convert(document, target, &options.exceptions, options.inputs))?;
     let mut converted: Vec<Converted> = Vec::new();
     for (document, conversion) in documents.into_iter().zip(made) {
         let Some(conversion) = conversion else { continue };

@@ -1,6 +1,6 @@
 //! `convert`: policies in the form that follows theirs.
 
-use kubewright_dialects::convert::Target;
+use kubewright_convert::Target;
 
 use super::conversion;
 use crate::arguments::{Convert, ConvertTarget};

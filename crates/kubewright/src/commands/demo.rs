@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Parser as _;
-use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_engine::{Engine, Operation};
 use kubewright_report::{OutcomeCounts, Report, Results, Totals};
+use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::detect;

@@ -4,8 +4,8 @@ mod list;
 
 use std::time::Instant;
 
-use kubewright_dialects::patterns::Settings;
 use kubewright_engine::{Diagnostic, nearest};
+use kubewright_patterns::Settings;
 use kubewright_report::{FindingOptions, PatternFindings, Report, Results, shown_diagnostics};
 use kubewright_value::Text;
 

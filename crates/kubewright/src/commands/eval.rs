@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_lang::jsonpath::{Expression, Found, Key, Select};
+use kubewright_gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_jsonpath::{Expression, Found, Key, Select};
 use kubewright_value::display::escape_json;
 use kubewright_value::{Budget, Limits, Position, Value, bounded};
 
@@ -126,8 +126,7 @@ fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {
 /// Returns the present moment and a seed.
 fn inputs(allowed: &[String]) -> Inputs {
     let options = RuleOptions { allowed_functions: allowed.to_vec(), ..RuleOptions::default() };
-    let options = rules::dialect_options(&options, None);
-    Inputs { now: options.now, random_seed: options.random_seed, keys: options.keys }
+    rules::dialect_options(&options, None).inputs
 }
 
 fn failure(expression: &str, message: String, position: Position, length: u32) -> Failure {

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use kubewright_dialects::patterns::shipped::{self, Shipped};
 use kubewright_engine::nearest;
+use kubewright_patterns::shipped::{self, Shipped};
 
 use crate::arguments::Explain;
 use crate::codes;

@@ -1,6 +1,6 @@
 //! `generate`: policies that somebody else evaluates.
 
-use kubewright_dialects::convert::Target;
+use kubewright_convert::Target;
 
 use super::conversion;
 use crate::arguments::{Generate, Generated};

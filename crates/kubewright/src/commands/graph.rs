@@ -7,8 +7,8 @@ mod overlay;
 mod sheet;
 mod whole;
 
-use kubewright_dialects::patterns;
 use kubewright_graph::draw::{Options, Picture};
+use kubewright_patterns as patterns;
 use kubewright_value::Text;
 
 use crate::arguments::Graph;

@@ -19,9 +19,9 @@ mod write;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use kubewright_dialects::traits::{self, Origin, RenderOptions, Rendering};
 use kubewright_engine::Diagnostic;
 use kubewright_report::text::{grouped, plural};
+use kubewright_traits::{self as traits, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
 use crate::arguments::{Render, RenderFormat};

@@ -113,15 +113,12 @@ fn settings(arguments: &Serve) -> Settings {
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
     };
     let usual = Settings::default();
-    let usual_options = rules::dialect_options(&arguments.options, None);
-    let valid_from = usual_options.now.unwrap_or_default();
-    let options = Options {
-        fails_closed: arguments.fail_closed,
-        targets: arguments.targets.clone(),
-        random_seed: random_bytes().map(u64::from_be_bytes),
-        keys: random_bytes().map(|seed| KeySource { seed, valid_from }),
-        ..usual_options
-    };
+    let mut options = rules::dialect_options(&arguments.options, None);
+    let valid_from = options.inputs.now.unwrap_or_default();
+    options.inputs.random_seed = random_bytes().map(u64::from_be_bytes);
+    options.inputs.keys = random_bytes().map(|seed| KeySource { seed, valid_from });
+    options.modrule.fails_closed = arguments.fail_closed;
+    options.modrule.targets.clone_from(&arguments.targets);
     Settings {
         address: arguments.address,
         health_address: arguments.health_address.unwrap_or(beside),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Budget, Limits, Value, json};
 
 use crate::cases::{Case, documents};

@@ -228,7 +228,7 @@ fn templates_of_rules_stay_within_their_budget() {
     });
 }
 
-/// The budget of the traits of one rendering, `LIMITS` in `dialects/src/traits/evaluate.rs`.
+/// The budget of the traits of one rendering, `LIMITS` in `traits/src/evaluate.rs`.
 const TRAIT_BUDGET: u64 = 256 << 20;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which diagnostics about patterns are shown to a person.
 
-use kubewright_dialects::patterns;
 use kubewright_engine::Diagnostic;
+use kubewright_patterns as patterns;
 
 use crate::text::plural;
 

@@ -1,8 +1,8 @@
 //! Why a pattern was found, in words: which relationship holds between which objects through which field, or which
 //! one is missing.
 
-use kubewright_dialects::patterns::{Evidence, List};
 use kubewright_graph::{Edge, Id};
+use kubewright_patterns::{Evidence, List};
 use kubewright_value::Text;
 
 use super::{FindingRow, PatternFindings, is_shipped};

@@ -1,6 +1,6 @@
 //! Patterns that ship with the program: they have a page and no file.
 
-use kubewright_dialects::patterns::{Pattern, shipped};
+use kubewright_patterns::{Pattern, shipped};
 
 /// How the source name of a shipped pattern starts.
 const SHIPPED_SOURCE_PREFIX: &str = "shipped pattern ";

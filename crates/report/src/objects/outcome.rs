@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{About, Outcome, RuleId, Status, TraceNode};
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value, json};
 
 use crate::text::plural;

@@ -7,7 +7,7 @@ mod findings;
 use std::io::{self, Write as _};
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Location, Map, Value, json};
 
 use super::{DiagnosticCounts, Renderer, ReportWriter};

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::resources::{Keeping, k8s_pattern, smell};
-use kubewright_dialects::patterns::{Finding, Pattern};
 use kubewright_graph::Graph;
+use kubewright_patterns::resources::{Keeping, k8s_pattern, smell};
+use kubewright_patterns::{Finding, Pattern};
 use kubewright_value::Value;
 
 use super::{Renderer, ReportWriter, yaml_text};

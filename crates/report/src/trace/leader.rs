@@ -1,10 +1,8 @@
 //! What became of an object that could lead a pattern, as a tree of trace nodes.
 
-use kubewright_dialects::patterns::{
-    Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep,
-};
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_graph::{Graph, Id};
+use kubewright_patterns::{Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep};
 
 use crate::object_label;
 

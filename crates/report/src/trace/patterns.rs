@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_dialects::patterns::{
+use kubewright_graph::{Graph, Id, Node};
+use kubewright_patterns::{
     Candidacy, Checked, Difference, Finding, Findings, Miss, Near, Nearest, Pattern, TraceStep,
 };
-use kubewright_graph::{Graph, Id, Node};
 use kubewright_value::{Map, Text, Value, json};
 
 use super::LeaderTrace;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Request, SECRET_MARK, Status};
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Map, Value};
 
 use super::{Review, Verdict};

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{Decision, Outcome, Reply};
-use kubewright_lang::patch;
+use kubewright_patch as patch;
 use kubewright_value::{Text, Value, json};
 
 use super::{Review, may_patch};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, Resources};
 use kubewright_engine::{Operation, Operations, Target, TargetName};
-use kubewright_lang::glob::Glob;
+use kubewright_golib::glob::Glob;
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use super::object;

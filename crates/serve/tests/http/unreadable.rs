@@ -142,7 +142,8 @@ fn a_rejecting_modrule_with_a_mistake_refuses_where_rules_fail_closed() {
         (rule(pods, ", typo: 1").replace("Reject", "Patch"), true, [true, true]),
     ] {
         let documents = yaml::read(&Source::new("rules.yaml", rule.as_str())).documents;
-        let options = Options { fails_closed, ..Options::default() };
+        let mut options = Options::default();
+        options.modrule.fails_closed = fails_closed;
         let server = Running::start(Snapshot::of(&options, &[], &documents, 1), |_| {});
         let allowed = [POD, SERVICE].map(|object| {
             let answers =

@@ -1,8 +1,8 @@
 //! ValidatingAdmissionPolicies that stand for rules: the API server takes them, and says of Pods what the rules say.
 
 use kubewright_controlplane::Cluster;
-use kubewright_dialects::Options;
-use kubewright_dialects::convert::{Target, convert};
+use kubewright_convert::{Target, convert};
+use kubewright_dialects::Inputs;
 use kubewright_engine::{Engine, OpenWorld, Operation, Query, Request, Settings, Status};
 use kubewright_value::{Document, Map, Value, json};
 
@@ -90,7 +90,7 @@ fn generated() -> Vec<Generated> {
     for (file, policy) in definitions::policies().into_iter().step_by(every) {
         let document = Document::written(policy, "policy");
         let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
-        let Some(conversion) = convert(&document, target, &Options::default()) else { continue };
+        let Some(conversion) = convert(&document, target, &[], Inputs::default()) else { continue };
         for written in conversion.written {
             let mut rules = dialect().compile(&document, &[]).rules;
             rules.retain(|rule| written.rules.contains(&rule.id.rule));

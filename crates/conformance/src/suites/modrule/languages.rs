@@ -1,10 +1,10 @@
 //! Cases about the languages inside a rule.
 
-use kubewright_dialects::modrule::{PathTemplate, expand_shorthand};
-use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_lang::jsonpath::{Expression, Found, Key, Language, Select};
-use kubewright_lang::patch::{self, Operation};
-use kubewright_lang::textdiff;
+use kubewright_gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_jsonpath::{Expression, Found, Key, Language, Select};
+use kubewright_modrule::{PathTemplate, expand_shorthand};
+use kubewright_patch::textdiff;
+use kubewright_patch::{self as patch, Operation};
 use kubewright_value::{Budget, Map, Number, Value, yaml as yaml_reader};
 
 use super::super::{equal, list, text};
@@ -90,12 +90,7 @@ pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
     let mut document = case.get("input").cloned().unwrap_or_default();
     let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
     let applied = operations.and_then(|operations| {
-        patch::apply(
-            &mut document,
-            &operations,
-            &kubewright_dialects::modrule::PATCH_OPTIONS,
-            &mut Budget::default(),
-        )
+        patch::apply(&mut document, &operations, &kubewright_modrule::PATCH_OPTIONS, &mut Budget::default())
     });
     match (applied, expected.get("error")) {
         (Err(_), Some(_)) => Ok(()),

@@ -1,11 +1,11 @@
 //! Cases about whole rules.
 
-use kubewright_dialects::modrule::{self, Binding};
 use kubewright_dialects::{Loaded, Options, all, load};
 use kubewright_engine::{
     ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Status,
 };
-use kubewright_lang::patch::{self, Operation as PatchOperation};
+use kubewright_modrule::{self as modrule, Binding};
+use kubewright_patch::{self as patch, Operation as PatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
 
 use super::super::{equal, list, text};
@@ -165,11 +165,9 @@ fn look(criterion: &Document, object: &Value) -> Result<bool, String> {
 fn load_rules(case: &Value, rules: &[Value]) -> Loaded {
     let named =
         |key: &str, default: &str| Text::new(case.get(key).and_then(Value::as_str).unwrap_or(default));
-    let options = Options {
-        cluster_rules_namespace: named("clusterModRulesNamespace", modrule::CLUSTER_NAMESPACE),
-        default_namespace: Some(named("ruleNamespaceDefault", text(case, "namespace"))),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.modrule.cluster_rules_namespace = named("clusterModRulesNamespace", modrule::CLUSTER_NAMESPACE);
+    options.modrule.default_namespace = Some(named("ruleNamespaceDefault", text(case, "namespace")));
     let documents: Vec<_> = rules
         .iter()
         .enumerate()

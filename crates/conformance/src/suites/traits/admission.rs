@@ -1,7 +1,7 @@
 //! What the cluster refuses when a trait, a component type or a component is written to it.
 
-use kubewright_dialects::traits;
 use kubewright_engine::DiagnosticLevel;
+use kubewright_traits as traits;
 use kubewright_value::{Document, Map, Source, Value, json, yaml};
 
 use super::super::{list, text};

@@ -1,8 +1,8 @@
 //! What expressions see, from the resources that describe a component and its environment.
 
-use kubewright_dialects::traits::context::{self, Surroundings};
-use kubewright_dialects::traits::{ComponentType, Context};
 use kubewright_engine::Diagnostic;
+use kubewright_traits::context::{self, Surroundings};
+use kubewright_traits::{ComponentType, Context};
 use kubewright_value::{Document, Map, Source, Text, Value, json, yaml};
 
 use super::Answer;

@@ -1,7 +1,7 @@
 //! Paths and operations, without the templates around them.
 
-use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::{Op, PatchError, PatchErrorKind, Path, PathError, Segment};
+use kubewright_patch::Pointer;
+use kubewright_patch::path::{Op, PatchError, PatchErrorKind, Path, PathError, Segment};
 use kubewright_value::{Budget, Map, Step, Value};
 
 use crate::suites::{equal, list, text};

@@ -1,7 +1,7 @@
 //! A component from its resources to its manifests, and the parts of a component type one by one.
 
-use kubewright_dialects::traits::{Context, Library, Manifest, Plane, RenderOptions, Rendering};
 use kubewright_engine::Diagnostic;
+use kubewright_traits::{Context, Library, Manifest, Plane, RenderOptions, Rendering};
 use kubewright_value::{Document, Map, Value};
 
 use super::Answer;

@@ -1,7 +1,7 @@
 //! Whole traits, or one stage of them, over `{resource, targetPlane}` with everything that expressions see.
 
-use kubewright_dialects::traits::{Context, Manifest, Plane, RenderOptions, Trait};
 use kubewright_engine::Diagnostic;
+use kubewright_traits::{Context, Manifest, Plane, RenderOptions, Trait};
 use kubewright_value::{Document, Map, Source, Text, Value};
 
 use crate::suites::{equal, list, text};

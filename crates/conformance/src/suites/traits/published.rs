@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kubewright_dialects::traits::schema::Schema;
-use kubewright_dialects::traits::{self, Context, Instance, Manifest, RenderOptions, Trait, render};
 use kubewright_engine::DiagnosticLevel;
+use kubewright_traits::schema::Schema;
+use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait, render};
 use kubewright_value::{Document, Map, Source, Value, yaml};
 
 use super::super::{CaseResult, SuiteResult};

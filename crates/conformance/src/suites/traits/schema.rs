@@ -1,7 +1,7 @@
 //! The parameters of traits: schemas, their defaults, and what they refuse.
 
-use kubewright_dialects::traits::schema::{Options, Problem, Schema};
 use kubewright_engine::DiagnosticLevel;
+use kubewright_traits::schema::{Options, Problem, Schema};
 use kubewright_value::{Budget, Limits, Value};
 
 use super::super::{equal, text};

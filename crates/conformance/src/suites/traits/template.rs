@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use kubewright_dialects::traits::functions;
-use kubewright_lang::cel::{Bindings, Cost, Entries, MapVal, Val};
-use kubewright_lang::interpolate::{Rendered, Template, expressions, omitted, rendered};
-use kubewright_lang::naming;
+use kubewright_cel::{Bindings, Cost, Entries, MapVal, Val};
+use kubewright_golib::naming;
+use kubewright_interpolate::{Rendered, Template, expressions, omitted, rendered};
+use kubewright_traits::functions;
 use kubewright_value::{Map, Value};
 
 use super::Answer;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_dialects::convert::Refused;
+use kubewright_convert::Refused;
 use kubewright_engine::ObjectName;
 use kubewright_value::Text;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
 
-use kubewright_dialects::convert::{Note, Refused};
+use kubewright_convert::{Note, Refused};
 use kubewright_value::{Location, Map, Text, Value, json};
 
 use super::Converted;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::Pattern;
+use kubewright_patterns::Pattern;
 use kubewright_report::render::pattern_value;
 use kubewright_report::text::plural;
 use kubewright_value::{Map, Value, json};

@@ -47,7 +47,8 @@ fn compiled(view: &View, progress: &Progress) -> Snapshot {
     let documents: Vec<Document> =
         view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
-    let options = Options { targets: view.flag("targets"), ..Options::default() };
+    let mut options = Options::default();
+    options.modrule.targets = view.flag("targets");
     Snapshot::beside(&options, &names, &documents, 0, progress)
 }
 

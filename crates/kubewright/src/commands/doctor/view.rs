@@ -159,7 +159,8 @@ fn configurations(live: &Live) -> Seen<Vec<Value>> {
 /// Returns the languages that the servers are told to read, or all.
 fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
     let named = flag(deployment, "dialect");
-    let options = Options { targets: flag(deployment, "targets"), ..Options::default() };
+    let mut options = Options::default();
+    options.modrule.targets = flag(deployment, "targets");
     let mut dialects = kubewright_dialects::all(&options);
     dialects.retain(|dialect| {
         dialect.in_cluster().is_some()

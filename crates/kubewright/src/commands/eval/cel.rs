@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use kubewright_lang::cel::{Bindings, Cost, Environment, Program, library};
+use kubewright_cel::{Bindings, Cost, Environment, Program, library};
 use kubewright_value::{Value, bounded};
 
 use super::failure;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use kubewright_lang::jmespath::{Expression, Found, Functions, Language, unknown_key};
+use kubewright_jmespath::{Expression, Found, Functions, Language, unknown_key};
 use kubewright_value::{Budget, Value};
 
 use super::{failure, inputs};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering};
 use kubewright_engine::ObjectName;
+use kubewright_traits::{Manifest, Origin, Plane, Rendering};
 use kubewright_value::Value;
 
 use super::list::{ResourceList, Role};

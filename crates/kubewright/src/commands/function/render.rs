@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_dialects::traits::{self, Instance, Origin, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_traits::{self as traits, Instance, Origin, RenderOptions, Rendering};
 use kubewright_value::{Document, Source, Value};
 
 use super::config::Wish;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use kubewright_dialects::traits::Manifest;
 use kubewright_engine::{Diagnostic, DiagnosticLevel, ObjectName, Subject};
+use kubewright_traits::Manifest;
 use kubewright_value::{Map, Value};
 
 use super::list::ResourceList;

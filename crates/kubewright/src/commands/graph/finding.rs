@@ -4,11 +4,11 @@
 //! not see is drawn as missing: a relationship that must not be there (which is often the very point) and one that
 //! would have scored.
 
-use kubewright_dialects::patterns::{
-    self, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
-};
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Class, Picture, Style, Tone};
+use kubewright_patterns::{
+    self as patterns, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
+};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
 

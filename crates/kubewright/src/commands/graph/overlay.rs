@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use kubewright_dialects::patterns::{self, Level, Settings};
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Badge, Picture, Tone};
+use kubewright_patterns::{self as patterns, Level, Settings};
 use kubewright_report::Severity;
 use kubewright_report::text::{grouped, plural};
 use kubewright_value::Text;

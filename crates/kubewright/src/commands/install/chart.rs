@@ -1,6 +1,6 @@
 //! The templates of the Helm chart, rendered as Helm does.
 
-use kubewright_lang::gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_value::{Budget, Map, Value};
 
 use super::{broken, languages};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use kubewright_dialects::traits::{self, Context, Library, Release, RenderOptions, Rendering};
 use kubewright_engine::Diagnostic;
 use kubewright_report::text::plural;
+use kubewright_traits::{self as traits, Context, Library, Release, RenderOptions, Rendering};
 use kubewright_value::{Document, Value};
 
 use super::base::Base;

@@ -5,10 +5,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use kubewright_dialects::traits::{Manifest, Rendering, Writer};
 use kubewright_engine::{Diagnostic, ObjectName};
-use kubewright_lang::patch::{self, Operation};
-use kubewright_lang::pathpatch::Writers;
+use kubewright_patch::path::Writers;
+use kubewright_patch::{self as patch, Operation};
+use kubewright_traits::{Manifest, Rendering, Writer};
 use kubewright_value::{Step, Text, Value};
 
 use super::write::number;

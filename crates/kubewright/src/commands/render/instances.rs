@@ -1,7 +1,7 @@
 //! The traits that are applied, in order, each with its values.
 
-use kubewright_dialects::traits::{Instance, Trait};
 use kubewright_engine::Diagnostic;
+use kubewright_traits::{Instance, Trait};
 use kubewright_value::{Document, Text};
 
 use super::library::Library;

@@ -1,8 +1,8 @@
 //! Applying the traits: the same whatever the manifests come from and wherever they go.
 
-use kubewright_dialects::traits::{self, Instance, Manifest, Origin, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, ObjectName};
 use kubewright_report::text::plural;
+use kubewright_traits::{self as traits, Instance, Manifest, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
 use super::context::{self, Given};

@@ -1,8 +1,8 @@
 //! The traits that files and stacks hold.
 
-use kubewright_dialects::traits::{self, Trait};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_report::text::listed;
+use kubewright_traits::{self as traits, Trait};
 use kubewright_value::{Document, Text, Value};
 
 use super::stack::{KINDS, Use};

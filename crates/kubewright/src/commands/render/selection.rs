@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_dialects::traits;
 use kubewright_engine::nearest;
+use kubewright_traits as traits;
 use kubewright_value::{Document, Value};
 
 use crate::failure::Failure;

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::traits::{Manifest, Origin, Plane, Rendering, Writer};
 use kubewright_engine::{Diagnostic, ObjectName, TraceNode};
-use kubewright_lang::patch::Pointer;
+use kubewright_patch::Pointer;
 use kubewright_report::text::plural;
 use kubewright_report::trace::node_value;
+use kubewright_traits::{Manifest, Origin, Plane, Rendering, Writer};
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::write::subject;

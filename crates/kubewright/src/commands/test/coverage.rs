@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use kubewright_dialects::traits::Part;
 use kubewright_engine::{Outcome, Rule, RuleId, TraceNode, Verdict};
 use kubewright_report::{CoverageSummary, UncoveredBranch};
+use kubewright_traits::Part;
 use kubewright_value::{Document, Location};
 
 /// Rules by place, over all files, and whether a case was about them.

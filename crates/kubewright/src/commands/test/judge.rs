@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kubewright_engine::{Decision, Outcome, RuleId, Status};
-use kubewright_lang::patch::{self, Operation, Options};
+use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Value, yaml};
 
 use super::difference::differs;

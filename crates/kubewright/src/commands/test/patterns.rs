@@ -10,9 +10,9 @@ mod words;
 
 use std::path::Path;
 
-use kubewright_dialects::patterns::{self, Findings, Pattern, Settings};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, References};
+use kubewright_patterns::{self as patterns, Findings, Pattern, Settings};
 use kubewright_report::{CaseResult, CaseRule};
 use kubewright_value::{Document, Text, Value};
 

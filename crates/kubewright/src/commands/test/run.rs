@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_dialects::{Options, patterns, traits};
+use kubewright_dialects::Options;
 use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
 use kubewright_graph::References;
+use kubewright_patterns as patterns;
 use kubewright_report::{CaseResult, CaseRule};
+use kubewright_traits as traits;
 use kubewright_value::Document;
 
 use super::coverage::Exercised;

@@ -10,9 +10,9 @@ mod judge;
 
 use std::path::Path;
 
-use kubewright_dialects::traits::{self, Context, Instance, RenderOptions, Rendering, Trait};
 use kubewright_engine::Diagnostic;
 use kubewright_report::{CaseResult, CaseRule};
+use kubewright_traits::{self as traits, Context, Instance, RenderOptions, Rendering, Trait};
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::{self, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
 use kubewright_engine::nearest;
 use kubewright_graph::{Graph, Id, Node, References, Sort};
+use kubewright_patterns::{self as patterns, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
 use kubewright_report::object_label;
 use kubewright_report::text::plural;
 use kubewright_report::trace::patterns::{

@@ -1,6 +1,6 @@
 //! Traits are traced as they are rendered.
 
-use kubewright_dialects::traits::is_known;
+use kubewright_traits::is_known;
 use kubewright_value::{Document, Value};
 
 use crate::arguments::{Render, RenderFormat, Trace, TraceFormat};

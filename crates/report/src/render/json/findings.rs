@@ -1,7 +1,7 @@
 //! Findings as JSON. Nothing depends on the time, so that two runs on the same input are the same.
 
-use kubewright_dialects::patterns::{Evidence, List, Pattern};
 use kubewright_graph::{Id, Sort};
+use kubewright_patterns::{Evidence, List, Pattern};
 use kubewright_value::{Map, Value};
 
 use super::location_values;

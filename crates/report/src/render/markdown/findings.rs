@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::Level;
 use kubewright_engine::Diagnostic;
+use kubewright_patterns::Level;
 
 use super::{MAX_ROWS, cell, code, heading_mark};
 use crate::findings::reasons;

@@ -1,7 +1,7 @@
 //! Findings as SARIF: a result for each, at the line of its leader.
 
-use kubewright_dialects::patterns::{Level, Pattern};
 use kubewright_graph::Id;
+use kubewright_patterns::{Level, Pattern};
 use kubewright_value::{Map, Value};
 
 use super::{message, physical_location, sarif_level};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::Level;
+use kubewright_patterns::Level;
 
 use crate::findings::reasons;
 use crate::render::ReportWriter;

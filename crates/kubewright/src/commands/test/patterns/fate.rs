@@ -1,7 +1,7 @@
 //! What became of a leader that a case expects something else of.
 
-use kubewright_dialects::patterns::{self, Checked, Pattern, Phase, Settings, Trace};
 use kubewright_graph::{Id, Sort};
+use kubewright_patterns::{self as patterns, Checked, Pattern, Phase, Settings, Trace};
 use kubewright_value::Budget;
 
 use super::file::Expected;

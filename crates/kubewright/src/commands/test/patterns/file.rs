@@ -1,6 +1,6 @@
 //! A case about a pattern as it was written, checked field by field.
 
-use kubewright_dialects::patterns::Points;
+use kubewright_patterns::Points;
 use kubewright_value::{Document, Location, Value};
 
 use super::super::traits::file::{Given, given, here};

@@ -1,8 +1,8 @@
 //! Compares what a case about a pattern expects with what was found.
 
-use kubewright_dialects::patterns::{self, Evidence, Finding, Pattern};
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id};
+use kubewright_patterns::{self as patterns, Evidence, Finding, Pattern};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_dialects::patterns::{Findings, Pattern};
+use kubewright_patterns::{Findings, Pattern};
 use kubewright_value::{Document, Location};
 
 use super::super::coverage::{Coverage, Side};

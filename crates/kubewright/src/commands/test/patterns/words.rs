@@ -1,7 +1,7 @@
 //! Objects and evidence in the words of cases.
 
-use kubewright_dialects::patterns::Evidence;
 use kubewright_graph::{Graph, Id, Node};
+use kubewright_patterns::Evidence;
 
 use super::file::ExpectedEvidence;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_dialects::traits::{self, ComponentType, Library, Release, RenderOptions, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
+use kubewright_traits::{self as traits, ComponentType, Library, Release, RenderOptions, Rendering};
 use kubewright_value::{Document, Text};
 
 use super::super::coverage::Coverage;

@@ -1,7 +1,7 @@
 //! A case about traits as it was written, checked field by field.
 
 use kubewright_engine::Diagnostic;
-use kubewright_lang::pathpatch::Path;
+use kubewright_patch::path::Path;
 use kubewright_value::{Document, Location, Step, Value};
 
 use crate::commands::render::stack::{self, Use};

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use kubewright_dialects::traits::{self, Context, Manifest, Plane, Rendering};
 use kubewright_engine::{Diagnostic, nearest};
-use kubewright_lang::glob;
-use kubewright_lang::patch::Pointer;
-use kubewright_lang::pathpatch::{Op, PatchError, Path};
+use kubewright_golib::glob;
+use kubewright_patch::Pointer;
+use kubewright_patch::path::{Op, PatchError, Path};
 use kubewright_report::text::plural;
+use kubewright_traits::{self as traits, Context, Manifest, Plane, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::differs;

@@ -1,0 +1,159 @@
+//! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
+
+use kubewright_engine::{
+    EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope, kind_of_resource,
+};
+use kubewright_value::{Budget, Map, Text, Value};
+
+use super::source::{Constraints, ResourceRule};
+use kubewright_dialect_kit::selector::LabelSelector;
+
+/// The label that every namespace has.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// Compiled constraints.
+#[derive(Debug, Clone)]
+pub(super) struct Matcher {
+    rules: Vec<ResourceRule>,
+    exclude: Vec<ResourceRule>,
+    namespaces: Option<LabelSelector>,
+    objects: Option<LabelSelector>,
+}
+
+impl Matcher {
+    pub(super) fn compile(constraints: &Constraints) -> Self {
+        Self {
+            rules: constraints.rules.clone(),
+            exclude: constraints.exclude.clone(),
+            namespaces: constraints.namespace_selector.as_ref().map(LabelSelector::compile),
+            objects: constraints.object_selector.as_ref().map(LabelSelector::compile),
+        }
+    }
+
+    /// Returns nothing when the request is one of those, otherwise why it is not.
+    pub(super) fn matches(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<Option<Text>, EvalError> {
+        let request = evaluation.request;
+        let resource = evaluation.resource();
+        if !self.rules.is_empty() && !self.rules.iter().any(|rule| fits(rule, resource, request)) {
+            return Ok(Some("resourceRules name other resources or operations".into()));
+        }
+        if self.exclude.iter().any(|rule| fits(rule, resource, request)) {
+            return Ok(Some("excludeResourceRules take it away".into()));
+        }
+        if let Some(selector) = &self.objects
+            && !selects_object(selector, object, request, evaluation.budget)?
+        {
+            return Ok(Some("objectSelector does not fit its labels".into()));
+        }
+        if let Some(selector) = &self.namespaces
+            && !selects_namespace(selector, object, evaluation)?
+        {
+            return Ok(Some("namespaceSelector does not fit the labels of its namespace".into()));
+        }
+        Ok(None)
+    }
+
+    /// Returns what the index is keyed on, for a policy in the namespace `home`. It may be wider than the rules.
+    pub(super) fn scope(&self, home: Option<&Text>) -> Scope {
+        let operations = match self.rules.as_slice() {
+            [] => Operations::ALL,
+            rules => rules.iter().fold(Operations::NONE, |all, rule| all.and(rule.operations)),
+        };
+        let namespaces = match home {
+            Some(home) => NamespaceScope::Named(vec![home.clone()]),
+            None => NamespaceScope::Any,
+        };
+        let kinds = kinds(&self.rules).map_or(KindScope::Any, KindScope::Named);
+        Scope { kinds, namespaces, operations, payloads: false }
+    }
+}
+
+/// Returns the kinds of the resources that `rules` name; nothing where one of them may be of a kind that nobody knows.
+fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
+    let mut kinds: Vec<Text> = Vec::new();
+    for rule in rules {
+        let is_own = |group: &Text| !group.contains(['.', '*']) || group.ends_with(".k8s.io");
+        if !rule.groups.iter().all(is_own) {
+            return None;
+        }
+        for resource in &rule.resources {
+            // A subresource may be sent as a kind of its own: `pods/exec` as PodExecOptions.
+            if resource.value.contains('/') {
+                return None;
+            }
+            kinds.push(kind_of_resource(&resource.value)?.into());
+        }
+    }
+    (!kinds.is_empty()).then_some(kinds)
+}
+
+fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
+    let has = |list: &[Text], value: &str| list.iter().any(|one| one == "*" || one == value);
+    rule.operations.contains(request.operation)
+        && has(&rule.groups, &request.addressed().group)
+        && has(&rule.versions, &request.addressed().version)
+        && rule.resources.iter().any(|one| is_resource(&one.value, resource, &request.subresource))
+        && rule.is_namespaced.is_none_or(|is_namespaced| is_namespaced != request.namespace.is_empty())
+        && (rule.names.is_empty() || rule.names.iter().any(|name| is_called(request, name)))
+}
+
+/// A name that the API server is going to make up is none of those that anybody wrote.
+fn is_called(request: &Request, name: &Text) -> bool {
+    let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
+}
+
+/// Returns whether `written` means the resource and its part.
+fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
+    let (name, part) = written.split_once('/').unwrap_or((written, ""));
+    (name == "*" || name == resource) && (part == "*" || part == subresource)
+}
+
+/// The labels that it had are as good as those that it will have.
+fn selects_object(
+    selector: &LabelSelector,
+    object: &Value,
+    request: &Request,
+    budget: &mut Budget,
+) -> Result<bool, EvalError> {
+    for object in [object, &request.old_object] {
+        if !object.is_null() && selector.matches(labels(object), budget)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Objects outside of namespaces are never left out by it.
+fn selects_namespace(
+    selector: &LabelSelector,
+    object: &Value,
+    evaluation: &mut Evaluation<'_>,
+) -> Result<bool, EvalError> {
+    let request = evaluation.request;
+    if request.kind.group.is_empty() && request.kind.kind == "Namespace" && request.subresource.is_empty() {
+        let named = with_name(labels(object), &request.name);
+        return Ok(selector.matches(Some(&named), evaluation.budget)?);
+    }
+    if request.namespace.is_empty() {
+        return Ok(true);
+    }
+    let namespace = evaluation.namespace()?;
+    let named = with_name(namespace.and_then(labels), &request.namespace);
+    Ok(selector.matches(Some(&named), evaluation.budget)?)
+}
+
+/// The API server sets the label; outside a cluster it may not be there yet.
+fn with_name(labels: Option<&Map>, name: &Text) -> Map {
+    let mut labels = labels.cloned().unwrap_or_default();
+    labels.insert(NAMESPACE_NAME.into(), name.clone().into());
+    labels
+}
+
+fn labels(object: &Value) -> Option<&Map> {
+    object.at(&["metadata", "labels"]).and_then(Value::as_object)
+}

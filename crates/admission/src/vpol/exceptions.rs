@@ -1,0 +1,239 @@
+//! Exceptions from ValidatingPolicies: who is excused, and what the expressions of a policy may let through.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use kubewright_cel::{Inputs, Timestamp};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
+use kubewright_value::{Document, Map, Text, Value};
+
+use super::source::{self, read_exception};
+use crate::diagnostics as code;
+use kubewright_cel_rules::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
+use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::notes::{Note, Notes};
+
+/// A compiled exception.
+#[derive(Clone)]
+pub(crate) struct Exception {
+    key: Text,
+    /// Name and kind of the policies.
+    policies: Vec<(Text, Text)>,
+    conditions: Vec<Condition>,
+    images: Vec<Text>,
+    values: Vec<Text>,
+    is_pass: bool,
+    priority: i64,
+    inputs: Inputs,
+}
+
+/// What exceptions lead to for one object.
+pub(crate) enum Excused {
+    /// The policy is not asked.
+    Wholly(Reported),
+    /// The policy is asked, and its expressions read what is allowed.
+    Partly(Value),
+}
+
+/// How exceptions are reported.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    pub(crate) keys: Vec<Text>,
+    /// The highest one.
+    priority: Option<i64>,
+    pub(crate) is_pass: bool,
+}
+
+/// What is allowed where there are no exceptions.
+static NOTHING: LazyLock<Value> = LazyLock::new(|| allowed(Vec::new(), Vec::new()));
+
+/// Returns the exceptions among `documents` that can be used and have not ended.
+pub(crate) fn load(environments: &Environments, documents: &[Document]) -> Vec<Exception> {
+    let documents = documents.iter().filter(|document| super::is_exception(document));
+    documents.filter_map(|document| compile(environments, document).0).collect()
+}
+
+/// Returns what is wrong with exceptions from `rules`.
+pub(crate) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
+    let documents: Vec<&Document> =
+        documents.iter().filter(|document| super::is_exception(document)).collect();
+    if documents.is_empty() {
+        return Vec::new();
+    }
+    let environments = Environments::policies(Inputs::default());
+    // By the name without the namespace.
+    let mut known: HashMap<&str, Vec<&str>> = HashMap::new();
+    for rule in rules.filter(|rule| rule.dialect == super::NAME) {
+        let policy = rule.policy.as_str();
+        known.entry(policy.rsplit('/').next().unwrap_or_default()).or_default().push(policy);
+    }
+    let mut diagnostics = Vec::new();
+    for document in documents {
+        let (_, wrong) = compile(&environments, document);
+        diagnostics.extend(wrong);
+        let (exception, _) = read_exception(document);
+        let references = exception.iter().flat_map(|exception| &exception.policies);
+        diagnostics.extend(references.filter_map(|(name, kind)| fits_nothing(document, name, kind, &known)));
+    }
+    diagnostics
+}
+
+/// The kinds of policies that have such exceptions too, in a namespace or not; nobody reads them here.
+const OTHER_KINDS: [&str; 4] =
+    ["ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
+
+fn fits_nothing(
+    document: &Document,
+    name: &Placed<Text>,
+    kind: &str,
+    known: &HashMap<&str, Vec<&str>>,
+) -> Option<Diagnostic> {
+    let of_this_name = known.get(name.value.as_str()).map(Vec::as_slice).unwrap_or_default();
+    let kind_of = |policy: &str| if policy.contains('/') { super::NAMESPACED_KIND } else { super::KIND };
+    let is_other = OTHER_KINDS.contains(&kind.strip_prefix("Namespaced").unwrap_or(kind));
+    if is_other || of_this_name.iter().any(|policy| kind_of(policy) == kind) {
+        return None;
+    }
+    let location = document.locate(&name.path);
+    let message = format!("there is no {kind} `{}` that it could be an exception from", name.value);
+    let diagnostic = Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location);
+    if let Some(policy) = of_this_name.first() {
+        return Some(diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))));
+    }
+    let mut names: Vec<&str> = known.keys().copied().collect();
+    names.sort_unstable();
+    Some(match nearest(&name.value, names) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic,
+    })
+}
+
+/// One with an error excuses nothing.
+fn compile(environments: &Environments, document: &Document) -> (Option<Exception>, Vec<Diagnostic>) {
+    let (exception, mut diagnostics) = read_exception(document);
+    let Some(exception) = exception else { return (None, diagnostics) };
+    let mut compiler = Compiler::new(&[]);
+    let environment = environments.environment(Given { namespace: true, ..Given::default() });
+    let conditions = compiler.conditions(&exception.conditions, &environment);
+    let conditions = conditions.into_iter().map(Condition::of_another_document).collect();
+    let problems = compiler.problems.into_iter();
+    diagnostics.extend(problems.map(|problem: Problem| problem.diagnostic(document)));
+    let has_ended = has_ended(&exception, environments.inputs.now, document, &mut diagnostics);
+    if has_ended || diagnostics.iter().any(Diagnostic::is_error) {
+        return (None, diagnostics);
+    }
+    let source::Exception { key, policies, images, values, is_pass, priority, .. } = exception;
+    let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
+    let inputs = environments.inputs;
+    (Some(Exception { key, policies, conditions, images, values, is_pass, priority, inputs }), diagnostics)
+}
+
+/// Without a clock nothing ends.
+fn has_ended(
+    exception: &source::Exception,
+    now: Option<i128>,
+    document: &Document,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> bool {
+    let Some(expires) = &exception.expires else { return false };
+    match Timestamp::parse(&expires.value) {
+        Some(ends) => now.is_some_and(|now| ends.nanoseconds() < now),
+        None => {
+            let message = format!("`{}` is no time", expires.value);
+            let help = "write it as `2030-01-31T00:00:00Z`";
+            let location = document.locate(&expires.path);
+            diagnostics.push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
+            true
+        }
+    }
+}
+
+impl Exception {
+    /// Returns whether it is about the policy called `name`.
+    pub(crate) fn is_about(&self, name: &str, kind: &str) -> bool {
+        self.policies.iter().any(|(policy, of)| policy == name && of == kind)
+    }
+}
+
+/// Returns what `exceptions` lead to for the object of `subject`. Conditions that fail are an error, unless the policy
+/// `is_lenient` or the object is excused already.
+pub(crate) fn excused(
+    exceptions: &[Exception],
+    is_lenient: bool,
+    subject: &Subject<'_>,
+    evaluation: &Evaluation<'_>,
+    notes: &mut Notes,
+) -> Result<Excused, EvalError> {
+    let mut is_whole = false;
+    let mut reported = Reported::default();
+    let (mut images, mut values) = (Vec::new(), Vec::new());
+    let spent = Cell::default();
+    for exception in exceptions {
+        let subject = Subject {
+            form: subject.form,
+            inputs: exception.inputs,
+            ..Subject::of(subject.object, ("matchConditions", ""), &spent)
+        };
+        notes.open();
+        let asked = are_met(&exception.conditions, &subject, evaluation, notes);
+        notes.close(|| exception.note(&asked));
+        match asked {
+            Asked::Met => {}
+            Asked::NotMet => continue,
+            Asked::Failed(_) | Asked::Error(_) if is_whole => continue,
+            Asked::Failed(_) if is_lenient => continue,
+            Asked::Failed(message) => {
+                return Err(EvalError::new(format!("exception {}: {message}", exception.key)));
+            }
+            Asked::Error(error) => return Err(error),
+        }
+        reported.add(Reported {
+            keys: vec![exception.key.clone()],
+            priority: Some(exception.priority),
+            is_pass: exception.is_pass,
+        });
+        is_whole |= exception.images.is_empty() && exception.values.is_empty();
+        images.extend(exception.images.iter().cloned());
+        values.extend(exception.values.iter().cloned());
+    }
+    Ok(match is_whole {
+        true => Excused::Wholly(reported),
+        false if images.is_empty() && values.is_empty() => Excused::Partly(NOTHING.clone()),
+        false => Excused::Partly(allowed(images, values)),
+    })
+}
+
+impl Exception {
+    fn note(&self, asked: &Asked) -> Note {
+        let verdict = match asked {
+            Asked::Met => Verdict::Yes,
+            Asked::NotMet => Verdict::No,
+            Asked::Failed(_) | Asked::Error(_) => Verdict::Error,
+        };
+        Note {
+            what: format!("exception {}", self.key),
+            found: String::new(),
+            wanted: String::new(),
+            verdict,
+            at: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+}
+
+impl Reported {
+    /// Adds what comes later, which decides what is reported when its priority is higher.
+    pub(crate) fn add(&mut self, other: Self) {
+        if other.priority > self.priority {
+            (self.priority, self.is_pass) = (other.priority, other.is_pass);
+        }
+        self.keys.extend(other.keys);
+    }
+}
+
+/// Returns what the variable `exceptions` is.
+fn allowed(images: Vec<Text>, values: Vec<Text>) -> Value {
+    let texts = |texts: Vec<Text>| Value::array(texts.into_iter().map(Value::String).collect());
+    Map::from([("allowedImages", texts(images)), ("allowedValues", texts(values))]).into()
+}

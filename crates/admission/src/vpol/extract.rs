@@ -1,0 +1,115 @@
+//! The Pods that objects of any kind describe somewhere in their `spec`, each to be judged as a Pod.
+//!
+//! What such kinds have in common is that they take over the Pod template of Kubernetes as it is.
+
+use kubewright_engine::{EvalError, GroupVersionKind, Request};
+use kubewright_value::{Budget, Map, Step, Text, Value};
+
+/// How deep templates are looked for.
+const MAX_DEPTH: usize = 64;
+
+/// How many templates of one object are judged.
+const MAX_TEMPLATES: usize = 1_000;
+
+/// The description of a Pod in an object.
+pub(crate) struct Template<'o> {
+    value: &'o Value,
+    pub(crate) path: Vec<Step>,
+}
+
+/// Returns the descriptions of Pods in the `spec` of `object`, in its order.
+pub(crate) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Vec<Template<'o>>, EvalError> {
+    let mut found = Vec::new();
+    if let Some(spec) = object.get("spec").filter(|spec| spec.as_object().is_some()) {
+        walk(spec, &mut vec![Step::Key("spec".into())], &mut found, budget)?;
+    }
+    Ok(found)
+}
+
+impl Template<'_> {
+    /// Returns the place as messages show it: `spec.jobs[0].template`.
+    pub(crate) fn place(&self) -> String {
+        let mut place = String::new();
+        for step in &self.path {
+            match step {
+                Step::Key(key) if place.is_empty() => place.push_str(key),
+                Step::Key(key) => place.extend([".", key.as_str()]),
+                Step::Index(index) => place.push_str(&format!("[{index}]")),
+            }
+        }
+        place
+    }
+
+    /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.
+    pub(crate) fn request(&self, request: &Request, old: Option<&Template<'_>>) -> Request {
+        let pod = self.pod(request);
+        let named = |key: &str| -> Text {
+            pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()
+        };
+        Request {
+            kind: GroupVersionKind { group: Text::default(), version: "v1".into(), kind: "Pod".into() },
+            name: named("name"),
+            namespace: named("namespace"),
+            object: pod,
+            old_object: old.map_or(Value::Null, |old| old.pod(request)),
+            ..request.clone()
+        }
+    }
+
+    /// A Pod without a name has that of the object it stands in.
+    fn pod(&self, request: &Request) -> Value {
+        let metadata = self.value.get("metadata").and_then(Value::as_object);
+        let mut metadata = metadata.cloned().unwrap_or_default();
+        for (key, text) in [("name", &request.name), ("namespace", &request.namespace)] {
+            if metadata.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+                metadata.insert(key.into(), text.clone().into());
+            }
+        }
+        let mut pod = Map::from([("apiVersion", "v1".into()), ("kind", "Pod".into())]);
+        pod.insert("metadata".into(), metadata.into());
+        if let Some(spec) = self.value.get("spec") {
+            pod.insert("spec".into(), spec.clone());
+        }
+        pod.into()
+    }
+}
+
+/// There is no template inside of a template.
+fn walk<'o>(
+    value: &'o Value,
+    path: &mut Vec<Step>,
+    found: &mut Vec<Template<'o>>,
+    budget: &mut Budget,
+) -> Result<(), EvalError> {
+    budget.step(1)?;
+    if path.len() > MAX_DEPTH || found.len() >= MAX_TEMPLATES {
+        return Err(EvalError::limit("too many or too deep Pod templates"));
+    }
+    if is_template(value) {
+        found.push(Template { value, path: path.clone() });
+        return Ok(());
+    }
+    for (key, value) in value.as_object().into_iter().flat_map(Map::iter) {
+        path.push(Step::Key(key.clone()));
+        walk(value, path, found, budget)?;
+        path.pop();
+    }
+    for (index, value) in value.as_array().into_iter().flatten().enumerate() {
+        path.push(Step::Index(index));
+        walk(value, path, found, budget)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+/// Returns whether `value` has containers with names and images, and metadata that is an object if there is any.
+fn is_template(value: &Value) -> bool {
+    let is_container = |one: &Value| {
+        let text = |key: &str| one.get(key).and_then(Value::as_str);
+        text("name").is_some_and(|name| !name.is_empty()) && text("image").is_some()
+    };
+    let containers = value.at(&["spec", "containers"]).and_then(Value::as_array).unwrap_or_default();
+    value.get("metadata").is_none_or(|metadata| metadata.as_object().is_some())
+        && !containers.is_empty()
+        && containers.iter().all(is_container)
+}

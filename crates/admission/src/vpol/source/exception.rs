@@ -1,0 +1,68 @@
+//! Exceptions from ValidatingPolicies.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::Document;
+
+use super::Exception;
+use crate::source::FIELD_CODES;
+use kubewright_cel_rules::source::named;
+use kubewright_dialect_kit::fields::Reader;
+
+/// Says which of several exceptions decides what is reported.
+const PRIORITY: &str = "polex.kyverno.io/priority";
+
+/// Reads an exception; what cannot be read is reported.
+pub(in super::super) fn read(document: &Document) -> (Option<Exception>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(document, FIELD_CODES);
+    let exception = exception(&mut reader);
+    (exception, reader.diagnostics)
+}
+
+fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
+    let (metadata, spec) = reader.metadata_and_spec()?;
+    reader.only(
+        &spec,
+        &[
+            "policyRefs",
+            "matchConditions",
+            "images",
+            "allowedValues",
+            "reportResult",
+            "expiresAt",
+            "properties",
+            "evaluationMode",
+        ],
+    );
+    let items = reader.objects(&spec, "policyRefs").unwrap_or_default();
+    let mut policies = Vec::with_capacity(items.len());
+    for item in &items {
+        reader.only(item, &["name", "kind"]);
+        let (name, kind) = (reader.filled(item, "name"), reader.filled(item, "kind"));
+        if let (Some(name), Some(kind)) = (name, kind) {
+            policies.push((name, kind.value));
+        }
+    }
+    if items.is_empty() {
+        reader.missing(&spec, "policyRefs");
+    }
+    let labels = reader.pairs(&metadata, "labels");
+    let priority = labels.iter().find(|(key, _)| key == PRIORITY);
+    let conditions = named(reader, &spec, "matchConditions");
+    let (images, values) = (reader.plain(&spec, "images"), reader.plain(&spec, "allowedValues"));
+    let result = reader.string(&spec, "reportResult").filter(|text| !text.value.is_empty());
+    let is_pass =
+        result.and_then(|text| reader.one_of(&text, "reportResult", &[("pass", true), ("skip", false)]));
+    let expires = reader.string(&spec, "expiresAt");
+    let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
+    let name = reader.filled(&metadata, "name")?.value;
+    Some(Exception {
+        key: if namespace.is_empty() { name } else { format!("{namespace}/{name}").into() },
+        policies,
+        conditions,
+        images,
+        values,
+        is_pass: is_pass.unwrap_or(false),
+        priority: priority.and_then(|(_, text)| text.parse().ok()).unwrap_or(0),
+        expires,
+    })
+}

@@ -1,0 +1,180 @@
+//! What only the cluster, a service or a registry knows, asked of the world.
+//!
+//! What the world does not know is an error that names it, never an empty answer; the rule then ends in that error.
+
+mod path;
+
+use kubewright_cel::Host;
+use kubewright_cel::library::kubernetes::CHECK;
+use kubewright_cel::library::policy::{
+    GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
+    RESOURCE_POST,
+};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall, resource_name};
+use kubewright_value::{Map, Text, Value, bounded};
+
+use super::scope::Scope;
+
+/// Where the API server is asked who may do what.
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+/// What the API server says to a path that it does not have.
+const NO_RESOURCE: &str = "the server could not find the requested resource";
+
+impl Host for Scope<'_> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+        match (question, arguments) {
+            (CHECK, [Value::Object(check)]) => self.is_allowed(check),
+            (RESOURCE_GET, [version, resource, namespace, name]) => {
+                let url = path::of_object([version, resource, namespace, name].map(text))?;
+                Ok(self.call("GET", &url, Text::default())?.unwrap_or_default())
+            }
+            (RESOURCE_LIST, [version, resource, namespace, labels]) => {
+                let url = path::of_list([version, resource, namespace].map(text), labels)?;
+                self.call("GET", &url, Text::default())?.ok_or_else(|| NO_RESOURCE.to_owned())
+            }
+            (RESOURCE_POST, [version, resource, namespace, object]) => {
+                let [version, resource, namespace] = [version, resource, namespace].map(text);
+                // A part is made of an object that has a name already.
+                let url = match (resource.contains('/'), object.at(&["metadata", "name"])) {
+                    (true, name) => path::of_object([version, resource, namespace, name.map_or("", text)])?,
+                    (false, _) => path::of_list([version, resource, namespace], &Value::Null)?,
+                };
+                self.call("POST", &url, self.body(object)?)?.ok_or_else(|| NO_RESOURCE.to_owned())
+            }
+            (RESOURCE_NAME, [_, kind]) => Ok(resource_name(text(kind)).into()),
+            (GLOBAL_CONTEXT, [name, projection]) => self.shared(text(name), text(projection)),
+            (HTTP_GET, [url, ..]) => self.response("GET", text(url), Text::default()),
+            (HTTP_POST, [url, body, ..]) => self.response("POST", text(url), self.body(body)?),
+            (IMAGE_DATA, [image]) => {
+                let found = self.known(Query::Image(ImageLookup::of(text(image))))?;
+                found
+                    .map(image_data)
+                    .ok_or_else(|| format!("image data for {} not found in the context", text(image)))
+            }
+            _ => Err(format!("nobody can answer `{question}`")),
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// Returns what the world says; nothing where it knows that there is nothing.
+    fn known(&self, query: Query) -> Result<Option<Value>, String> {
+        match self.world.get(&query) {
+            Answer::Found(found) => Ok(Some(found)),
+            Answer::Absent => Ok(None),
+            Answer::Failed(why) => Err(EvalError::failed(&query, &why).message),
+            Answer::Refused(why) => Err(EvalError::refused(&query, &why).message),
+            Answer::Unknown => {
+                let how = match &query {
+                    Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",
+                    Query::Image(_) => "in `images` of the test's context or a `--world` file",
+                    Query::Http(_) => "in `apiCallResponses` of the test or a `--world` file",
+                    Query::Api(_) | Query::Object(_) => "in the test's context or a `--world` file",
+                };
+                let mut error = EvalError::unanswered(query);
+                error.message = format!("{}: give it {how}", error.message);
+                Err(self.not_known(error))
+            }
+        }
+    }
+
+    /// Returns what is sent, as JSON, which counts like text that an expression makes.
+    fn body(&self, value: &Value) -> Result<Text, String> {
+        self.within(|budget| bounded::to_json(value, budget))
+            .map(Text::from)
+            .map_err(|exhausted| exhausted.to_string())
+    }
+
+    fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, String> {
+        self.known(Query::Api(ApiCall::resource(method, url, data)))
+    }
+
+    /// Returns an entry that the cluster shares, or the part of it that a projection makes.
+    fn shared(&self, name: &str, projection: &str) -> Result<Value, String> {
+        let found = self.known(Query::Shared(name.into()))?.unwrap_or_default();
+        if projection.is_empty() || found.is_null() {
+            return Ok(found);
+        }
+        let missing = || format!("projection \"{projection}\" not found in global context entry \"{name}\"");
+        match &found {
+            Value::Object(parts) => parts.get(projection).cloned().ok_or_else(missing),
+            _ => Err(format!("{}: stored value is not an object", missing())),
+        }
+    }
+
+    /// Returns a response as expressions read it: in a cluster the fields of a body stand beside `statusCode`, in
+    /// tests below `body`. Here they are in both places.
+    fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, String> {
+        let call = ApiCall::service(method, url, data, ServiceCall::default());
+        let found = self.known(Query::Http(call))?.ok_or_else(|| "nobody answers".to_owned())?;
+        let body = found.get("body").cloned().unwrap_or_default();
+        let mut response = body.as_object().cloned().unwrap_or_default();
+        if response.get("body").is_none() {
+            response.insert("body".into(), body);
+        }
+        response.insert("statusCode".into(), found.get("statusCode").cloned().unwrap_or_default());
+        Ok(response.into())
+    }
+
+    fn is_allowed(&self, check: &Map) -> Result<Value, String> {
+        let data = self.body(&self.review(check))?;
+        let query = Query::Api(ApiCall::resource("POST", REVIEWS, data));
+        let review = match self.world.get(&query) {
+            Answer::Found(review) => review,
+            Answer::Refused(why) => return Err(EvalError::refused(&query, &why).message),
+            Answer::Absent | Answer::Failed(_) | Answer::Unknown => {
+                return Err(self.not_known(EvalError::unanswered(query)));
+            }
+        };
+        let status = |key: &str| review.at(&["status", key]).cloned();
+        let fields = [("allowed", "allowed"), ("reason", "reason"), ("error", "evaluationError")];
+        let answer = fields.iter().filter_map(|(name, key)| Some(((*name).into(), status(key)?)));
+        Ok(answer.collect::<Map>().into())
+    }
+
+    /// Returns the question as the API server wants it: about the one who asks, or about another user.
+    fn review(&self, check: &Map) -> Value {
+        let mut spec = Map::new();
+        match check.get("user") {
+            Some(user) => {
+                spec.insert("user".into(), user.clone());
+            }
+            None => {
+                for (key, from) in
+                    [("user", "username"), ("groups", "groups"), ("uid", "uid"), ("extra", "extra")]
+                {
+                    if let Some(value) = self.request.user.get(from) {
+                        spec.insert(key.into(), value.clone());
+                    }
+                }
+            }
+        }
+        let what = check.iter().filter(|(key, _)| *key != "user");
+        let what: Map = what.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let key = if check.get("path").is_some() { "nonResourceAttributes" } else { "resourceAttributes" };
+        spec.insert(key.into(), what.into());
+        Map::from([
+            ("apiVersion", Value::from("authorization.k8s.io/v1")),
+            ("kind", "SubjectAccessReview".into()),
+            ("spec", spec.into()),
+        ])
+        .into()
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Returns what a registry says in the words of CEL, where the world has those of context entries.
+fn image_data(said: Value) -> Value {
+    let Value::Object(said) = said else { return said };
+    let words = [("manifestList", "imageIndex"), ("configData", "config")];
+    let word = |key: &Text| {
+        let word = words.iter().find(|(from, _)| key == from);
+        word.map_or_else(|| key.clone(), |(_, to)| Text::new(to))
+    };
+    let said = said.iter().filter(|(key, _)| *key != "identifier");
+    said.map(|(key, value)| (word(key), value.clone())).collect::<Map>().into()
+}

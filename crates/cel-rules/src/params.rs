@@ -1,0 +1,153 @@
+//! The objects that a rule reads besides the one it judges.
+
+use kubewright_engine::{
+    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, Request, WorldView, is_cluster_scoped,
+    kind_of_resource, resource_name,
+};
+use kubewright_value::{Budget, Text, Value};
+
+use super::request::{namespace_of, resource_of};
+use super::source::{ParamRef, ParamSource};
+use kubewright_dialect_kit::selector::LabelSelector;
+
+/// How somebody speaks about parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    /// What every error about them starts with.
+    pub problem: &'static str,
+    /// What is said where there are none, and there must be.
+    pub missing: &'static str,
+}
+
+/// Which objects.
+#[derive(Debug, Clone)]
+pub struct Params {
+    kind: GroupVersionKind,
+    /// Empty for that of the object.
+    namespace: Text,
+    from: From,
+    is_optional: bool,
+    words: Words,
+}
+
+#[derive(Debug, Clone)]
+enum From {
+    Name(Text),
+    Selector(LabelSelector),
+}
+
+impl Params {
+    /// Compiles which objects are parameters.
+    #[must_use]
+    pub fn compile(kind: &GroupVersionKind, reference: &ParamRef, words: Words) -> Self {
+        Self {
+            kind: kind.clone(),
+            namespace: reference.namespace.clone(),
+            from: match &reference.from {
+                ParamSource::Name(name) => From::Name(name.clone()),
+                ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
+            },
+            is_optional: reference.is_optional,
+            words,
+        }
+    }
+
+    /// Returns the objects, for the object of `request`. Without any the rule has nothing to say.
+    pub fn find(
+        &self,
+        request: &Request,
+        world: WorldView<'_>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value>, EvalError> {
+        let namespace = namespace_of(request);
+        let found = match (is_cluster_scoped(&self.kind), self.namespace.is_empty()) {
+            (true, false) => {
+                return Err(
+                    self.wrong("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+                );
+            }
+            (true, true) => self.look(&Text::default(), world, budget)?,
+            (false, false) => self.look(&self.namespace, world, budget)?,
+            (false, true) if namespace.is_empty() && is_known(&self.kind) => {
+                return Err(self.wrong(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
+                ));
+            }
+            // Whether a kind that nobody knows is in namespaces, the objects themselves say. A policy in a namespace
+            // sees only those that are.
+            (false, true) => {
+                let mut found = Vec::new();
+                if !namespace.is_empty() {
+                    found = self.look(namespace, world, budget)?;
+                }
+                if found.is_empty() && world.home().is_none() {
+                    found = self.look(&Text::default(), world, budget)?;
+                }
+                found
+            }
+        };
+        if found.is_empty() && !self.is_optional {
+            return Err(self.wrong(self.words.missing));
+        }
+        Ok(found)
+    }
+
+    fn wrong(&self, message: &str) -> EvalError {
+        EvalError::new(format!("{}: {message}", self.words.problem))
+    }
+
+    fn look(
+        &self,
+        namespace: &Text,
+        world: WorldView<'_>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value>, EvalError> {
+        let query = self.query(namespace);
+        let answer = match world.get(&query) {
+            Answer::Found(answer) => answer,
+            Answer::Absent => return Ok(Vec::new()),
+            Answer::Unknown => return Err(EvalError::unanswered(query)),
+            Answer::Failed(why) => return Err(EvalError::failed(&query, &why)),
+            Answer::Refused(why) => return Err(self.wrong(&EvalError::refused(&query, &why).message)),
+        };
+        let From::Selector(selector) = &self.from else { return Ok(vec![answer]) };
+        let mut found = Vec::new();
+        for item in answer.get("items").and_then(Value::as_array).unwrap_or_default() {
+            let is_here = ObjectName::of(item).namespace == *namespace;
+            let labels = item.at(&["metadata", "labels"]).and_then(Value::as_object);
+            if is_here && selector.matches(labels, budget)? {
+                found.push(item.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn query(&self, namespace: &Text) -> Query {
+        let GroupVersionKind { group, version, kind } = &self.kind;
+        if let From::Name(name) = &self.from {
+            return Query::Object(ObjectName {
+                group: group.clone(),
+                kind: kind.clone(),
+                namespace: namespace.clone(),
+                name: name.clone(),
+            });
+        }
+        let resource = resource_of(&self.kind);
+        let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
+        let root = match group.as_str() {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
+        };
+        let url = match namespace.as_str() {
+            "" => format!("{root}/{resource}"),
+            namespace => format!("{root}/namespaces/{namespace}/{resource}"),
+        };
+        Query::Api(ApiCall::resource("GET", &url, Text::default()))
+    }
+}
+
+/// Returns whether it is one of the kinds that every cluster has.
+fn is_known(kind: &GroupVersionKind) -> bool {
+    let is_own = !kind.group.contains('.') || kind.group.ends_with(".k8s.io");
+    is_own && kind_of_resource(&resource_name(&kind.kind)).is_some_and(|known| known == kind.kind)
+}

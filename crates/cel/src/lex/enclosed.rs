@@ -1,0 +1,56 @@
+//! Where an expression ends that stands between braces in a larger text.
+//!
+//! The words are told apart exactly as for compiling, so that a brace in a string, a raw string, three
+//! quotes or a comment closes nothing. What is no word is passed over: compiling says so with its place.
+
+use super::{escaped, literal, skip_blanks};
+
+/// Why an expression has no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unclosed {
+    /// The text ends before the closing brace.
+    End,
+    /// The string that starts at this byte has no end.
+    String(usize),
+    /// At this byte, outside of strings, `${` starts another expression.
+    Nested(usize),
+}
+
+/// Returns where the brace stands that closes the expression which starts at byte `start` of `text`.
+///
+/// # Errors
+/// When there is none, or another expression starts before it.
+pub fn closing_brace(text: &str, start: usize) -> Result<usize, Unclosed> {
+    let mut at = start;
+    let mut open = 0_usize;
+    loop {
+        at = skip_blanks(text, at);
+        let rest = text.get(at..).unwrap_or_default();
+        let Some(first) = rest.chars().next() else { return Err(Unclosed::End) };
+        if rest.starts_with("${") {
+            return Err(Unclosed::Nested(at));
+        }
+        match first {
+            '{' => open += 1,
+            '}' if open == 0 => return Ok(at),
+            '}' => open -= 1,
+            _ => {}
+        }
+        at += length(rest, first).ok_or(Unclosed::String(at))?;
+    }
+}
+
+/// Returns how many bytes the first word of `rest` has; nothing when it is a string without end.
+fn length(rest: &str, first: char) -> Option<usize> {
+    if let Some(length) = literal::string_length(rest) {
+        return length;
+    }
+    Some(match first {
+        'a'..='z' | 'A'..='Z' | '_' => {
+            rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
+        }
+        '0'..='9' => literal::number_length(rest),
+        '`' => escaped(rest).map_or(1, |(_, length)| length),
+        other => other.len_utf8(),
+    })
+}

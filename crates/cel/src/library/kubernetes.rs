@@ -1,0 +1,60 @@
+//! The libraries of the Kubernetes API server, and the environment of its admission policies.
+
+mod authorizer;
+mod costs;
+mod formats;
+mod json_patch;
+mod lists;
+mod quantities;
+mod regexes;
+mod urls;
+mod versions;
+
+pub use authorizer::{AUTHORIZER, AUTHORIZER_TYPE, CHECK, RESOURCE_CHECK_TYPE, authorizer, resource_check};
+pub use formats::FORMATS;
+pub use json_patch::JSON_PATCH;
+pub use lists::LISTS;
+pub use quantities::QUANTITIES;
+pub use regexes::REGEX;
+pub use urls::URLS;
+pub use versions::VERSIONS;
+
+use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS_2, TWO_VARIABLES, opaque, text};
+use crate::environment::Environment;
+
+/// The libraries of an admission policy, in the order in which they are added.
+const LIBRARIES: [&Library; 14] = [
+    &URLS,
+    &REGEX,
+    &LISTS,
+    &AUTHORIZER,
+    &OPTIONALS,
+    &QUANTITIES,
+    &STRINGS_2,
+    &SETS,
+    &STRICT_NETWORK,
+    &FORMATS,
+    &TWO_VARIABLES,
+    &VERSIONS,
+    &super::LISTS,
+    &costs::COSTS,
+];
+
+impl Environment {
+    /// Returns the environment of validating admission policies in the API server of Kubernetes 1.36,
+    /// without variables.
+    #[must_use]
+    pub fn kubernetes() -> Self {
+        let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
+        made.without_mixed_literals().with_forgiving_optionals()
+    }
+
+    /// Returns the same with JSON patches: `JSONPatch{op: 'add', path: '/a', value: 1}`.
+    #[must_use]
+    pub fn kubernetes_with_patches() -> Self {
+        Self::kubernetes().with(&JSON_PATCH).structure("JSONPatch")
+    }
+}
+
+#[cfg(test)]
+mod tests;

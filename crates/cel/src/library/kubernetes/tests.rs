@@ -1,0 +1,209 @@
+//! What the API server says to the same expressions, value and cost.
+
+use kubewright_value::{Value, json};
+
+use crate::{Bindings, Cost, Environment, Host, Program, Type};
+
+use super::*;
+
+struct World;
+
+/// Allows `get`, cannot decide `err`, knows nothing about `unknown`.
+impl Host for World {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+        assert_eq!(question, CHECK);
+        let asked = arguments.first().expect("one argument");
+        let answer = match asked.get("verb").and_then(Value::as_str) {
+            Some("get") => format!(r#"{{"allowed":true,"reason":{}}}"#, json::quote(&json::to_string(asked))),
+            Some("err") => r#"{"allowed":false,"error":"broken"}"#.to_owned(),
+            Some("unknown") => return Err("nobody knows".to_owned()),
+            _ => r#"{"allowed":false,"reason":"no"}"#.to_owned(),
+        };
+        Ok(json::parse(&answer).expect("JSON"))
+    }
+}
+
+/// Compiles and evaluates `text`; the result is followed by what it cost.
+fn found(text: &str) -> String {
+    let object = json::parse(r#"{"ints":[1,2,3],"mixed":[1,"a"],"name":"abc","bad":"["}"#).expect("JSON");
+    let environment = Environment::kubernetes_with_patches()
+        .variable("object")
+        .variable_of("authorizer", Type::of(AUTHORIZER_TYPE));
+    let program = match Program::compile(text, &environment) {
+        Ok(program) => program,
+        Err(errors) => return format!("refused: {}", errors.first().expect("an error")),
+    };
+    let bindings =
+        Bindings::new().with("object", &object).with_val("authorizer", authorizer()).with_host(&World);
+    let mut cost = Cost::default();
+    match program.evaluate(&bindings, &mut cost) {
+        Ok(value) => format!("{value:?} for {}", cost.used()),
+        Err(error) => error.message,
+    }
+}
+
+#[track_caller]
+fn gives(text: &str, want: &str) {
+    assert_eq!(found(text), want, "{text}");
+}
+
+#[test]
+fn urls_are_taken_apart() {
+    gives("isURL('https://example.com')", "true for 1");
+    gives("isURL('../relative')", "false for 1");
+    gives("isURL('')", "false for 1");
+    gives("isURL('https://a:b:c/')", "false for 1");
+    gives("url('https://user:x@Example.com:80/p').getHost()", r#""Example.com:80" for 5"#);
+    gives("url('https://[::1]:80/').getHostname()", r#""::1" for 3"#);
+    gives("url('https://[::1]:80/').getPort()", r#""80" for 3"#);
+    gives("url('postgres://a:1,b:2/db').getHostname()", r#""a:1,b" for 4"#);
+    gives("url('HTTPS://a/').getScheme()", r#""https" for 2"#);
+    gives("url('https://a/with spaces/').getEscapedPath()", r#""/with%20spaces/" for 4"#);
+    gives("url('https://a/%7Bx%7d').getEscapedPath()", r#""/%7Bx%7d" for 3"#);
+    gives("url('http://h/?a=1&a=2&b=%20x+y&c;d').getQuery()", r#"{"a": ["1", "2"], "b": [" x y"]} for 4"#);
+    gives("url('http://a/b') == url('http://a/b')", "true for 3");
+    gives(
+        "url('path')",
+        r#"URL parse error during conversion from string: parse "path": invalid URI for request"#,
+    );
+}
+
+#[test]
+fn patterns_find_what_they_match() {
+    gives("'abc 123'.find('[0-9]+')", r#""123" for 2"#);
+    gives("'abc'.find('[0-9]+')", r#""" for 2"#);
+    gives("'1 2 3'.findAll('[0-9]')", r#"["1", "2", "3"] for 2"#);
+    gives("'1 2 3'.findAll('[0-9]', 2)", r#"["1", "2"] for 2"#);
+    gives("'1 2 3'.findAll('[0-9]', -1)", r#"["1", "2", "3"] for 2"#);
+    assert!(found("object.name.find(object.bad)").starts_with("invalid regex"));
+    assert!(found("'a'.find('[')").starts_with("refused: invalid regex"));
+}
+
+#[test]
+fn lists_have_order_sums_and_places() {
+    gives("[1, 2, 3].isSorted()", "true for 3");
+    gives("['b', 'a'].isSorted()", "false for 0");
+    gives("object.ints.sum()", "6 for 5");
+    gives("[1.5, 2.5].sum()", "4.0 for 2");
+    gives("[].sum()", "0 for 0");
+    gives("[duration('1s'), duration('2s')].sum()", "duration(3s) for 2");
+    gives("dyn(['a']).sum()", "no such overload");
+    gives("['a'].sum()", "refused: `sum` does not take `list(string)`; it is `list.sum() -> dyn`");
+    gives("[1].max() + 'a'", "refused: no operator `+` for `int` and `string`");
+    gives("[3, 1, 2].min()", "1 for 3");
+    gives("[3, 1, 2].max()", "3 for 3");
+    gives("[].max()", "max called on empty list");
+    gives("object.mixed.max()", "no such overload: `int` and `string` have no order");
+    gives("['a', 'b', 'a'].indexOf('a')", "0 for 0");
+    gives("['a', 'b', 'a'].lastIndexOf('a')", "2 for 0");
+    gives("object.ints.indexOf(9)", "-1 for 5");
+    gives("'abcdefghijk'.indexOf('c')", "2 for 1");
+}
+
+#[test]
+fn quantities_are_counted_as_kubernetes_holds_them() {
+    gives("quantity('1Ki').asInteger()", "1024 for 2");
+    gives("quantity('1000m').isInteger()", "false for 2");
+    gives("quantity('1.5Gi').isInteger()", "false for 2");
+    gives("quantity('0.5').asInteger()", "cannot convert value to integer");
+    gives("quantity('1.5Gi').asApproximateFloat()", "1610612736.0 for 2");
+    gives("quantity('1').add(quantity('500m')).asApproximateFloat()", "1.5 for 4");
+    gives("quantity('1').sub(2).asInteger()", "-1 for 3");
+    gives("sign(quantity('-1'))", "-1 for 2");
+    gives("quantity('1').sign()", "refused: unknown method `sign`");
+    gives("quantity('50Mi').isGreaterThan(quantity('49Mi'))", "true for 3");
+    gives("quantity('1').isLessThan(quantity('1'))", "false for 3");
+    gives("quantity('1k').compareTo(quantity('1Ki'))", "-1 for 3");
+    gives("quantity('1000m') == quantity('1')", "true for 3");
+    gives("quantity('2') == quantity('1').add(1)", "true for 4");
+    gives("isQuantity('1ki')", "false for 1");
+    assert!(found("quantity('x')").starts_with("`x` is no quantity"));
+}
+
+#[test]
+fn addresses_and_networks_cost_what_the_server_counts() {
+    gives("ip('::1') == ip('::1')", "true for 3");
+    gives("ip.isCanonical('2001:DB8::1')", "false for 3");
+    gives("cidr('10.0.0.0/8').containsIP('10.1.2.3')", "true for 3");
+    gives("cidr('10.0.0.0/8').containsCIDR(cidr('10.1.0.0/16'))", "true for 6");
+    gives("type(ip('::1')) == net.IP", "true for 3");
+    gives("isIP('::ffff:102:304')", "false for 2");
+    gives("cidr('10.0.0.0/8').isMask()", "refused: unknown method `isMask`");
+}
+
+#[test]
+fn formats_say_what_is_wrong() {
+    gives("format.dns1123Label().validate('my-name')", "optional.none() for 9");
+    gives("format.dns1123Label().validate('a.b').value()", r#"["must not contain dots"] for 10"#);
+    gives("format.dns1123LabelPrefix().validate('my-')", "optional.none() for 9");
+    gives("format.dns1123LabelPrefix().validate('ä-').hasValue()", "true for 10");
+    gives("format.qualifiedName().validate('/x').value()", r#"["prefix part must be non-empty"] for 17"#);
+    gives("format.uuid().validate('2f0c41a48c1f4c709d4b0b3d0e2f1a2b').hasValue()", "false for 74");
+    gives("format.byte().validate('').value()", r#"["invalid base64"] for 23"#);
+    gives("format.date().validate('2020-02-30').value()", r#"["invalid date"] for 38"#);
+    gives("format.datetime().validate('2020-01-01t10:00:00.5z').hasValue()", "false for 56");
+    gives("format.named('uri').value() == format.uri()", "true for 4");
+    gives("format.named('nope').hasValue()", "false for 2");
+    gives("format.uri().validate('x').value()", r#"["parse \"x\": invalid URI for request"] for 278"#);
+}
+
+#[test]
+fn versions_are_ordered() {
+    gives("semver('1.2.3').compareTo(semver('1.2.3-rc.1'))", "1 for 3");
+    gives("semver('1.2.3+a') == semver('1.2.3+b')", "true for 3");
+    gives("semver('v1.2', true).minor()", "2 for 2");
+    gives("isSemver('v1.2')", "false for 1");
+    gives("isSemver('01.2', true)", "true for 1");
+    gives("isSemver(' 1.2.3', true)", "false for 1");
+    gives("semver('1.2.3').isLessThan(semver('1.10.0'))", "true for 3");
+    assert!(found("semver('1')").starts_with("`1` is no version"));
+}
+
+#[test]
+fn the_authorizer_asks_the_world() {
+    gives("authorizer.path('/healthz').check('get').allowed()", "true for 350003");
+    gives("authorizer.group('').resource('pods').check('put').reason()", r#""no" for 350004"#);
+    gives(
+        "authorizer.serviceAccount('a', 'b').group('apps').resource('x').subresource('s').namespace('n').name('m').check('get').reason()",
+        r#""{\"user\":\"system:serviceaccount:a:b\",\"group\":\"apps\",\"resource\":\"x\",\"subresource\":\"s\",\"namespace\":\"n\",\"name\":\"m\",\"verb\":\"get\"}" for 350008"#,
+    );
+    gives("authorizer.path('/x').check('err').error()", r#""broken" for 350003"#);
+    gives("authorizer.path('/x').check('err').errored()", "true for 350003");
+    gives("authorizer.path('/x').check('unknown').allowed()", "nobody knows");
+    gives("authorizer.path(' ').check('get')", "path must not be empty");
+    gives("authorizer.serviceAccount('A', 'b')", "Invalid service account namespace");
+    gives(
+        "authorizer.group('').resource('p').labelSelector('a=b').check('get').allowed()",
+        "true for 350115",
+    );
+    gives(
+        "[1, 2, 3].all(x, authorizer.path('/x').check('get').allowed())",
+        "the expression costs more than 1000000",
+    );
+}
+
+#[test]
+fn literals_are_free_and_checked() {
+    gives("[1, 2]", "[1, 2] for 0");
+    gives("{'a': [1]}", r#"{"a": [1]} for 0"#);
+    gives("duration('1h')", "duration(1h0m0s) for 0");
+    gives(
+        "duration('bad')",
+        "refused: cannot convert `bad` to a duration: a duration is one or more numbers with units, such as `1h30m` or `1.5s`",
+    );
+    gives("[1, 'a']", "refused: all elements must be of one type, found `int` and `string`");
+    gives("'%s-%d'.format(['a', 1])", r#""a-1" for 1"#);
+    gives("'a'.reverse()", "refused: `reverse` does not take `string`; it is `list.reverse() -> list`");
+}
+
+#[test]
+fn patches_are_made() {
+    gives("jsonpatch.escapeKey('a/b~c')", r#""a~1b~0c" for 1"#);
+    assert!(found("JSONPatch{op: 'add', path: '/a'}.path").starts_with(r#""/a" for"#));
+}
+
+#[test]
+fn a_tree_that_is_larger_than_it_looks_costs_too_much() {
+    let doubled = ".map(x, [x, x])".repeat(30);
+    gives(&format!("[object.ints]{doubled}.indexOf(1)"), "the expression costs more than 1000000");
+}

@@ -1,0 +1,283 @@
+//! Macros: calls that mean more than a call.
+
+use kubewright_value::Text;
+
+use super::{Bind, Fold, FoldKind, Local, MAX_LOOPS, Path, Plan, Planner, StepKind};
+use crate::ast::{Expr, Node, Span};
+use crate::environment::{Takes, Type};
+use crate::error::CompileErrorKind;
+use crate::val::Kind;
+
+impl Planner<'_> {
+    /// Returns what the macro `name` stands for; nothing when it is a call of a function.
+    pub(super) fn expand(
+        &mut self,
+        expr: &Expr,
+        target: Option<&Expr>,
+        name: &Text,
+        arguments: &[Expr],
+    ) -> Option<(Plan, Type)> {
+        if let Some(made) = self.shorthand(expr, target, name, arguments) {
+            return Some(made);
+        }
+        let macros = self.environment.macros();
+        match (target, name.as_str(), arguments) {
+            (None, "has", [field]) => Some(self.has(field)),
+            (Some(target), "bind", [variable, value, body])
+                if macros.bindings && target.as_name().is_some_and(|name| name == "cel") =>
+            {
+                Some(self.bind(variable, value, body))
+            }
+            (Some(target), "optMap" | "optFlatMap", [variable, body]) if macros.optionals => {
+                Some(self.optional_map(target, variable, body, name == "optFlatMap", expr.span))
+            }
+            (Some(target), "or" | "orValue", [other]) if macros.optionals => {
+                Some(self.optional_or(target, other, name == "orValue", expr.span))
+            }
+            (Some(target), _, _) => self.fold(target, name, arguments, expr.span),
+            _ => None,
+        }
+    }
+
+    /// Returns what a call stands for that is only another way to write a field.
+    fn shorthand(
+        &mut self,
+        expr: &Expr,
+        target: Option<&Expr>,
+        name: &Text,
+        arguments: &[Expr],
+    ) -> Option<(Plan, Type)> {
+        let target = target.filter(|_| self.environment.has_shorthands())?;
+        let call = format!("{}.{name}", self.qualified(target)?);
+        let shorthand = self.environment.shorthand_named(&call)?;
+        let span = expr.span;
+        let mut names = shorthand.path.split('.').map(Text::new_static);
+        let root = Node::Identifier { name: names.next().unwrap_or_default(), is_absolute: true };
+        let field = names.fold(Expr::new(root, span), |operand, field| {
+            Expr::new(Node::Select { operand: Box::new(operand), field, is_optional: false }, span)
+        });
+        let made = match (shorthand.takes, arguments) {
+            (_, []) if shorthand.takes != Takes::Key => field,
+            (Takes::Anything, [_]) => field,
+            (Takes::Key, [key]) => {
+                let (operand, index) = (Box::new(field), Box::new(key.clone()));
+                Expr::new(Node::Index { operand, index, is_optional: true }, span)
+            }
+            _ => {
+                let wanted = match shorthand.takes {
+                    Takes::Nothing => "no argument",
+                    Takes::Anything => "at most one argument",
+                    Takes::Key => "one argument",
+                };
+                let message = format!("`{call}` takes {wanted}, not {}", arguments.len());
+                return Some(self.unknown(message, span, CompileErrorKind::Arity));
+            }
+        };
+        Some(self.expr(&made))
+    }
+
+    fn has(&mut self, field: &Expr) -> (Plan, Type) {
+        let Node::Select { operand, field: name, is_optional } = &field.node else {
+            return self.unknown(
+                "`has` needs a field, such as `has(a.b)`".to_owned(),
+                field.span,
+                CompileErrorKind::Syntax,
+            );
+        };
+        // The operand is planned by itself: `has(a.b)` asks for a field even where `a.b` is a variable.
+        let (plan, kind) = self.expr(operand);
+        let step = super::Step::new(StepKind::Field(name.clone()), *is_optional, field.span.start);
+        let known = [Kind::Any, Kind::Map, Kind::Optional];
+        if !known.contains(&kind.kind) && !self.environment.has_field(kind.kind.name(), name) {
+            let message = format!("a value of type `{kind}` has no field `{name}`");
+            self.error(message, field.span, CompileErrorKind::Type);
+        }
+        let (root, mut steps) = match plan {
+            Plan::Path(path) => (path.root, path.steps.into_vec()),
+            plan => (plan, Vec::new()),
+        };
+        steps.push(step);
+        (Plan::Has(Box::new(Path { root, steps: steps.into() })), Type::of(Kind::Bool))
+    }
+
+    fn bind(&mut self, variable: &Expr, value: &Expr, body: &Expr) -> (Plan, Type) {
+        let name = match self.variable_name(variable, "cel.bind") {
+            Ok(name) => name,
+            Err(failed) => return failed,
+        };
+        let (value, kind) = self.expr(value);
+        let slot = self.enter(name, kind);
+        let (body, kind) = self.expr(body);
+        self.scope.pop();
+        (Plan::Bind(Box::new(Bind { slot, value, body, at: variable.span.start })), kind)
+    }
+
+    fn optional_map(
+        &mut self,
+        target: &Expr,
+        variable: &Expr,
+        body: &Expr,
+        is_flat: bool,
+        span: Span,
+    ) -> (Plan, Type) {
+        let name = match self.variable_name(variable, "optMap") {
+            Ok(name) => name,
+            Err(failed) => return failed,
+        };
+        let (value, kind) = self.expr(target);
+        self.require(&[Kind::Optional], &kind, "optMap", span);
+        let slot = self.enter(name, kind.elements());
+        let (body, body_kind) = self.expr(body);
+        self.scope.pop();
+        if is_flat {
+            self.require(&[Kind::Optional], &body_kind, "optFlatMap", span);
+        }
+        let kind = if is_flat { body_kind } else { Type::with(Kind::Optional, body_kind) };
+        (Plan::OptionalMap(Box::new(Bind { slot, value, body, at: span.start }), is_flat), kind)
+    }
+
+    fn optional_or(&mut self, target: &Expr, other: &Expr, is_value: bool, span: Span) -> (Plan, Type) {
+        let (value, kind) = self.expr(target);
+        if is_value && self.environment.has_plain_or_value() {
+            let (other, other_kind) = self.expr(other);
+            let inner = if kind.kind == Kind::Optional { kind.elements() } else { kind };
+            let kind = super::types::join(&inner, &other_kind);
+            return (Plan::PlainOrValue(Box::new((value, other))), kind);
+        }
+        self.require(&[Kind::Optional], &kind, if is_value { "orValue" } else { "or" }, span);
+        let (other, other_kind) = self.expr(other);
+        if is_value {
+            let inner = kind.elements();
+            if !super::types::are_compatible(&inner, &other_kind) {
+                let message = format!("`orValue` needs `{inner}`, found `{other_kind}`");
+                self.error(message, span, CompileErrorKind::Type);
+            }
+            let kind = super::types::join(&inner, &other_kind);
+            return (Plan::OptionalOrValue(Box::new((value, other)), span.start), kind);
+        }
+        self.require(&[Kind::Optional], &other_kind, "or", span);
+        let kind = super::types::join(&kind, &other_kind);
+        (Plan::OptionalOr(Box::new((value, other)), span.start), kind)
+    }
+
+    fn fold(&mut self, target: &Expr, name: &str, arguments: &[Expr], span: Span) -> Option<(Plan, Type)> {
+        let has_two = self.environment.macros().two_variables;
+        let (kind, variables, filter, body) = match (name, arguments) {
+            ("all", [x, body]) => (FoldKind::All, [x, x], None, body),
+            ("exists", [x, body]) => (FoldKind::Exists, [x, x], None, body),
+            ("exists_one" | "existsOne", [x, body]) => (FoldKind::ExistsOne, [x, x], None, body),
+            ("filter", [x, body]) => (FoldKind::Filter, [x, x], None, body),
+            ("map", [x, body]) => (FoldKind::Map, [x, x], None, body),
+            ("map", [x, filter, body]) => (FoldKind::Map, [x, x], Some(filter), body),
+            ("all", [x, y, body]) if has_two => (FoldKind::All, [x, y], None, body),
+            ("exists", [x, y, body]) if has_two => (FoldKind::Exists, [x, y], None, body),
+            ("exists_one" | "existsOne", [x, y, body]) if has_two => {
+                (FoldKind::ExistsOne, [x, y], None, body)
+            }
+            ("sortBy", [x, body]) if self.environment.macros().sorting => {
+                (FoldKind::SortBy, [x, x], None, body)
+            }
+            ("transformList", [x, y, body]) if has_two => (FoldKind::Map, [x, y], None, body),
+            ("transformList", [x, y, filter, body]) if has_two => (FoldKind::Map, [x, y], Some(filter), body),
+            ("transformMap", [x, y, body]) if has_two => (FoldKind::TransformMap, [x, y], None, body),
+            ("transformMap", [x, y, filter, body]) if has_two => {
+                (FoldKind::TransformMap, [x, y], Some(filter), body)
+            }
+            ("transformMapEntry", [x, y, body]) if has_two => {
+                (FoldKind::TransformMapEntry, [x, y], None, body)
+            }
+            ("transformMapEntry", [x, y, filter, body]) if has_two => {
+                (FoldKind::TransformMapEntry, [x, y], Some(filter), body)
+            }
+            _ => return None,
+        };
+        let [first, second] = variables;
+        let second = (!std::ptr::eq(first, second)).then_some(second);
+        Some(self.folding(kind, (target, first, second), filter, body, span))
+    }
+
+    fn folding(
+        &mut self,
+        kind: FoldKind,
+        (target, first, second): (&Expr, &Expr, Option<&Expr>),
+        filter: Option<&Expr>,
+        body: &Expr,
+        span: Span,
+    ) -> (Plan, Type) {
+        let names =
+            (self.variable_name(first, "the macro"), second.map(|e| self.variable_name(e, "the macro")));
+        let (first_name, second_name) = match names {
+            (Err(failed), _) | (_, Some(Err(failed))) => return failed,
+            (Ok(first), Some(Ok(second))) => (first, Some(second)),
+            (Ok(first), None) => (first, None),
+        };
+        if second_name.as_ref() == Some(&first_name) {
+            let message = format!("both variables are called `{first_name}`");
+            return self.unknown(message, second.map_or(span, |e| e.span), CompileErrorKind::Syntax);
+        }
+        if self.loops == MAX_LOOPS {
+            let message = format!("macros nest at most {MAX_LOOPS} levels deep");
+            return self.unknown(message, span, CompileErrorKind::Syntax);
+        }
+        let (range, range_kind) = self.expr(target);
+        if ![Kind::Any, Kind::List, Kind::Map].contains(&range_kind.kind) {
+            let message = format!("a value of type `{range_kind}` cannot be gone over");
+            self.error(message, target.span, CompileErrorKind::Type);
+        }
+        let (key, element) = Self::element_types(&range_kind);
+        let depth = self.scope.len();
+        let (first, second) = match second_name {
+            Some(second_name) => {
+                (self.enter(first_name, key), Some(self.enter(second_name, element.clone())))
+            }
+            None if range_kind.kind == Kind::List => (self.enter(first_name, element.clone()), None),
+            None => (self.enter(first_name, Type::ANY), None),
+        };
+        self.loops += 1;
+        let filter = filter.map(|filter| {
+            let (plan, kind) = self.expr(filter);
+            self.require(&[Kind::Bool], &kind, "the filter", filter.span);
+            plan
+        });
+        let body_span = body.span;
+        let (body, body_kind) = self.expr(body);
+        self.loops -= 1;
+        self.scope.truncate(depth);
+        let result = match kind {
+            FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::of(Kind::Bool),
+            FoldKind::Filter | FoldKind::SortBy => match range_kind.kind {
+                Kind::List => Type::with(Kind::List, element),
+                _ => Type::of(Kind::List),
+            },
+            FoldKind::Map => Type::with(Kind::List, body_kind.clone()),
+            FoldKind::TransformMap => Type::with(Kind::Map, body_kind.clone()),
+            FoldKind::TransformMapEntry => Type::of(Kind::Map),
+        };
+        match kind {
+            FoldKind::Map | FoldKind::TransformMap | FoldKind::SortBy => {}
+            FoldKind::TransformMapEntry => {
+                self.require(&[Kind::Map], &body_kind, "transformMapEntry", body_span);
+            }
+            _ => self.require(&[Kind::Bool], &body_kind, "the macro", body_span),
+        }
+        (Plan::Fold(Box::new(Fold { kind, range, first, second, filter, body, at: span.start })), result)
+    }
+
+    fn variable_name(&mut self, expr: &Expr, what: &str) -> Result<Text, (Plan, Type)> {
+        match expr.as_name() {
+            Some(name) => Ok(name.clone()),
+            None => {
+                let message = format!("`{what}` needs the name of a variable here");
+                Err(self.unknown(message, expr.span, CompileErrorKind::Syntax))
+            }
+        }
+    }
+
+    /// Makes a variable that the rest of the macro sees.
+    fn enter(&mut self, name: Text, kind: Type) -> u32 {
+        let slot = u32::try_from(self.scope.len()).unwrap_or(u32::MAX);
+        self.scope.push(Local { name, slot, kind });
+        self.slots = self.slots.max(slot + 1);
+        slot
+    }
+}

@@ -1,0 +1,149 @@
+//! From JSON and back to it.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kubewright_value::{Map, Number, Text, Value};
+
+use super::{List, MapVal, Val};
+
+impl<'a> Val<'a> {
+    /// Returns `value` as CEL sees it, without a copy.
+    #[must_use]
+    #[inline]
+    pub fn borrowed(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => number_of(*number),
+            Value::String(text) => Self::String(Cow::Borrowed(text)),
+            Value::Array(items) => Self::List(List::Borrowed(items)),
+            Value::Object(map) => Self::Map(MapVal::Borrowed(map)),
+        }
+    }
+
+    /// Returns the value as JSON: bytes in base64, timestamps and durations as text, an empty optional as null.
+    ///
+    /// # Errors
+    /// When JSON has no word for it: a type, a value of a library, or a number that is not finite; or when it is
+    /// too large to be written down.
+    pub fn to_value(&self) -> Result<Value, String> {
+        self.written(&mut MOST_WRITTEN.clone())
+    }
+
+    /// A value may hold another many times over and still be small; as JSON it is not.
+    fn written(&self, left: &mut usize) -> Result<Value, String> {
+        *left = left.checked_sub(1).ok_or("the value is too large")?;
+        Ok(match self {
+            Self::Null | Self::Optional(None) => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::from(*value),
+            Self::UInt(value) => Value::from(*value),
+            Self::Double(value) if value.is_finite() => Value::from(*value),
+            Self::String(text) => Value::String(text.as_ref().clone()),
+            Self::Bytes(bytes) => Value::from(STANDARD.encode(bytes)),
+            Self::List(List::Borrowed(items)) => counted(Value::Array((*items).clone()), left)?,
+            Self::List(List::Shared(items)) => counted(Value::Array(items.clone()), left)?,
+            Self::List(List::Made(items)) => {
+                Value::array(items.iter().map(|item| item.written(left)).collect::<Result<_, _>>()?)
+            }
+            Self::Map(MapVal::Borrowed(map)) => counted(Value::Object((*map).clone()), left)?,
+            Self::Map(MapVal::Shared(map)) => counted(Value::Object(map.clone()), left)?,
+            Self::Map(map) => {
+                let entry = |(key, value): (Val<'_>, Val<'_>)| Ok((key_text(&key)?, value.written(left)?));
+                Value::object(map.iter().map(entry).collect::<Result<Map, String>>()?)
+            }
+            Self::Timestamp(time) => Value::from(time.to_string()),
+            Self::Duration(duration) => Value::from(crate::time::seconds_text(*duration)),
+            Self::Optional(Some(value)) => value.written(left)?,
+            Self::Opaque(value) => match value.to_json() {
+                Some(value) => value,
+                None => return Err(format!("a value of type `{}` has no form in JSON", value.type_name())),
+            },
+            Self::Double(value) => return Err(format!("`{value}` has no form in JSON")),
+            Self::Type(name) => return Err(format!("the type `{name}` has no form in JSON")),
+        })
+    }
+}
+
+/// How many values a result may be made of, beyond an object that is a result as a whole.
+const MOST_WRITTEN: usize = 200_000;
+
+/// Counts JSON that is part of a larger value; alone it is as large as it was given.
+fn counted(value: Value, left: &mut usize) -> Result<Value, String> {
+    if *left + 1 < MOST_WRITTEN {
+        count(&value, left).ok_or("the value is too large")?;
+    }
+    Ok(value)
+}
+
+fn count(value: &Value, left: &mut usize) -> Option<()> {
+    *left = left.checked_sub(1)?;
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|item| count(item, left)),
+        Value::Object(map) => map.values().try_for_each(|value| count(value, left)),
+        _ => Some(()),
+    }
+}
+
+fn number_of<'a>(number: Number) -> Val<'a> {
+    match number {
+        Number::Int(value) => Val::Int(value),
+        Number::UInt(value) => Val::UInt(value),
+        Number::Float(value) => Val::Double(value),
+    }
+}
+
+fn key_text(key: &Val<'_>) -> Result<Text, String> {
+    match key {
+        Val::String(text) => Ok(text.as_ref().clone()),
+        Val::Int(value) => Ok(value.to_string().into()),
+        Val::UInt(value) => Ok(value.to_string().into()),
+        Val::Bool(value) => Ok(value.to_string().into()),
+        _ => Err(format!("`{key:?}` cannot be a key in JSON")),
+    }
+}
+
+/// Returns the integer that `value` is.
+#[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+pub(crate) fn exact_integer(value: f64) -> Option<i128> {
+    (value.fract() == 0.0 && value.abs() < 1e19).then_some(value as i128)
+}
+
+impl From<Value> for Val<'_> {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(value),
+            Value::Number(number) => number_of(number),
+            Value::String(text) => Self::String(Cow::Owned(text)),
+            Value::Array(items) => Self::List(List::Shared(items)),
+            Value::Object(map) => Self::Map(MapVal::Shared(map)),
+        }
+    }
+}
+
+impl From<bool> for Val<'_> {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Val<'_> {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<&str> for Val<'_> {
+    fn from(value: &str) -> Self {
+        Self::text(value)
+    }
+}
+
+impl From<String> for Val<'_> {
+    fn from(value: String) -> Self {
+        Self::text(value)
+    }
+}

@@ -1,0 +1,207 @@
+//! The expressions in `{{ }}` that are plain enough for CEL: a path, perhaps with what counts when nothing is there.
+
+use kubewright_value::{Value, json};
+
+use kubewright_cel_rules::unknown_field;
+
+/// How long the text of a path may be, and how many steps it may have.
+const LONGEST: usize = 4096;
+const MOST_STEPS: usize = 64;
+
+/// `request.object.spec.containers[].image || 'none' | length(@)`
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reading {
+    pub(super) root: Root,
+    pub(super) steps: Vec<Step>,
+    /// What counts when the path leads to nothing, or to something empty.
+    pub(super) default: Option<Value>,
+    /// What is asked about the value, if it is not the value itself that is wanted.
+    pub(super) asked: Option<Asked>,
+}
+
+/// What is asked about a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Asked {
+    /// `| length(@)`
+    Length,
+    /// `contains(…, 'text')`
+    Contains(String),
+    /// `regex_match('expression', …)`
+    Matches(String),
+}
+
+/// What a path starts at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    Object,
+    OldObject,
+    Request,
+    Element,
+}
+
+/// What a path goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Key(String),
+    /// `[]`
+    Flatten,
+    /// `.[a, b]`
+    Several(Vec<String>),
+}
+
+/// Reads `text`; returns nothing for other expressions.
+pub(super) fn read(text: &str) -> Option<Reading> {
+    let text = text.trim();
+    if let Some(arguments) = call(text, "contains") {
+        let (path, wanted) = arguments.rsplit_once(',')?;
+        let mut cursor = Cursor { rest: wanted };
+        let wanted = cursor.literal()?.as_str()?.to_owned();
+        let reading = path_of(path).filter(|_| cursor.rest.trim().is_empty())?;
+        return Some(Reading { asked: Some(Asked::Contains(wanted)), ..reading });
+    }
+    if let Some(arguments) = call(text, "regex_match") {
+        let mut cursor = Cursor { rest: arguments };
+        let expression = cursor.raw_literal()?;
+        cursor.takes(",").then_some(())?;
+        let path = cursor.rest.trim();
+        let quoted = path.strip_prefix("'{{").and_then(|path| path.strip_suffix("}}'"));
+        return Some(Reading { asked: Some(Asked::Matches(expression)), ..path_of(quoted.unwrap_or(path))? });
+    }
+    path_of(text)
+}
+
+/// Returns the arguments, if `text` is a call of `function`.
+fn call<'t>(text: &'t str, function: &str) -> Option<&'t str> {
+    text.strip_prefix(function)?.strip_prefix('(')?.strip_suffix(')')
+}
+
+fn path_of(text: &str) -> Option<Reading> {
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut cursor = Cursor { rest: text.trim() };
+    let mut steps = Vec::new();
+    steps.push(Step::Key(cursor.key()?));
+    while let Some(step) = cursor.step()? {
+        steps.push(step);
+    }
+    // Every step is written out together with all that lead to it.
+    if steps.len() > MOST_STEPS {
+        return None;
+    }
+    let mut reading = rooted(steps)?;
+    if cursor.takes("||") {
+        reading.default = Some(cursor.literal()?);
+    }
+    if cursor.takes("|") {
+        cursor.takes("length(@)").then_some(())?;
+        reading.asked = Some(Asked::Length);
+    }
+    cursor.rest.is_empty().then_some(reading)
+}
+
+fn rooted(steps: Vec<Step>) -> Option<Reading> {
+    let key = |index: usize| match steps.get(index) {
+        Some(Step::Key(key)) => Some(key.as_str()),
+        _ => None,
+    };
+    let (root, used) = match (key(0)?, key(1)) {
+        ("request", Some("object")) => (Root::Object, 2),
+        ("request", Some("oldObject")) => (Root::OldObject, 2),
+        // The API server takes no expression that asks for more than its requests have.
+        ("request", Some(field)) if unknown_field("request", &[field.into()]).is_none() => (Root::Request, 1),
+        ("element", _) => (Root::Element, 1),
+        _ => return None,
+    };
+    let steps = steps.into_iter().skip(used).collect();
+    Some(Reading { root, steps, default: None, asked: None })
+}
+
+struct Cursor<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Cursor<'t> {
+    /// Takes `token`, and blanks before it, if it is next.
+    fn takes(&mut self, token: &str) -> bool {
+        match self.rest.trim_start().strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes a name, with quotes or without.
+    fn key(&mut self) -> Option<String> {
+        self.rest = self.rest.trim_start();
+        if self.rest.starts_with('"') {
+            let end = self.quoted_end('"')?;
+            let (quoted, rest) = self.rest.split_at_checked(end)?;
+            self.rest = rest;
+            return json::parse(quoted).ok()?.as_str().map(str::to_owned);
+        }
+        let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
+        let end = self.rest.find(|c: char| !(is_first(c) || c.is_ascii_digit())).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        name.starts_with(is_first).then(|| name.to_owned())
+    }
+
+    /// Takes the next step; returns nothing inside when the path ends, and nothing when it is no path.
+    #[expect(clippy::option_option, reason = "the end of a path is not the same as something else")]
+    fn step(&mut self) -> Option<Option<Step>> {
+        if self.rest.starts_with("[]") {
+            self.rest = self.rest.get(2..)?;
+            return Some(Some(Step::Flatten));
+        }
+        let Some(rest) = self.rest.strip_prefix('.') else {
+            let ends = self.rest.trim_start();
+            return (ends.is_empty() || ends.starts_with('|')).then_some(None);
+        };
+        self.rest = rest;
+        if !self.takes("[") {
+            let key = self.key()?;
+            return (!self.rest.starts_with('(')).then_some(Some(Step::Key(key)));
+        }
+        let mut keys = vec![self.key()?];
+        while self.takes(",") {
+            keys.push(self.key()?);
+        }
+        self.takes("]").then_some(Some(Step::Several(keys)))
+    }
+
+    /// Takes a text in which a backslash stands for itself.
+    fn raw_literal(&mut self) -> Option<String> {
+        let (text, rest) = self.rest.trim_start().strip_prefix('\'')?.split_once('\'')?;
+        self.rest = rest;
+        (!text.ends_with('\\') && !text.contains("{{")).then(|| text.to_owned())
+    }
+
+    fn literal(&mut self) -> Option<Value> {
+        self.rest = self.rest.trim_start();
+        let quote = self.rest.chars().next().filter(|quote| matches!(quote, '\'' | '`'))?;
+        let end = self.quoted_end(quote)?;
+        let inner = self.rest.get(1..end.checked_sub(1)?)?;
+        self.rest = self.rest.get(end..)?;
+        match quote {
+            '\'' => (!inner.contains('\\')).then(|| Value::from(inner)),
+            _ => json::parse(inner).ok(),
+        }
+    }
+
+    /// Returns where the text behind a quoted text starts.
+    fn quoted_end(&self, quote: char) -> Option<usize> {
+        let mut is_escaped = false;
+        for (at, character) in self.rest.char_indices().skip(1) {
+            match character {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                _ if character == quote => return Some(at + character.len_utf8()),
+                _ => {}
+            }
+        }
+        None
+    }
+}

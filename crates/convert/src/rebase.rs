@@ -1,0 +1,290 @@
+//! Expressions about Pods as expressions about the objects that make Pods, and about old objects.
+//!
+//! Works on the text, so that what a person wrote stays as it was wherever it need not change.
+
+use kubewright_value::Value;
+
+use super::expressions::TARGET;
+use kubewright_dialect_kit::workload::Workload;
+
+/// The variable that stands for [`TARGET`] in expressions that we make.
+const ALIAS: &str = "variables.target";
+
+/// What of an object is in the template of its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All of it: patterns move as a whole.
+    Everything,
+    /// What describes the Pod; its name and namespace are the controller's.
+    Description,
+    /// Nothing: its author has kept the paths from being rewritten.
+    Nothing,
+}
+
+/// How authors keep a path from being rewritten.
+const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
+
+/// Returns how far the variables in `value` reach, which are in JMESPath; nothing where they do not agree.
+pub(super) fn reach_of(value: &Value) -> Option<Reach> {
+    let mut found: Vec<bool> = Vec::new();
+    quoted(value, 0, &mut found);
+    let has_quotes = found.contains(&true);
+    match has_quotes && found.contains(&false) {
+        true => None,
+        false => Some(if has_quotes { Reach::Nothing } else { Reach::Description }),
+    }
+}
+
+/// Finds out of each variable in `value` whether its path is quoted.
+fn quoted(value: &Value, depth: usize, found: &mut Vec<bool>) {
+    const DEPTH: usize = 64;
+    match value {
+        Value::String(text) => {
+            let variables = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+            let objects = variables.filter(|variable| variable.contains("bject"));
+            found.extend(objects.map(|variable| QUOTED.iter().any(|quoted| variable.contains(quoted))));
+        }
+        Value::Array(items) if depth < DEPTH => {
+            items.iter().for_each(|item| quoted(item, depth + 1, found));
+        }
+        Value::Object(map) if depth < DEPTH => {
+            map.values().for_each(|value| quoted(value, depth + 1, found));
+        }
+        _ => {}
+    }
+}
+
+/// What is in the metadata of a template.
+const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
+
+/// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
+pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<String> {
+    if reach == Reach::Nothing || is_target(expression) {
+        return Some(expression.to_owned());
+    }
+    let below: String = to.keys().iter().map(|key| format!(".{key}")).collect();
+    let mut text = String::with_capacity(expression.len() + 32);
+    let mut rest = 0;
+    for (start, root) in roots(expression) {
+        let end = start + root.len();
+        text.push_str(expression.get(rest..end)?);
+        rest = end;
+        let after = expression.get(end..)?;
+        let is_moved = match (reach, step(after)) {
+            (Reach::Everything, _) => true,
+            (_, Step::Key("spec", _)) => true,
+            (_, Step::Key("metadata", after)) => match step(after) {
+                Step::Key(key, _) => IN_TEMPLATE.contains(&key),
+                Step::End => true,
+                Step::Unknown => return None,
+            },
+            (_, Step::Key(..)) => false,
+            (_, Step::End) if is_compared_with_null(after) => false,
+            (_, Step::End | Step::Unknown) => return None,
+        };
+        if is_moved {
+            text.push_str(&below);
+        }
+    }
+    text.push_str(expression.get(rest..)?);
+    Some(text)
+}
+
+/// Returns `expression` as a ValidatingPolicy rewrites it by itself for controllers.
+pub(super) fn rewritten(expression: &str, to: Workload) -> String {
+    let below: String = to.keys().iter().map(|key| format!("{key}.")).collect();
+    let mut text = expression.to_owned();
+    for key in ["spec", "metadata"] {
+        for root in ["object.", "oldObject."] {
+            text = moved(&text, &format!("{root}{key}"), &format!("{root}{below}{key}"));
+        }
+    }
+    text
+}
+
+/// Replaces `from`, except before `.namespace`.
+fn moved(text: &str, from: &str, to: &str) -> String {
+    let mut parts = text.split(from);
+    let mut moved = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_kept = part.strip_prefix(".namespace").is_some_and(|rest| !rest.starts_with(is_word));
+        moved.push_str(if is_kept { from } else { to });
+        moved.push_str(part);
+    }
+    moved
+}
+
+/// Returns `expression` about the object as it was; nothing where it looks at anything else than the object.
+pub(super) fn of_old_object(expression: &str) -> Option<String> {
+    let mut text = String::with_capacity(expression.len() + 16);
+    let mut rest = 0;
+    for (start, root) in roots(expression) {
+        if root != "object" {
+            return None;
+        }
+        text.push_str(expression.get(rest..start)?);
+        text.push_str("oldObject");
+        rest = start + root.len();
+    }
+    text.push_str(expression.get(rest..)?);
+    let looks_elsewhere = ["request", "variables", "params", "namespaceObject", "authorizer"]
+        .iter()
+        .any(|name| expression.contains(name));
+    (!looks_elsewhere).then_some(text)
+}
+
+/// Returns whether `expression` is the variable that [`ALIAS`] stands for.
+fn is_target(expression: &str) -> bool {
+    TARGET.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)
+}
+
+fn is_compared_with_null(after: &str) -> bool {
+    let after = after.trim_start();
+    let compared = after.strip_prefix("!=").or_else(|| after.strip_prefix("=="));
+    compared.is_some_and(|value| value.trim_start().starts_with("null"))
+}
+
+/// What follows a name.
+enum Step<'t> {
+    /// A key, and the text behind it.
+    Key(&'t str, &'t str),
+    /// Nothing of this value.
+    End,
+    /// A key that is only known later.
+    Unknown,
+}
+
+fn step(text: &str) -> Step<'_> {
+    let name = text.strip_prefix(".?").or_else(|| text.strip_prefix('.'));
+    if let Some(name) = name {
+        let end = name.find(|c| !is_word(c)).unwrap_or(name.len());
+        let (key, rest) = name.split_at(end);
+        return if rest.starts_with('(') { Step::End } else { Step::Key(key, rest) };
+    }
+    let Some(inside) = text.strip_prefix('[') else { return Step::End };
+    let inside = inside.strip_prefix('?').unwrap_or(inside);
+    let quote = inside.chars().next().filter(|c| ['"', '\''].contains(c));
+    let found = quote.and_then(|quote| inside.get(1..)?.split_once(quote));
+    match found {
+        Some((key, rest)) => rest.strip_prefix(']').map_or(Step::Unknown, |rest| Step::Key(key, rest)),
+        None => Step::Unknown,
+    }
+}
+
+/// Returns where `object` and `oldObject` stand as names of their own, outside of texts.
+fn roots(expression: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut before = [' '; 2];
+    let mut at = 0;
+    while let Some(rest) = expression.get(at..).filter(|rest| !rest.is_empty()) {
+        let character = rest.chars().next().unwrap_or_default();
+        let length = match character {
+            '"' | '\'' => literal(rest, character),
+            '(' if rest.starts_with(TARGET) => {
+                found.push((at, TARGET));
+                TARGET.len()
+            }
+            'v' if starts_with_alias(rest) && !is_field(before) => {
+                found.push((at, ALIAS));
+                ALIAS.len()
+            }
+            c if is_word(c) => {
+                let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+                let word = rest.get(..length).unwrap_or_default();
+                if ["object", "oldObject"].contains(&word) && !is_field(before) {
+                    found.push((at, word));
+                }
+                length
+            }
+            c => c.len_utf8(),
+        };
+        if !character.is_whitespace() {
+            before = [before[1], character];
+        }
+        at += length.max(1);
+    }
+    found
+}
+
+fn starts_with_alias(text: &str) -> bool {
+    text.strip_prefix(ALIAS).is_some_and(|rest| !rest.starts_with(is_word))
+}
+
+/// Returns whether the two signs before a name make it the name of a field.
+fn is_field(before: [char; 2]) -> bool {
+    matches!(before, [_, '.'] | ['.', '?'])
+}
+
+/// Returns how long the text literal is that `text` begins with. Three quotes open one that may have quotes in it.
+fn literal(text: &str, quote: char) -> usize {
+    let triple: String = std::iter::repeat_n(quote, 3).collect();
+    if let Some(inside) = text.strip_prefix(&triple) {
+        return inside.find(&triple).map_or(text.len(), |end| end + 6);
+    }
+    let mut is_escaped = false;
+    for (place, character) in text.char_indices().skip(1) {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == quote => return place + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(expression: &str, want: &str) {
+        assert_eq!(
+            rebased(expression, Workload::Template, Reach::Description).as_deref(),
+            Some(want),
+            "{expression}"
+        );
+    }
+
+    #[test]
+    fn what_describes_the_pod_moves_into_the_template() {
+        check("object.spec.containers.all(c, c.x)", "object.spec.template.spec.containers.all(c, c.x)");
+        check("has(object.metadata.labels)", "has(object.spec.template.metadata.labels)");
+        check("object.?spec.?a", "object.spec.template.?spec.?a");
+    }
+
+    #[test]
+    fn what_is_judged_on_deletions_too_moves_as_well() {
+        check("variables.target.spec.x", "variables.target.spec.template.spec.x");
+        check(
+            "has((object != null ? object : oldObject).spec.x)",
+            "has((object != null ? object : oldObject).spec.template.spec.x)",
+        );
+        check("object != null ? object : oldObject", "object != null ? object : oldObject");
+    }
+
+    #[test]
+    fn an_object_that_is_handed_on_as_a_whole_cannot_be_rewritten() {
+        assert_eq!(rebased("f(object)", Workload::Template, Reach::Description), None);
+        check("object == null || object.spec.x", "object == null || object.spec.template.spec.x");
+    }
+
+    #[test]
+    fn names_and_texts_stay() {
+        check("object.metadata.name == 'object.spec'", "object.metadata.name == 'object.spec'");
+        check("request.object.spec", "request.object.spec");
+        check("object.kind == \"a\\\"object.spec\"", "object.kind == \"a\\\"object.spec\"");
+    }
+
+    #[test]
+    fn a_ternary_has_names_of_its_own_behind_the_question_mark() {
+        check(
+            "true ? object.spec : oldObject.spec",
+            "true ? object.spec.template.spec : oldObject.spec.template.spec",
+        );
+    }
+}

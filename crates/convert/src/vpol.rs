@@ -1,0 +1,239 @@
+//! Writes a ValidatingPolicy, or a NamespacedValidatingPolicy of a Policy.
+//!
+//! A ValidatingPolicy about Pods also judges controllers, by rewriting its expressions. Where that gives what the rule
+//! was rewritten to, it is left to it; otherwise controllers have a policy of their own.
+
+use kubewright_value::{Map, Text, Value};
+
+use super::Written;
+use super::policy::{Draft, Origin, texts};
+use super::rebase::rewritten;
+use kubewright_dialect_kit::workload::Workload;
+use kubewright_kyverno::source::FailureAction;
+
+const VERSION: &str = "policies.kyverno.io/v1";
+
+/// What says something about the older policy only.
+const LEFT_OUT: [&str; 2] =
+    ["kubectl.kubernetes.io/last-applied-configuration", "pod-policies.kyverno.io/autogen-controllers"];
+
+/// The controllers that a ValidatingPolicy about Pods is also about.
+const CONTROLLERS: [&str; 6] =
+    ["cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "statefulsets"];
+
+/// Returns the policies that stand for rules, each of which is a draft with those for controllers behind it.
+pub(super) fn written(origin: &Origin<'_>, rules: Vec<(Text, Vec<Draft>)>) -> Vec<Written> {
+    let planned: Vec<(Text, Vec<Plan>)> =
+        rules.into_iter().map(|(rule, drafts)| (rule, plans(drafts))).collect();
+    if let Some(plan) = joined(origin, &planned) {
+        let rules = planned.into_iter().map(|(rule, _)| rule).collect();
+        let documents = vec![document(origin, &plan, false)];
+        return vec![Written { rules, documents, covers_controllers: true }];
+    }
+    let write = |(rule, plans): (Text, Vec<Plan>)| Written {
+        rules: vec![rule],
+        documents: plans.iter().map(|plan| document(origin, plan, origin.rules > 1)).collect(),
+        covers_controllers: true,
+    };
+    planned.into_iter().map(write).collect()
+}
+
+/// Returns whether it is left to the policy itself to judge controllers.
+pub(super) fn is_left_to_itself(drafts: &[Draft]) -> bool {
+    let Some((first, others)) = drafts.split_first() else { return false };
+    covers_controllers(first)
+        && !others.is_empty()
+        && others.iter().all(|other| is_rewritten_to(first, other))
+}
+
+/// A policy to be written.
+#[derive(Debug, Clone)]
+struct Plan {
+    draft: Draft,
+    /// The controllers that it is left to itself to cover; nothing where that is not asked for.
+    controllers: Option<Vec<&'static str>>,
+}
+
+/// Returns the policies that one rule needs.
+fn plans(drafts: Vec<Draft>) -> Vec<Plan> {
+    let mut drafts = drafts.into_iter();
+    let Some(first) = drafts.next() else { return Vec::new() };
+    let others: Vec<Draft> = drafts.collect();
+    let can_cover = covers_controllers(&first);
+    if can_cover && others.iter().all(|other| is_rewritten_to(&first, other)) {
+        let covered = CONTROLLERS.into_iter().filter(|name| others.iter().any(|other| is_about(other, name)));
+        return vec![Plan { draft: first, controllers: Some(covered.collect()) }];
+    }
+    let first = Plan { draft: first, controllers: can_cover.then(Vec::new) };
+    let others = others.into_iter().map(|draft| Plan { draft, controllers: None });
+    std::iter::once(first).chain(others).collect()
+}
+
+/// Returns whether a policy with these constraints judges controllers by itself.
+fn covers_controllers(draft: &Draft) -> bool {
+    let constraints = &draft.constraints;
+    match constraints.rules.as_slice() {
+        [rule] => {
+            constraints.object_selector.is_none()
+                && rule.groups == [Text::new_static("")]
+                && rule.versions == ["v1"]
+                && rule.resources == ["pods"]
+                && rule.names.is_empty()
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a ValidatingPolicy rewrites `draft` to what `other` says.
+fn is_rewritten_to(draft: &Draft, other: &Draft) -> bool {
+    let to = other.variant.unwrap_or(Workload::Pod);
+    let own: Vec<String> = texts(draft).map(|text| rewritten(text, to)).collect();
+    own.iter().map(String::as_str).eq(texts(other))
+        && draft.constraints.namespace_selector == other.constraints.namespace_selector
+        && draft.constraints.rules.first().map(|rule| &rule.operations)
+            == other.constraints.rules.first().map(|rule| &rule.operations)
+}
+
+fn is_about(draft: &Draft, resource: &str) -> bool {
+    draft.constraints.rules.iter().any(|rule| rule.resources.iter().any(|name| name == resource))
+}
+
+/// Returns one policy for all rules, where they are about the same requests and have the same action.
+fn joined(origin: &Origin<'_>, planned: &[(Text, Vec<Plan>)]) -> Option<Plan> {
+    if planned.len() != origin.rules || planned.len() < 2 {
+        return None;
+    }
+    let plans: Vec<&Plan> = planned
+        .iter()
+        .map(|(_, plans)| match plans.as_slice() {
+            [plan] => Some(plan),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    let first = *plans.first()?;
+    let mut all = first.clone();
+    for plan in plans.iter().skip(1) {
+        let (one, other) = (&first.draft, &plan.draft);
+        let is_alike = one.constraints == other.constraints
+            && one.conditions == other.conditions
+            && one.action == other.action
+            && first.controllers == plan.controllers;
+        if !is_alike {
+            return None;
+        }
+        for variable in &other.variables {
+            let name = variable.get("name");
+            match all.draft.variables.iter().find(|known| known.get("name") == name) {
+                Some(known) if known != variable => return None,
+                Some(_) => {}
+                None => all.draft.variables.push(variable.clone()),
+            }
+        }
+        all.draft.validations.extend(other.validations.iter().cloned());
+        if other.audit_annotations.is_some() {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+fn document(origin: &Origin<'_>, plan: &Plan, is_one_of_several: bool) -> Value {
+    let draft = &plan.draft;
+    let policy = origin.policy;
+    let mut name = policy.name.value.to_string();
+    if is_one_of_several {
+        name.push_str(&format!("-{}", draft.rule));
+    }
+    match draft.variant {
+        Some(Workload::CronJob) => name.push_str("-autogen-cronjob"),
+        Some(_) => name.push_str("-autogen"),
+        None => {}
+    }
+    let kind = if policy.namespace.is_some() { "NamespacedValidatingPolicy" } else { "ValidatingPolicy" };
+    Map::from([
+        ("apiVersion", Value::from(VERSION)),
+        ("kind", kind.into()),
+        ("metadata", metadata(origin, &name)),
+        ("spec", spec(origin, plan)),
+    ])
+    .into()
+}
+
+fn metadata(origin: &Origin<'_>, name: &str) -> Value {
+    let mut metadata = Map::from([("name", Value::from(name))]);
+    if let Some(namespace) = &origin.policy.namespace {
+        metadata.insert("namespace".into(), namespace.clone().into());
+    }
+    for key in ["labels", "annotations"] {
+        let written = origin.document.value.at(&["metadata", key]).and_then(Value::as_object);
+        let kept = written.into_iter().flat_map(Map::iter);
+        let kept = kept.filter(|(name, _)| !LEFT_OUT.contains(&name.as_str()));
+        let kept: Map = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if !kept.is_empty() {
+            metadata.insert(key.into(), kept.into());
+        }
+    }
+    metadata.into()
+}
+
+fn spec(origin: &Origin<'_>, plan: &Plan) -> Value {
+    let (draft, settings) = (&plan.draft, &origin.policy.settings);
+    let actions = match (draft.action, settings.emits_warning) {
+        (FailureAction::Enforce, _) => vec!["Deny"],
+        (FailureAction::Audit, true) => vec!["Audit", "Warn"],
+        (FailureAction::Audit, false) => vec!["Audit"],
+    };
+    let mut spec = Map::from([("validationActions", Value::from(actions))]);
+    if !settings.is_fail_closed {
+        spec.insert("failurePolicy".into(), "Ignore".into());
+    }
+    let timeout = origin.document.value.at(&["spec", "webhookConfiguration", "timeoutSeconds"]);
+    let timeout = timeout.or_else(|| origin.document.value.at(&["spec", "webhookTimeoutSeconds"]));
+    if let Some(timeout) = timeout.filter(|timeout| !timeout.is_null()) {
+        let webhook = Map::from([("timeoutSeconds", timeout.clone())]);
+        spec.insert("webhookConfiguration".into(), webhook.into());
+    }
+    if let Some(evaluation) = evaluation(origin) {
+        spec.insert("evaluation".into(), evaluation);
+    }
+    if let Some(autogen) = autogen(plan) {
+        spec.insert("autogen".into(), autogen);
+    }
+    spec.insert("matchConstraints".into(), draft.constraints.value());
+    for (key, list) in [
+        ("matchConditions", draft.all_conditions()),
+        ("variables", draft.variables.clone()),
+        ("validations", draft.validations.clone()),
+    ] {
+        if !list.is_empty() {
+            spec.insert(key.into(), list.into());
+        }
+    }
+    if let Some(annotations) = &draft.audit_annotations {
+        spec.insert("auditAnnotations".into(), annotations.clone());
+    }
+    spec.into()
+}
+
+fn evaluation(origin: &Origin<'_>) -> Option<Value> {
+    let settings = &origin.policy.settings;
+    let off = || Value::from(Map::from([("enabled", Value::from(false))]));
+    let mut evaluation = Map::new();
+    if !settings.is_admission {
+        evaluation.insert("admission".into(), off());
+    }
+    if !settings.is_background {
+        evaluation.insert("background".into(), off());
+    }
+    (!evaluation.is_empty()).then(|| evaluation.into())
+}
+
+/// Returns which controllers are judged too, where it is not what a ValidatingPolicy does unasked.
+fn autogen(plan: &Plan) -> Option<Value> {
+    let controllers = plan.controllers.as_ref()?;
+    if *controllers == CONTROLLERS {
+        return None;
+    }
+    let controllers = Map::from([("controllers", Value::from(controllers.clone()))]);
+    Some(Map::from([("podControllers", controllers.into())]).into())
+}

@@ -1,0 +1,70 @@
+//! Compiles one document within limits: of what it takes, and of what is said about it.
+
+use kubewright_engine::{Compiled, Diagnostic, Dialect};
+use kubewright_golib::compile_budget::{CompileBudget, CompileExceeded};
+use kubewright_value::Document;
+
+kubewright_engine::codes! {
+    /// The codes of the limits of compilation.
+    pub static CODES;
+
+    DOCUMENT_TOO_LARGE "KW-L003" Error "the rule takes too much memory when it is compiled";
+    RULES_TOO_LARGE "KW-L004" Error "all rules together take too much memory when they are compiled";
+    TOO_MUCH_WORK "KW-L005" Error "compiling the rule takes too long";
+    MORE_DIAGNOSTICS "KW-L006" Warning "there are more diagnostics about the document";
+}
+
+/// How many diagnostics about one document are kept.
+pub const MAX_DIAGNOSTICS: usize = 1_000;
+
+/// Compiles `document`, which `dialect` claims, and charges `budget` for that. A rule that needs more than there is has
+/// an error and cannot run; its neighbours can.
+#[must_use]
+pub fn compile(
+    dialect: &dyn Dialect,
+    document: &Document,
+    beside: &[Document],
+    budget: &mut CompileBudget,
+) -> Compiled {
+    let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, beside));
+    if let Some(exceeded) = exceeded {
+        compiled.diagnostics.insert(0, too_much(document, exceeded));
+    }
+    shorten(document, &mut compiled.diagnostics);
+    compiled
+}
+
+fn too_much(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
+    let (code, help) = match exceeded {
+        CompileExceeded::RuleBytes(_) | CompileExceeded::DocumentBytes(_) => (
+            &DOCUMENT_TOO_LARGE,
+            "use smaller counts in regular expressions, such as `{1,63}` of a plain class",
+        ),
+        CompileExceeded::TotalBytes(_) => {
+            (&RULES_TOO_LARGE, "remove rules, or use smaller counts in their regular expressions")
+        }
+        CompileExceeded::DocumentSteps(_) | CompileExceeded::TotalSteps(_) => {
+            (&TOO_MUCH_WORK, "use fewer or simpler regular expressions")
+        }
+    };
+    let place = document.locate(&["metadata".into(), "name".into()]);
+    Diagnostic::new(code, exceeded.to_string(), place).help(help)
+}
+
+/// Leaves the first diagnostics, errors before others, and says how many there were besides.
+fn shorten(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(more) = diagnostics.len().checked_sub(MAX_DIAGNOSTICS).filter(|more| *more > 0) else { return };
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let mut room = [MAX_DIAGNOSTICS.min(errors), MAX_DIAGNOSTICS.saturating_sub(errors)];
+    diagnostics.retain(|diagnostic| {
+        let [errors, others] = &mut room;
+        let room = if diagnostic.is_error() { errors } else { others };
+        let is_kept = *room > 0;
+        *room = room.saturating_sub(1);
+        is_kept
+    });
+    let message = format!("and {more} more diagnostics about this document");
+    let place = document.locate(&["metadata".into(), "name".into()]);
+    diagnostics
+        .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("mend these first, then look again"));
+}

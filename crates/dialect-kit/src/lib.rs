@@ -1,0 +1,9 @@
+//! What the rule languages share: reading fields with diagnostics, limits of compilation, selectors, and traces.
+
+pub mod bounded;
+pub mod fields;
+pub mod notes;
+pub mod secrets;
+pub mod selector;
+pub mod trace;
+pub mod workload;

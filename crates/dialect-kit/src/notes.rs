@@ -1,0 +1,144 @@
+//! What a rule looked at, for traces and for coverage; nothing is kept unless somebody asked, and then not without end.
+
+use kubewright_engine::{Tracer, Verdict};
+use kubewright_value::{Step, bounded};
+
+/// Collects [`Note`]s when somebody wants them.
+#[derive(Debug, Default)]
+pub struct Notes {
+    // The notes of each open group, outermost first; nothing when nobody asked.
+    open: Option<Vec<Vec<Note>>>,
+    kept: usize,
+    left_out: usize,
+}
+
+/// How many notes are kept of one rule.
+const MAX_NOTES: usize = 10_000;
+
+/// How long a text of a note may be.
+const MAX_NOTE_TEXT_BYTES: usize = 4096;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// What it is, in the rule's words: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
+    pub what: String,
+    /// What was found there; may be empty.
+    pub found: String,
+    /// What it was compared with; may be empty.
+    pub wanted: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// The place in the value that was compiled, which its caller completes.
+    pub at: Vec<Step>,
+    /// What was looked at for it.
+    pub children: Vec<Note>,
+}
+
+impl Notes {
+    /// Returns notes that are thrown away.
+    #[must_use]
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    /// Returns notes that are kept if `tracer` wants them.
+    #[must_use]
+    pub fn of(tracer: &Tracer) -> Self {
+        if tracer.is_on() { Self::on() } else { Self::off() }
+    }
+
+    /// Returns notes that are kept.
+    #[must_use]
+    pub fn on() -> Self {
+        Self { open: Some(vec![Vec::new()]), ..Self::default() }
+    }
+
+    /// Returns whether anybody wants to know.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Says what was looked at; `note` runs only when somebody wants to know.
+    pub fn say(&mut self, note: impl FnOnce() -> Note) {
+        let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
+        if self.kept >= MAX_NOTES {
+            self.left_out += 1;
+            return;
+        }
+        self.kept += 1;
+        group.push(note().shortened());
+    }
+
+    /// Opens a group: what is said until [`Notes::close`] belongs to one note.
+    pub fn open(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.push(Vec::new());
+        }
+    }
+
+    /// Closes the group with the note that it belongs to.
+    pub fn close(&mut self, note: impl FnOnce() -> Note) {
+        let Some(open) = &mut self.open else { return };
+        let children = if open.len() > 1 { open.pop().unwrap_or_default() } else { Vec::new() };
+        // What has kept notes in it is kept with them.
+        if self.kept >= MAX_NOTES && children.is_empty() {
+            self.left_out += 1;
+            return;
+        }
+        self.kept += 1;
+        if let Some(group) = open.last_mut() {
+            group.push(Note { children, ..note().shortened() });
+        }
+    }
+
+    /// Returns what was said since the last call.
+    pub fn take(&mut self) -> Vec<Note> {
+        let said = self.open.as_mut().and_then(|open| open.first_mut()).map(std::mem::take);
+        let mut said = said.unwrap_or_default();
+        if self.left_out > 0 {
+            said.push(Note::left_out(std::mem::take(&mut self.left_out)));
+        }
+        said
+    }
+
+    /// Puts `path` in front of every place said from now back to `mark`, a number of notes of the open group.
+    pub fn rebase(&mut self, mark: usize, path: &[Step]) {
+        let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
+        group.iter_mut().skip(mark).for_each(|note| note.below(path));
+    }
+
+    /// Returns how many notes the open group has.
+    pub fn mark(&self) -> usize {
+        self.open.as_ref().and_then(|open| open.last()).map_or(0, Vec::len)
+    }
+}
+
+impl Note {
+    /// Returns that so many more things were looked at.
+    fn left_out(count: usize) -> Self {
+        Self {
+            what: format!("… {count} more"),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: Verdict::NotLooked,
+            at: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+
+    fn shortened(mut self) -> Self {
+        for text in [&mut self.what, &mut self.found, &mut self.wanted] {
+            if let Some(short) = bounded::shortened_text(text, MAX_NOTE_TEXT_BYTES) {
+                *text = short;
+            }
+        }
+        self
+    }
+
+    fn below(&mut self, path: &[Step]) {
+        self.at = path.iter().chain(&self.at).cloned().collect();
+        self.children.iter_mut().for_each(|child| child.below(path));
+    }
+}

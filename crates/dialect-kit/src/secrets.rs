@@ -1,0 +1,58 @@
+//! Which rules may look Secrets up: those whose own text names them.
+//!
+//! A path that is put together from an object must not end up at a Secret without the author having said so.
+
+use kubewright_value::Value;
+
+/// The fields in which a rule says what it looks up.
+const LOOKUP_FIELDS: [&str; 3] = ["urlPath", "expression", "messageExpression"];
+
+/// Returns whether `rule`, as its author wrote it, names the resource `secrets`, a Secret with a key, or Secrets as its
+/// parameters.
+pub fn names_secrets(rule: &Value) -> bool {
+    match rule {
+        Value::Array(items) => items.iter().any(names_secrets),
+        Value::Object(members) => members.iter().any(|(key, value)| is_named(key, value)),
+        _ => false,
+    }
+}
+
+fn is_named(key: &str, value: &Value) -> bool {
+    match (key, value) {
+        ("paramKind", kind) => kind.get("kind").and_then(Value::as_str) == Some("Secret"),
+        ("secret", Value::Object(_)) => true,
+        ("publicKeys", Value::String(keys)) => keys.contains("k8s://"),
+        (field, Value::String(text)) => LOOKUP_FIELDS.contains(&field) && text.contains("secrets"),
+        (_, value) => names_secrets(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kubewright_value::yaml;
+
+    #[track_caller]
+    fn check(rule: &str, want: bool) {
+        assert_eq!(names_secrets(&yaml::parse(rule).expect("YAML")), want, "{rule}");
+    }
+
+    #[test]
+    fn a_rule_names_secrets_where_it_says_what_it_looks_up() {
+        check("context: [{name: a, apiCall: {urlPath: '/api/v1/namespaces/{{ ns }}/secrets/a'}}]", true);
+        check("validate: {cel: {paramKind: {apiVersion: v1, kind: Secret}}}", true);
+        check("validations: [{expression: 'resource.Get(\"v1\", \"secrets\", \"a\", \"b\") != null'}]", true);
+        check("manifests: {attestors: [{entries: [{keys: {publicKeys: 'k8s://shop/key'}}]}]}", true);
+        check("manifests: {attestors: [{entries: [{keys: {secret: {name: a, namespace: b}}}]}]}", true);
+    }
+
+    #[test]
+    fn a_path_that_is_made_while_the_rule_runs_names_nothing() {
+        check(
+            "context: [{name: a, apiCall: {urlPath: '/api/v1/namespaces/a/{{ request.object.data.what }}'}}]",
+            false,
+        );
+        check("match: {any: [{resources: {kinds: [Secret]}}]}", false);
+        check("validate: {message: 'no secrets'}", false);
+    }
+}

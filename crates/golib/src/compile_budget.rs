@@ -1,0 +1,249 @@
+//! What compiling rules may take: bytes that stay as long as the rules do, and steps.
+//!
+//! A few bytes of a regular expression can stand for megabytes of automata, so each rule, each document and all rules
+//! together have a limit. Whoever loads rules owns a [`CompileBudget`] and compiles each document inside of it. It is
+//! not handed through the parsers of five languages but is there for as long as a document is compiled, so that none
+//! of them can forget it: [`compile`](crate::regex::compile) charges whatever budget is open.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use thiserror::Error;
+
+use crate::regex::Regex;
+
+/// How much compiling may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// Bytes of the automata of one rule.
+    pub rule_bytes: usize,
+    /// Bytes of the automata of one document.
+    pub document_bytes: usize,
+    /// Bytes of the automata of all documents.
+    pub total_bytes: usize,
+    /// Steps for one document.
+    pub document_steps: u64,
+    /// Steps for all documents.
+    pub total_steps: u64,
+}
+
+/// Some hundred times what the largest published rules need.
+impl Default for CompileLimits {
+    fn default() -> Self {
+        Self {
+            rule_bytes: 2 << 20,
+            document_bytes: 8 << 20,
+            total_bytes: 64 << 20,
+            document_steps: 5_000_000,
+            total_steps: 50_000_000,
+        }
+    }
+}
+
+/// A limit of compiling was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum CompileExceeded {
+    /// By one rule.
+    #[error("the rule needs more than {} KiB compiled", .0 >> 10)]
+    RuleBytes(usize),
+    /// By one document.
+    #[error("the document needs more than {} KiB compiled", .0 >> 10)]
+    DocumentBytes(usize),
+    /// By all documents together.
+    #[error("all rules together need more than {} KiB compiled", .0 >> 10)]
+    TotalBytes(usize),
+    /// By one document.
+    #[error("compiling the document takes more than {0} steps")]
+    DocumentSteps(u64),
+    /// By all documents together.
+    #[error("compiling all rules takes more than {0} steps")]
+    TotalSteps(u64),
+}
+
+/// What compiling has taken so far.
+#[derive(Debug, Default)]
+pub struct CompileBudget {
+    limits: CompileLimits,
+    rule: usize,
+    document: Used,
+    total: Used,
+    exceeded: Option<CompileExceeded>,
+    /// Expressions by their pattern: rules that are written alike share them, and pay once.
+    shared: HashMap<Box<str>, Regex>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    bytes: usize,
+    steps: u64,
+}
+
+thread_local! {
+    static OPEN: RefCell<Option<CompileBudget>> = const { RefCell::new(None) };
+}
+
+impl CompileBudget {
+    /// Returns a budget with all of `limits` left.
+    #[must_use]
+    pub fn new(limits: CompileLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Compiles one document with `compile`. Returns what that gives, and the first limit that was reached.
+    pub fn document<T>(&mut self, compile: impl FnOnce() -> T) -> (T, Option<CompileExceeded>) {
+        self.document = Used::default();
+        self.rule = 0;
+        self.exceeded = None;
+        let before = OPEN.replace(Some(std::mem::take(self)));
+        let closing = Closing { budget: self, before };
+        let compiled = compile();
+        drop(closing);
+        (compiled, self.exceeded)
+    }
+
+    /// Returns how many bytes the automata of all documents take.
+    #[must_use]
+    pub fn total_bytes(&self) -> usize {
+        self.total.bytes
+    }
+
+    fn charge(&mut self, bytes: usize, steps: u64) -> Result<(), CompileExceeded> {
+        let limits = self.limits;
+        self.rule = self.rule.saturating_add(bytes);
+        for used in [&mut self.document, &mut self.total] {
+            used.bytes = used.bytes.saturating_add(bytes);
+            used.steps = used.steps.saturating_add(steps);
+        }
+        let exceeded = match () {
+            () if self.total.bytes > limits.total_bytes => CompileExceeded::TotalBytes(limits.total_bytes),
+            () if self.total.steps > limits.total_steps => CompileExceeded::TotalSteps(limits.total_steps),
+            () if self.document.bytes > limits.document_bytes => {
+                CompileExceeded::DocumentBytes(limits.document_bytes)
+            }
+            () if self.document.steps > limits.document_steps => {
+                CompileExceeded::DocumentSteps(limits.document_steps)
+            }
+            () if self.rule > limits.rule_bytes => CompileExceeded::RuleBytes(limits.rule_bytes),
+            () => return Ok(()),
+        };
+        self.exceeded.get_or_insert(exceeded);
+        Err(exceeded)
+    }
+
+    /// Gives back what was charged for something that is not kept; steps were taken all the same.
+    fn refund(&mut self, bytes: usize) {
+        self.rule = self.rule.saturating_sub(bytes);
+        self.document.bytes = self.document.bytes.saturating_sub(bytes);
+        self.total.bytes = self.total.bytes.saturating_sub(bytes);
+    }
+}
+
+/// Begins the allowance of a rule anew while `compile` runs; for documents with several rules.
+pub fn rule<T>(compile: impl FnOnce() -> T) -> T {
+    OPEN.with_borrow_mut(|open| open.iter_mut().for_each(|budget| budget.rule = 0));
+    compile()
+}
+
+/// Returns the expression that was compiled from `pattern` before.
+pub(crate) fn shared(pattern: &str) -> Option<Regex> {
+    OPEN.with_borrow(|open| open.as_ref()?.shared.get(pattern).cloned())
+}
+
+/// Charges the open budget, if there is one, for compiling `regex`.
+pub(crate) fn keep(regex: &Regex) -> Result<(), CompileExceeded> {
+    OPEN.with_borrow_mut(|open| {
+        let Some(budget) = open else { return Ok(()) };
+        let bytes = regex.heap_bytes();
+        let charged = budget.charge(bytes, regex.compiling_cost());
+        match charged {
+            Ok(()) => drop(budget.shared.insert(regex.as_str().into(), regex.clone())),
+            Err(_) => budget.refund(bytes),
+        }
+        charged
+    })
+}
+
+/// Charges the open budget, if there is one, for steps that made nothing.
+///
+/// # Errors
+/// When none are left, so that nobody begins something that cannot be paid for.
+pub(crate) fn step(steps: u64) -> Result<(), CompileExceeded> {
+    OPEN.with_borrow_mut(|open| open.as_mut().map_or(Ok(()), |budget| budget.charge(0, steps)))
+}
+
+/// Gives the open budget back to its owner and opens the one of before, also when compiling panics.
+struct Closing<'b> {
+    budget: &'b mut CompileBudget,
+    before: Option<CompileBudget>,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        *self.budget = OPEN.replace(self.before.take()).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regex::compile;
+
+    fn limits(rule_bytes: usize, document_bytes: usize, total_bytes: usize) -> CompileLimits {
+        CompileLimits { rule_bytes, document_bytes, total_bytes, ..CompileLimits::default() }
+    }
+
+    /// Compiles `patterns` as one document and returns how many could be.
+    fn compiled(budget: &mut CompileBudget, patterns: &[&str]) -> (usize, Option<CompileExceeded>) {
+        budget.document(|| patterns.iter().filter(|pattern| compile(pattern).is_ok()).count())
+    }
+
+    #[test]
+    fn each_limit_stops_where_it_says() {
+        let each = compile("a{10}").unwrap().heap_bytes() + 64;
+        let patterns = ["a{10}", "b{10}", "c{10}", "d{10}"];
+        let mut budget = CompileBudget::new(limits(each * 2, each * 8, each * 8));
+        assert_eq!(compiled(&mut budget, &patterns), (2, Some(CompileExceeded::RuleBytes(each * 2))));
+        let mut budget = CompileBudget::new(limits(each * 8, each * 3, each * 8));
+        assert_eq!(compiled(&mut budget, &patterns), (3, Some(CompileExceeded::DocumentBytes(each * 3))));
+        let mut budget = CompileBudget::new(limits(each * 8, each * 8, each * 3));
+        assert_eq!(compiled(&mut budget, &["x{10}", "y{10}"]), (2, None));
+        assert_eq!(compiled(&mut budget, &patterns), (1, Some(CompileExceeded::TotalBytes(each * 3))));
+    }
+
+    #[test]
+    fn a_rule_that_needs_too_much_leaves_its_neighbours_standing() {
+        let each = compile("a{10}").unwrap().heap_bytes() + 64;
+        let mut budget = CompileBudget::new(limits(each * 2, each * 8, each * 8));
+        let (made, exceeded) = budget.document(|| {
+            let first = rule(|| ["a{10}", "b{10}", "c{10}"].map(|pattern| compile(pattern).is_ok()));
+            (first, rule(|| compile("d{10}").is_ok()))
+        });
+        assert_eq!(made, ([true, true, false], true));
+        assert!(exceeded.is_some());
+    }
+
+    #[test]
+    fn expressions_that_are_written_alike_are_paid_once() {
+        let each = compile("a{10}").unwrap().heap_bytes() + 64;
+        let mut budget = CompileBudget::new(limits(each, each, each));
+        assert_eq!(compiled(&mut budget, &["a{10}"; 20]), (20, None));
+        assert_eq!(compiled(&mut budget, &["a{10}"]), (1, None));
+    }
+
+    #[test]
+    fn steps_run_out_too() {
+        let limits = CompileLimits { document_steps: 10, ..CompileLimits::default() };
+        let (count, exceeded) = compiled(&mut CompileBudget::new(limits), &["a", "b"]);
+        assert_eq!((count, exceeded), (0, Some(CompileExceeded::DocumentSteps(10))));
+    }
+
+    #[test]
+    fn a_panic_leaves_no_budget_behind() {
+        let mut budget = CompileBudget::new(limits(1, 1, 1));
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            budget.document(|| std::panic::resume_unwind(Box::new("hostile")))
+        }));
+        assert!(panicked.is_err());
+        assert!(compile("a").is_ok());
+    }
+}

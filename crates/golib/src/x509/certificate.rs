@@ -1,0 +1,131 @@
+//! Certificates.
+
+use kubewright_value::Value;
+
+use super::der::{Reader, malformed, tag};
+use super::{Fields, bytes, extension, extensions, key, list, name};
+use crate::time::Time;
+
+/// Go writes no zeros at the end of a second.
+const LAYOUT: &str = "2006-01-02T15:04:05.999999999Z07:00";
+
+/// What is null in a certificate that has no extensions.
+const NULLS: &[&str] = &[
+    "Extensions",
+    "ExtraExtensions",
+    "UnhandledCriticalExtensions",
+    "ExtKeyUsage",
+    "UnknownExtKeyUsage",
+    "SubjectKeyId",
+    "AuthorityKeyId",
+    "OCSPServer",
+    "IssuingCertificateURL",
+    "DNSNames",
+    "EmailAddresses",
+    "IPAddresses",
+    "URIs",
+    "PermittedDNSDomains",
+    "ExcludedDNSDomains",
+    "PermittedIPRanges",
+    "ExcludedIPRanges",
+    "PermittedEmailAddresses",
+    "ExcludedEmailAddresses",
+    "PermittedURIDomains",
+    "ExcludedURIDomains",
+    "CRLDistributionPoints",
+    "PolicyIdentifiers",
+    "Policies",
+    "PolicyMappings",
+];
+const ZEROS: &[&str] =
+    &["KeyUsage", "MaxPathLen", "InhibitAnyPolicy", "InhibitPolicyMapping", "RequireExplicitPolicy"];
+const FALSES: &[&str] = &[
+    "BasicConstraintsValid",
+    "IsCA",
+    "MaxPathLenZero",
+    "PermittedDNSDomainsCritical",
+    "InhibitAnyPolicyZero",
+    "InhibitPolicyMappingZero",
+    "RequireExplicitPolicyZero",
+];
+
+/// Reads a certificate.
+pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
+    let mut input = Reader(der);
+    let raw = input.whole(tag::SEQUENCE, "certificate")?;
+    if !input.is_empty() {
+        return Err("x509: trailing data".to_owned());
+    }
+    let mut outer = Reader(raw).inner(tag::SEQUENCE, "certificate")?;
+    let raw_signed = outer.whole(tag::SEQUENCE, "tbs certificate")?;
+    let mut signed = Reader(raw_signed).inner(tag::SEQUENCE, "tbs certificate")?;
+    let mut fields = Fields::default();
+    fields.names(NULLS);
+    ZEROS.iter().for_each(|name| fields.set(name, 0_i64));
+    FALSES.iter().for_each(|name| fields.set(name, false));
+    fields.set("Raw", bytes(raw));
+    fields.set("RawTBSCertificate", bytes(raw_signed));
+    let version = version(&mut signed)?;
+    fields.set("Version", version);
+    fields.set("SerialNumber", key::number(signed.natural("serial number")?)?);
+    let algorithm = signed.inner(tag::SEQUENCE, "signature algorithm identifier")?;
+    if outer.take(tag::SEQUENCE, "algorithm identifier")? != algorithm.0 {
+        return Err("x509: inner and outer signature algorithm identifiers don't match".to_owned());
+    }
+    fields.set("SignatureAlgorithm", key::signature_algorithm(algorithm)?);
+    let issuer = signed.whole(tag::SEQUENCE, "issuer")?;
+    fields.set("RawIssuer", bytes(issuer));
+    fields.set("Issuer", name::object(issuer)?);
+    let mut validity = signed.inner(tag::SEQUENCE, "validity")?;
+    fields.set("NotBefore", shown(&validity.time()?));
+    fields.set("NotAfter", shown(&validity.time()?));
+    let subject = signed.whole(tag::SEQUENCE, "subject")?;
+    fields.set("RawSubject", bytes(subject));
+    fields.set("Subject", name::object(subject)?);
+    let public_key = signed.whole(tag::SEQUENCE, "spki")?;
+    fields.set("RawSubjectPublicKeyInfo", bytes(public_key));
+    fields.set("PublicKeyAlgorithm", key::RSA);
+    fields.set("PublicKey", key::public_key(public_key)?);
+    if version > 1 {
+        signed.optional(tag::part(1), "issuerUniqueID")?;
+        signed.optional(tag::part(2), "subjectUniqueID")?;
+    }
+    if version == 3 {
+        read_extensions(&mut signed, &mut fields)?;
+    }
+    fields.set("Signature", bytes(&key::signature(&mut outer)?));
+    Ok(fields.object())
+}
+
+fn version(signed: &mut Reader<'_>) -> Result<i64, String> {
+    let version = match signed.optional(tag::parts(0), "version")? {
+        Some(version) => Reader(version).small("version")?,
+        None => 0,
+    };
+    if version > 2 { Err("x509: invalid version".to_owned()) } else { Ok(version + 1) }
+}
+
+fn read_extensions(signed: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let Some(all) = signed.optional(tag::parts(3), "extensions")? else { return Ok(()) };
+    let mut all = Reader(all).inner(tag::SEQUENCE, "extensions")?;
+    let mut found = Vec::new();
+    while !all.is_empty() {
+        let extension = extension(&mut all)?;
+        if found.len() == extensions::MOST {
+            return Err(malformed("extensions: there are too many"));
+        }
+        found.push(extension);
+    }
+    for (i, extension) in found.iter().enumerate() {
+        if found.iter().skip(i + 1).any(|other| other.id == extension.id) {
+            let id = extension.id.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+            return Err(format!("x509: certificate contains duplicate extension with OID \"{id}\""));
+        }
+    }
+    fields.set("Extensions", list(found.iter().map(super::Extension::object).collect()));
+    extensions::read(&found, fields)
+}
+
+fn shown(time: &Time) -> String {
+    time.format(LAYOUT)
+}

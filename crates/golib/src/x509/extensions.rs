@@ -1,0 +1,268 @@
+//! What the extensions of a certificate say.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use kubewright_value::Value;
+
+use super::der::{Reader, malformed, object_identifier, tag};
+use super::{Extension, Fields, bytes, list, numbers, subtrees};
+use crate::url;
+use crate::utf8::lossy;
+
+/// How many extensions a certificate may have.
+pub(super) const MOST: usize = 256;
+
+/// What Go's numbers of usages stand for, in their order.
+const USAGES: [&[u64]; 14] = [
+    &[2, 5, 29, 37, 0],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 1],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 2],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 3],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 4],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 5],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 6],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 7],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 8],
+    &[1, 3, 6, 1, 5, 5, 7, 3, 9],
+    &[1, 3, 6, 1, 4, 1, 311, 10, 3, 3],
+    &[2, 16, 840, 1, 113_730, 4, 1],
+    &[1, 3, 6, 1, 4, 1, 311, 2, 1, 22],
+    &[1, 3, 6, 1, 4, 1, 311, 61, 1, 1],
+];
+
+/// Sets the fields that `extensions` are about.
+pub(super) fn read(extensions: &[Extension<'_>], fields: &mut Fields) -> Result<(), String> {
+    let mut unhandled = Vec::new();
+    for extension in extensions {
+        let is_known = read_one(extension, fields)?;
+        if extension.is_critical && !is_known {
+            unhandled.push(numbers(&extension.id));
+        }
+    }
+    fields.set("UnhandledCriticalExtensions", list(unhandled));
+    Ok(())
+}
+
+/// Returns whether all of the extension was understood.
+fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, String> {
+    let mut value = Reader(extension.value);
+    let not_critical = |what: &str| match extension.is_critical {
+        true => Err(format!("x509: {what} incorrectly marked critical")),
+        false => Ok(()),
+    };
+    match extension.id.as_slice() {
+        [2, 5, 29, 14] => {
+            not_critical("subject key identifier")?;
+            fields.set("SubjectKeyId", bytes(value.take(tag::OCTET_STRING, "subject key identifier")?));
+        }
+        [2, 5, 29, 15] => fields.set("KeyUsage", key_usage(&mut value)?),
+        [2, 5, 29, 17] => return alternative_names(extension.value, fields),
+        [2, 5, 29, 19] => basic_constraints(&mut value, fields)?,
+        [2, 5, 29, 30] => return subtrees::read(extension, fields),
+        [2, 5, 29, 31] => fields.set("CRLDistributionPoints", list(distribution_points(&mut value)?)),
+        [2, 5, 29, 32] => policies(&mut value, fields)?,
+        [2, 5, 29, 33] => fields.set("PolicyMappings", list(policy_mappings(&mut value)?)),
+        [2, 5, 29, 35] => {
+            not_critical("authority key identifier")?;
+            let mut parts = value.inner(tag::SEQUENCE, "authority key identifier")?;
+            if let Some(id) = parts.optional(tag::part(0), "authority key identifier")? {
+                fields.set("AuthorityKeyId", bytes(id));
+            }
+        }
+        [2, 5, 29, 36] => policy_constraints(&mut value, fields)?,
+        [2, 5, 29, 37] => extended_usage(&mut value, fields)?,
+        [2, 5, 29, 54] => {
+            let skipped = value.small("inhibit any policy extension")?;
+            fields.set("InhibitAnyPolicy", skipped);
+            fields.set("InhibitAnyPolicyZero", skipped == 0);
+        }
+        [1, 3, 6, 1, 5, 5, 7, 1, 1] => {
+            not_critical("authority info access")?;
+            authority_access(&mut value, fields)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The first bit of the string is the lowest one of the number.
+fn key_usage(value: &mut Reader<'_>) -> Result<i64, String> {
+    let (bits, _) = value.bits("key usage")?;
+    let bit = |place: usize| bits.get(place / 8).is_some_and(|byte| byte & (0x80 >> (place % 8)) != 0);
+    Ok((0..9).filter(|place| bit(*place)).map(|place| 1 << place).sum())
+}
+
+fn basic_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let what = "basic constraints";
+    let mut parts = value.inner(tag::SEQUENCE, what)?;
+    let is_authority = if parts.is_next(tag::BOOLEAN) { parts.boolean(what)? } else { false };
+    let length = if parts.is_next(tag::INTEGER) { parts.small(what)? } else { -1 };
+    fields.set("BasicConstraintsValid", true);
+    fields.set("IsCA", is_authority);
+    fields.set("MaxPathLen", length);
+    fields.set("MaxPathLenZero", length == 0);
+    Ok(())
+}
+
+fn policy_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let what = "policy constraints extension";
+    let mut parts = value.inner(tag::SEQUENCE, what)?;
+    let names = [
+        ("RequireExplicitPolicy", "RequireExplicitPolicyZero"),
+        ("InhibitPolicyMapping", "InhibitPolicyMappingZero"),
+    ];
+    for (part, (name, name_of_zero)) in (0..).zip(names) {
+        if let Some(number) = parts.optional(tag::part(part), what)? {
+            let number = super::der::small(number).ok_or_else(|| malformed(what))?;
+            fields.set(name, number);
+            fields.set(name_of_zero, number == 0);
+        }
+    }
+    Ok(())
+}
+
+fn extended_usage(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let mut parts = value.inner(tag::SEQUENCE, "extended key usages")?;
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    while !parts.is_empty() {
+        let usage = parts.object_identifier("extended key usages")?;
+        match USAGES.iter().position(|known| **known == usage) {
+            Some(number) => known.push(Value::from(number)),
+            None => unknown.push(numbers(&usage)),
+        }
+    }
+    fields.set("ExtKeyUsage", list(known));
+    fields.set("UnknownExtKeyUsage", list(unknown));
+    Ok(())
+}
+
+fn policies(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let what = "certificate policies";
+    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let (mut texts, mut ids) = (Vec::new(), Vec::new());
+    while !all.is_empty() {
+        let id = all.inner(tag::SEQUENCE, what)?.object_identifier(what)?;
+        texts.push(Value::from(dotted(&id)));
+        ids.push(numbers(&id));
+    }
+    fields.set("Policies", list(texts));
+    // This list is made even if there is nothing in it.
+    fields.set("PolicyIdentifiers", Value::array(ids));
+    Ok(())
+}
+
+fn policy_mappings(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
+    let what = "policy mappings extension";
+    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut mappings = Vec::new();
+    while !all.is_empty() {
+        let mut pair = all.inner(tag::SEQUENCE, what)?;
+        let mut id = || {
+            let id = pair.take(tag::OBJECT_IDENTIFIER, what)?;
+            object_identifier(id).map(|id| dotted(&id)).ok_or_else(|| malformed(what))
+        };
+        let mut fields = Fields::default();
+        fields.set("IssuerDomainPolicy", id()?);
+        fields.set("SubjectDomainPolicy", id()?);
+        mappings.push(fields.object());
+    }
+    Ok(mappings)
+}
+
+fn distribution_points(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
+    let what = "CRL distribution points";
+    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut points = Vec::new();
+    while !all.is_empty() {
+        let mut point = all.inner(tag::SEQUENCE, what)?;
+        let Some(name) = point.optional(tag::parts(0), what)? else { continue };
+        let Some(names) = Reader(name).optional(tag::parts(0), what)? else { continue };
+        let mut names = Reader(names);
+        while !names.is_empty() {
+            // What is no URI ends the list.
+            let Some(uri) = names.optional(tag::part(6), what)? else { break };
+            points.push(Value::from(lossy(uri)));
+        }
+    }
+    Ok(points)
+}
+
+fn authority_access(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let what = "authority info access";
+    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let (mut servers, mut issuers) = (Vec::new(), Vec::new());
+    while !all.is_empty() {
+        let mut access = all.inner(tag::SEQUENCE, what)?;
+        let method = access.object_identifier(what)?;
+        let Some(uri) = access.optional(tag::part(6), what)? else { continue };
+        let uri = Value::from(lossy(uri));
+        match method.as_slice() {
+            [1, 3, 6, 1, 5, 5, 7, 48, 1] => servers.push(uri),
+            [1, 3, 6, 1, 5, 5, 7, 48, 2] => issuers.push(uri),
+            _ => {}
+        }
+    }
+    fields.set("OCSPServer", list(servers));
+    fields.set("IssuingCertificateURL", list(issuers));
+    Ok(())
+}
+
+/// Returns whether there was a name of a kind that is known.
+pub(super) fn alternative_names(value: &[u8], fields: &mut Fields) -> Result<bool, String> {
+    let mut all = Reader(value).inner(tag::SEQUENCE, "subject alternative names")?;
+    let (mut domains, mut emails, mut addresses, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    while !all.is_empty() {
+        let (found, value, _) = all.any().ok_or_else(|| malformed("subject alternative name"))?;
+        match found ^ 0x80 {
+            1 => emails.push(Value::from(ascii(value, "SAN rfc822Name")?)),
+            2 => domains.push(Value::from(ascii(value, "SAN dNSName")?)),
+            6 => uris.push(uri(ascii(value, "SAN uniformResourceIdentifier")?)?),
+            7 => addresses.push(Value::from(
+                address(value)
+                    .ok_or_else(|| format!("x509: cannot parse IP address of length {}", value.len()))?,
+            )),
+            _ => {}
+        }
+    }
+    let is_known = !(domains.is_empty() && emails.is_empty() && addresses.is_empty() && uris.is_empty());
+    fields.set("DNSNames", list(domains));
+    fields.set("EmailAddresses", list(emails));
+    fields.set("IPAddresses", list(addresses));
+    fields.set("URIs", list(uris));
+    Ok(is_known)
+}
+
+fn uri(text: &str) -> Result<Value, String> {
+    let url = url::parse(text).map_err(|reason| format!("x509: cannot parse URI \"{text}\": {reason}"))?;
+    let mut fields = Fields::default();
+    // Go keeps the user to itself.
+    fields.set("User", if url.user.is_some() { Fields::default().object() } else { Value::Null });
+    fields.set("ForceQuery", text.ends_with('?') && url.query.is_empty());
+    fields.set("OmitHost", false);
+    fields.set("Scheme", url.scheme);
+    fields.set("Opaque", url.opaque);
+    fields.set("Host", url.host);
+    fields.set("Path", url.path);
+    fields.set("RawPath", "");
+    fields.set("RawQuery", url.query);
+    fields.set("Fragment", url.fragment);
+    fields.set("RawFragment", "");
+    Ok(fields.object())
+}
+
+pub(super) fn ascii<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str, String> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.is_ascii());
+    text.ok_or_else(|| format!("x509: {what} is malformed"))
+}
+
+pub(super) fn address(bytes: &[u8]) -> Option<String> {
+    let address = match bytes.len() {
+        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
+        _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
+    };
+    Some(address.to_canonical().to_string())
+}
+
+fn dotted(id: &[u64]) -> String {
+    id.iter().map(ToString::to_string).collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,130 @@
+//! Go's `text/template` with Sprig's functions, over the shared value.
+//!
+//! Text is lexed, parsed and looked through once; a [`Template`] is then rendered any
+//! number of times, from several threads if need be. Behaviour is Go's, except that
+//! whole JSON numbers print without an exponent, and that functions whose answer
+//! depends on the clock, on chance or on the network are refused until allowed.
+
+mod ast;
+mod call;
+mod context;
+mod error;
+mod eval;
+mod functions;
+mod item;
+mod lex;
+mod literal;
+mod parse;
+mod print;
+mod printf;
+mod reads;
+mod run;
+mod time_methods;
+mod truth;
+
+pub use kubewright_golib::inputs::{Inputs, KeySource};
+use kubewright_value::{Budget, Text};
+
+pub use context::Context;
+pub use error::{ErrorKind, TemplateError};
+pub use functions::Functions;
+pub use reads::RootReads;
+
+use ast::{Names, Node, Trees};
+use call::{Call, Regexes};
+use reads::Facts;
+use run::Run;
+
+/// A parsed template.
+#[derive(Debug)]
+pub struct Template {
+    name: Text,
+    text: Text,
+    trees: Trees,
+    names: Names,
+    literal: Option<Text>,
+    facts: Facts,
+    regexes: Regexes,
+}
+
+impl Template {
+    /// Parses `text`; `name` appears in messages and is what `{{ template }}` calls it by.
+    ///
+    /// # Errors
+    /// When the text is no template, or calls a function that is unknown or refused.
+    pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, TemplateError> {
+        let parse::Parsed { trees, names } = parse::parse(name, text, functions)?;
+        let facts = reads::facts(name, &trees);
+        let regexes = facts
+            .patterns
+            .iter()
+            .map(|p| (p.clone(), call::compiled(kubewright_golib::regex::compile(p))))
+            .collect();
+        let literal = trees.get(name).and_then(|nodes| constant(nodes));
+        Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })
+    }
+
+    /// Renders the template with the fields of `context`.
+    ///
+    /// # Errors
+    /// When the template does not fit the values, or the budget is used up.
+    pub fn render(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+        budget: &mut Budget,
+    ) -> Result<String, TemplateError> {
+        if let Some(text) = self.literal()
+            && budget.produce(text.len()).is_ok()
+        {
+            return Ok(text.to_owned());
+        }
+        let call = Call::new(budget, context, inputs, &self.regexes);
+        Run::new(self, call).execute().map_err(|error| *error)
+    }
+
+    /// Returns the text if it is the same for every context: there is no action in it.
+    #[must_use]
+    pub fn literal(&self) -> Option<&str> {
+        self.literal.as_deref()
+    }
+
+    /// Returns the name it was parsed under.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the text it was parsed from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what a rendering may read of the context.
+    #[must_use]
+    pub fn root_reads(&self) -> &RootReads {
+        &self.facts.reads
+    }
+
+    /// Returns the functions it calls that had to be allowed by name.
+    pub fn unrepeatable(&self) -> impl Iterator<Item = &'static str> {
+        self.facts.unrepeatable.iter().copied()
+    }
+
+    fn tree(&self, name: &str) -> Option<&[Node]> {
+        self.trees.get(name).map(Vec::as_slice)
+    }
+}
+
+/// Returns the text of statements that are nothing but text.
+fn constant(nodes: &[Node]) -> Option<Text> {
+    let parts = nodes.iter().map(|node| match node {
+        Node::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    parts.collect::<Option<String>>().map(Text::from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! What an expression is made of.
+//!
+//! INVARIANT: the parser bounds how deep expressions nest, so everything that walks
+//! them may recurse. Operators of one rank are kept as a flat chain for the same reason.
+
+use kubewright_golib::regex::Regex;
+use kubewright_value::{Text, Value};
+
+/// An expression and where it starts, in bytes.
+#[derive(Debug)]
+pub(super) struct Expr {
+    pub(super) node: Node,
+    pub(super) at: u32,
+}
+
+#[derive(Debug)]
+pub(super) enum Node {
+    Literal(Value),
+    Path(Path),
+    /// Keys of the root object, the first an identifier.
+    Variable(Vec<Expr>),
+    /// Prefix operators, the one nearest to the operand last.
+    Prefix(Vec<Prefix>, Box<Expr>),
+    Chain(Box<Expr>, Vec<Link>),
+    Choice(Box<Choice>),
+    Call(Function, Vec<Expr>),
+    List(Vec<Expr>),
+    Object(Vec<Entry>),
+    /// `#` (all captures) or `#1`; only in an object's key.
+    Placeholder(Option<usize>),
+}
+
+/// An operator and its right side.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) operator: Infix,
+    pub(super) at: u32,
+    pub(super) right: Expr,
+    /// The right side of `=~` and `!~`, when it is a literal.
+    pub(super) regex: Option<Regex>,
+}
+
+/// `condition ? then : otherwise`
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) condition: Expr,
+    pub(super) then: Expr,
+    pub(super) otherwise: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: Expr,
+    pub(super) value: Expr,
+    /// Whether the key has placeholders; then the value is a path and gives an entry for each match.
+    pub(super) expands: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// `$`
+    Root,
+    /// `@`
+    Current,
+}
+
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) origin: Origin,
+    pub(super) steps: Vec<PathStep>,
+    /// Whether it yields a list, whatever it finds.
+    pub(super) is_list: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct PathStep {
+    pub(super) kind: StepKind,
+    pub(super) at: u32,
+}
+
+#[derive(Debug)]
+pub(super) enum StepKind {
+    Key(Key),
+    Computed(Expr),
+    Script(Expr),
+    Wildcard,
+    Union(Vec<Expr>),
+    Range([Option<Expr>; 3]),
+    Filter(Expr),
+    Descend,
+}
+
+/// A key that is known when the expression is parsed.
+#[derive(Debug, Clone)]
+pub(super) struct Key {
+    /// What it is to an object.
+    pub(super) name: Text,
+    /// What it is to an array, when it is a number.
+    pub(super) index: Option<i64>,
+    /// Whether it was written as a number.
+    pub(super) is_number: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prefix {
+    Not,
+    Minus,
+    Complement,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Infix {
+    Otherwise,
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    StrictEqual,
+    StrictNotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Match,
+    NotMatch,
+    In,
+    BitXor,
+    BitAnd,
+    BitOr,
+    ShiftLeft,
+    ShiftRight,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Power,
+}
+
+/// The rank of `==` and its like.
+const EQUALITY_RANK: u8 = 3;
+
+/// The rank of `<`, `=~`, `in` and their like.
+const ORDER_RANK: u8 = 4;
+
+impl Infix {
+    /// Every operator that is written in symbols, with its text.
+    pub(super) const SYMBOLS: [(&'static str, Self); 24] = [
+        ("??", Self::Otherwise),
+        ("||", Self::Or),
+        ("&&", Self::And),
+        ("==", Self::Equal),
+        ("!=", Self::NotEqual),
+        ("===", Self::StrictEqual),
+        ("!==", Self::StrictNotEqual),
+        ("<", Self::Less),
+        ("<=", Self::LessEqual),
+        (">", Self::Greater),
+        (">=", Self::GreaterEqual),
+        ("=~", Self::Match),
+        ("!~", Self::NotMatch),
+        ("^", Self::BitXor),
+        ("&", Self::BitAnd),
+        ("|", Self::BitOr),
+        ("<<", Self::ShiftLeft),
+        (">>", Self::ShiftRight),
+        ("+", Self::Add),
+        ("-", Self::Subtract),
+        ("*", Self::Multiply),
+        ("/", Self::Divide),
+        ("%", Self::Remainder),
+        ("**", Self::Power),
+    ];
+
+    /// Returns how tightly it binds; all are left-associative. As in JavaScript, order binds tighter than equality.
+    pub(super) fn rank(self) -> u8 {
+        match self {
+            Self::Otherwise => 0,
+            Self::Or => 1,
+            Self::And => 2,
+            Self::Equal | Self::NotEqual | Self::StrictEqual | Self::StrictNotEqual => EQUALITY_RANK,
+            Self::BitXor | Self::BitAnd | Self::BitOr => 5,
+            Self::ShiftLeft | Self::ShiftRight => 6,
+            Self::Add | Self::Subtract => 7,
+            Self::Multiply | Self::Divide | Self::Remainder => 8,
+            Self::Power => 9,
+            _ => ORDER_RANK,
+        }
+    }
+
+    /// Returns how it is written.
+    pub(super) fn symbol(self) -> &'static str {
+        Self::SYMBOLS.iter().find(|(_, known)| *known == self).map_or("in", |(symbol, _)| symbol)
+    }
+
+    pub(super) fn is_comparison(self) -> bool {
+        matches!(self.rank(), EQUALITY_RANK | ORDER_RANK)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    Length,
+    IsDefined,
+    IsUndefined,
+    IsEmpty,
+    IsNotEmpty,
+    Date,
+}
+
+impl Function {
+    /// Every function by its name.
+    pub(super) const NAMES: [(&'static str, Self); 6] = [
+        ("length", Self::Length),
+        ("isDefined", Self::IsDefined),
+        ("isUndefined", Self::IsUndefined),
+        ("isEmpty", Self::IsEmpty),
+        ("isNotEmpty", Self::IsNotEmpty),
+        ("date", Self::Date),
+    ];
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl PathStep {
+    /// Returns whether this step can find any number of values.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        !matches!(self.kind, StepKind::Key(_) | StepKind::Computed(_) | StepKind::Script(_))
+    }
+}

@@ -1,0 +1,204 @@
+//! Rules in CEL: expressions that must hold, with variables, preconditions and parameters.
+
+use std::cell::Cell;
+
+use kubewright_engine::{EvalError, Evaluation};
+use kubewright_value::{Step, Text, Value};
+
+use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
+use super::source::{Cel, Workload};
+use kubewright_cel_rules::diagnostics::CONSTANT_CEL;
+use kubewright_cel_rules::source::NamedExpression;
+use kubewright_cel_rules::{
+    Asked, Checks, Compiler, Condition, Environments, Finding, Given, ParamWords, Params, Problem, Subject,
+};
+use kubewright_cel_rules::{Spent, Violation, are_met};
+use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::notes::Notes;
+
+/// What traces call the two lists.
+const LISTS: (&str, &str) = ("celPreconditions", "expressions");
+
+/// How Kyverno speaks about parameters.
+const PARAM_WORDS: ParamWords =
+    ParamWords { problem: "error in parameterized resource", missing: "no params found" };
+
+/// A rule in CEL.
+pub(super) struct CelCheck {
+    checks: Checks,
+    params: Option<Params>,
+    /// Whether somebody else checks it: a ValidatingAdmissionPolicy was made of it.
+    is_elsewhere: bool,
+}
+
+/// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
+pub(super) struct CelParts {
+    checks: Checks,
+    params: Option<Params>,
+    /// Whether a ValidatingAdmissionPolicy was made of it.
+    pub(super) is_elsewhere: bool,
+}
+
+/// Conditions that must all hold before anything else is asked.
+#[derive(Default)]
+pub(super) struct CelPreconditions(Vec<Condition>);
+
+/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
+pub(super) fn compile_cel_rule(
+    environments: &Environments,
+    cel: &Cel,
+    preconditions: &[NamedExpression],
+    message: Option<&Placed<Text>>,
+    kinds: &[&str],
+) -> (CelParts, Vec<Problem>) {
+    let mut compiler = Compiler::new(kinds);
+    let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
+    let mut environment = environments.environment(given);
+    let mut for_messages = environments.environment(Given { authorizer: false, ..given });
+    let variables = compiler.variables(&cel.variables, &mut [&mut environment, &mut for_messages]);
+    let checks = Checks {
+        variables,
+        conditions: compiler.conditions(preconditions, &environment),
+        assertions: compiler.assertions(&cel.expressions, &environment, &for_messages, message),
+        ..Checks::default()
+    };
+    // Nobody reports them.
+    compiler.annotations(&cel.audit_annotations, &environment);
+    if cel.expressions.is_empty() {
+        let message = "there is no expression, and every object passes".to_owned();
+        compiler.problems.push(Problem::about(&CONSTANT_CEL, &cel.path, message, ""));
+    }
+    compiler.unused(&cel.variables);
+    let params = cel.params.as_ref().map(|(kind, reference)| Params::compile(kind, reference, PARAM_WORDS));
+    (CelParts { checks, params, is_elsewhere: false }, compiler.problems)
+}
+
+/// Compiles the conditions under which the API server asks about an object at all.
+pub(super) fn compile_match_conditions(
+    environments: &Environments,
+    conditions: &[NamedExpression],
+) -> (CelPreconditions, Vec<Problem>) {
+    let mut compiler = Compiler::new(&[]);
+    let environment = environments.environment(Given { authorizer: true, ..Given::default() });
+    (CelPreconditions(compiler.conditions(conditions, &environment)), compiler.problems)
+}
+
+impl CelParts {
+    /// Returns what runs for `to`.
+    pub(super) fn build(&self, to: Workload) -> CelCheck {
+        CelCheck {
+            checks: self.checks.rebased(to),
+            params: self.params.clone(),
+            is_elsewhere: self.is_elsewhere,
+        }
+    }
+}
+
+impl CelCheck {
+    /// Returns what tests can leave out.
+    pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        self.checks.branches(LISTS.0, LISTS.1)
+    }
+
+    /// Judges `object`; `passed` is what is said when it is fine.
+    pub(super) fn check(
+        &self,
+        passed: &Text,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> CheckVerdict {
+        if self.is_elsewhere {
+            return CheckVerdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
+        }
+        cel_verdict(self.judged(object, evaluation, notes))
+            .unwrap_or_else(|| CheckVerdict::Pass(passed.clone()))
+    }
+
+    /// Returns the only message that it has; empty where there are several.
+    pub(super) fn message(&self) -> &str {
+        self.checks.message()
+    }
+
+    /// Returns whether an expression is false for `object`, as it was before an update. One that cannot be evaluated
+    /// there, such as one about `oldObject`, tells nothing about it.
+    pub(super) fn was_violated(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> bool {
+        !self.is_elsewhere && matches!(self.judged(object, evaluation, notes), Finding::Violated(_))
+    }
+
+    /// Returns the first finding that the object is not fine.
+    fn judged(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Finding {
+        let spent = Cell::new(Spent::within(evaluation.budget));
+        let finding = self.finding(object, &spent, evaluation, notes);
+        spent.get().charge(evaluation.budget);
+        finding
+    }
+
+    fn finding(
+        &self,
+        object: &Value,
+        spent: &Cell<Spent>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Finding {
+        let subject = Subject::of(object, LISTS, spent);
+        let Some(params) = &self.params else {
+            return self.checks.judge(&subject, evaluation, notes);
+        };
+        let world = evaluation.world;
+        let found = match params.find(evaluation.request, world, evaluation.budget) {
+            Ok(found) => found,
+            Err(error) => return Finding::Error(error),
+        };
+        let mut findings = found.iter().map(|params| {
+            let subject = Subject { params, ..Subject::of(object, LISTS, spent) };
+            self.checks.judge(&subject, evaluation, notes)
+        });
+        findings.find(|finding| !matches!(finding, Finding::Holds)).unwrap_or(Finding::Holds)
+    }
+}
+
+/// Nothing means that the object is fine.
+fn cel_verdict(finding: Finding) -> Option<CheckVerdict> {
+    Some(match finding {
+        Finding::Holds => return None,
+        Finding::NotAsked => CheckVerdict::Skip("cel preconditions not met".into()),
+        Finding::Violated(Violation { message, template, path, at })
+        | Finding::Failed(Violation { message, template, path, at })
+        | Finding::Unsaid(Violation { message, template, path, at }) => {
+            CheckVerdict::Fail(RuleViolation { message, template, path, from: PathOrigin::Object, at })
+        }
+        Finding::Error(error) => CheckVerdict::Error(error),
+    })
+}
+
+impl CelPreconditions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether all of them hold for the request of `evaluation`.
+    pub(super) fn are_met(
+        &self,
+        object: &Value,
+        evaluation: &Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<bool, EvalError> {
+        let spent = Cell::default();
+        let subject = Subject::of(object, ("matchConditions", ""), &spent);
+        match are_met(&self.0, &subject, evaluation, notes) {
+            Asked::Met => Ok(true),
+            Asked::NotMet => Ok(false),
+            Asked::Error(error) => Err(error),
+            Asked::Failed(message) => Err(EvalError::new(message)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! What the one whose request is refused is told: policies, their rules and why, as Kyverno writes it.
+//!
+//! Programs read it, so it is the same byte for byte: YAML as Go's `yaml.v3` writes a map of maps of texts.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use kubewright_engine::{Outcome, Request};
+use kubewright_value::{Value, yaml};
+
+use super::policy_of;
+
+/// Returns why `request` is refused; nothing where it is not.
+pub(super) fn blocked_message(request: &Request, outcomes: &[&Outcome]) -> String {
+    let mut failures: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+    for outcome in outcomes.iter().filter(|outcome| outcome.is_refusal) {
+        failures.entry(policy_of(outcome)).or_default().insert(&outcome.rule.rule, &outcome.message);
+    }
+    if failures.is_empty() {
+        return String::new();
+    }
+    let text = |path: &[&str]| request.object.at(path).and_then(Value::as_str).unwrap_or_default();
+    let mut message = format!(
+        "\n\nresource {}/{}/{} was blocked due to the following policies \n\n",
+        text(&["kind"]),
+        text(&["metadata", "namespace"]),
+        text(&["metadata", "name"])
+    );
+    let mut policies: Vec<_> = failures.into_iter().collect();
+    policies.sort_by(|(one, _), (other, _)| compare_naturally(one, other));
+    for (policy, rules) in policies {
+        write_yaml_key(&mut message, policy);
+        message.push('\n');
+        let mut rules: Vec<_> = rules.into_iter().collect();
+        rules.sort_by(|(one, _), (other, _)| compare_naturally(one, other));
+        for (rule, why) in rules {
+            message.push_str("  ");
+            write_yaml_key(&mut message, rule);
+            message.push(' ');
+            write_yaml_value(&mut message, why);
+        }
+    }
+    message
+}
+
+/// Compares keys as people do: numbers in them by their size, letters behind everything else.
+fn compare_naturally(one: &str, other: &str) -> Ordering {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let Some(place) = one.iter().zip(&other).position(|(one, other)| one != other) else {
+        return one.len().cmp(&other.len());
+    };
+    let (before, first) = one.split_at(place);
+    let second = other.get(place..).unwrap_or_default();
+    let (Some(a), Some(b)) = (first.first(), second.first()) else { return Ordering::Equal };
+    match (a.is_alphabetic(), b.is_alphabetic()) {
+        (true, true) => return a.cmp(b),
+        (is_letter, other) if is_letter != other => {
+            let is_in_number = before.last().is_some_and(|last| last.is_numeric());
+            return if is_letter == is_in_number { Ordering::Less } else { Ordering::Greater };
+        }
+        _ => {}
+    }
+    // A zero counts only where digits other than zeros stand before it.
+    let digits_before = before.iter().rev().take_while(|digit| digit.is_ascii_digit());
+    let starts = (*a == '0' || *b == '0') && digits_before.into_iter().any(|digit| *digit != '0');
+    let number = |text: &[char]| {
+        let digits = text.iter().map_while(|digit| digit.to_digit(10));
+        let start = (i64::from(starts), 0);
+        digits.fold(start, |(number, count): (i64, usize), digit| {
+            (number.wrapping_mul(10).wrapping_add(i64::from(digit)), count + 1)
+        })
+    };
+    number(first).cmp(&number(second)).then(a.cmp(b))
+}
+
+fn write_yaml_key(out: &mut String, text: &str) {
+    let is_long = text.len() > 128;
+    out.push_str(if is_long { "? " } else { "" });
+    write_folded_line(out, text);
+    out.push_str(if is_long { "\n:" } else { ":" });
+}
+
+/// Writes a value of the second level and ends its line.
+fn write_yaml_value(out: &mut String, text: &str) {
+    if text.contains('\n') && fits_literal_block(text) {
+        write_literal_block(out, text);
+    } else {
+        write_folded_line(out, text);
+        out.push('\n');
+    }
+}
+
+fn write_folded_line(out: &mut String, text: &str) {
+    let is_one_line = !text.contains(is_break);
+    if !text.chars().all(is_printable_in_yaml) || !is_one_line || has_other_meaning(text) {
+        write_double_quoted(out, text);
+    } else if is_plain_yaml(text) {
+        out.push_str(text);
+    } else {
+        out.push('\'');
+        out.push_str(&text.replace('\'', "''"));
+        out.push('\'');
+    }
+}
+
+/// Returns whether a text without quotes would be read as something else than a text.
+fn has_other_meaning(text: &str) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    if text == "<<" || text == "=" || !is_plain_yaml(text) {
+        return false;
+    }
+    let is_date = || {
+        let parts: Vec<&str> = text.split('-').collect();
+        let is_number = |part: &&str, least: usize, most: usize| {
+            (least..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        matches!(parts.as_slice(), [year, month, day]
+            if is_number(year, 4, 4) && is_number(month, 1, 2) && is_number(day, 1, 2))
+    };
+    // Numbers to the base of sixty, as in `12:30:45`.
+    let is_sixty = || {
+        let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+        let mut parts = whole.split(':');
+        let starts_well = parts
+            .next()
+            .is_some_and(|first| first.starts_with(|c: char| c.is_ascii_digit()) && is_digits(first));
+        let is_small = |part: &str| part.len() <= 2 && part.parse::<u8>().is_ok_and(|number| number < 60);
+        whole.contains(':') && starts_well && parts.all(is_small) && is_digits(fraction)
+    };
+    let is_old_word = matches!(text, "y" | "Y" | "n" | "N");
+    is_old_word || !matches!(yaml::parse(text), Ok(Value::String(_))) || is_date() || is_sixty()
+}
+
+fn is_plain_yaml(text: &str) -> bool {
+    let mut characters = text.chars();
+    let first = characters.next();
+    let is_followed_by_space = characters.next().is_none_or(|next| next == ' ');
+    let starts_well = match first {
+        None => false,
+        Some('-' | '?' | ':') => !is_followed_by_space,
+        Some(first) => !" ,[]{}#&*!|>'\"%@`".contains(first),
+    };
+    starts_well
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.starts_with("---")
+        && !text.starts_with("...")
+}
+
+fn is_printable_in_yaml(character: char) -> bool {
+    matches!(character, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
+        && !matches!(character, '\u{feff}')
+}
+
+fn is_break(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+fn fits_literal_block(text: &str) -> bool {
+    text.chars().all(|character| is_printable_in_yaml(character) || matches!(character, '\n' | '\t'))
+        && !text.ends_with(' ')
+        && !text.contains(" \n")
+        && !text.contains(['\u{2028}', '\u{2029}'])
+}
+
+fn write_literal_block(out: &mut String, text: &str) {
+    out.push('|');
+    if text.starts_with([' ', '\n']) {
+        out.push('2');
+    }
+    let body = text.strip_suffix('\n');
+    out.push_str(match body {
+        None => "-",
+        Some(body) if body.is_empty() || body.ends_with('\n') => "+",
+        Some(_) => "",
+    });
+    for line in body.unwrap_or(text).split('\n') {
+        out.push('\n');
+        if !line.is_empty() {
+            out.push_str("    ");
+            out.push_str(line);
+        }
+    }
+    out.push('\n');
+}
+
+fn write_double_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        let short = match character {
+            '\0' => "\\0",
+            '\u{7}' => "\\a",
+            '\u{8}' => "\\b",
+            '\t' => "\\t",
+            '\n' => "\\n",
+            '\u{b}' => "\\v",
+            '\u{c}' => "\\f",
+            '\r' => "\\r",
+            '\u{1b}' => "\\e",
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            '\u{85}' => "\\N",
+            '\u{2028}' => "\\L",
+            '\u{2029}' => "\\P",
+            plain if is_printable_in_yaml(plain) => {
+                out.push(plain);
+                continue;
+            }
+            _ => "",
+        };
+        out.push_str(short);
+        if short.is_empty() {
+            // Writing to a text cannot fail.
+            let _ = match u32::from(character) {
+                code @ ..=0xff => write!(out, "\\x{code:02X}"),
+                code @ ..=0xffff => write!(out, "\\u{code:04X}"),
+                code => write!(out, "\\U{code:08X}"),
+            };
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+use kubewright_engine::{Dialect as _, Engine, Occasion, OpenWorld, Operation, Query, Settings};
+use kubewright_value::{Source, yaml};
+
+use super::*;
+
+fn document(text: &str) -> Document {
+    yaml::read(&Source::new("policy.yaml", text)).documents.into_iter().next().expect("a document")
+}
+
+/// Returns a policy with one rule that matches `matching` and has `more`.
+fn policy(spec: &str, matching: &str, more: &str) -> Document {
+    document(&format!(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec:\n  rules:\n  - name: r\n    \
+         match: {matching}\n    validate: {{message: wrong, pattern: {{metadata: {{name: good}}}}}}\n    {more}\n  {spec}\n"
+    ))
+}
+
+fn dialect() -> Kyverno {
+    Kyverno::new(&[], Default::default())
+}
+
+/// Returns the targets, each `group/version/Kind/subresource OPERATIONS`.
+fn targets(document: &Document) -> Vec<String> {
+    let shown = |target: kubewright_engine::Target| {
+        let name = match &target.name {
+            kubewright_engine::TargetName::Kind(kind) => kind.to_string(),
+            kubewright_engine::TargetName::Resource(resource) => resource.to_string(),
+        };
+        let operations = Operation::ALL.into_iter().filter(|one| target.operations.contains(*one));
+        let operations: String = operations.filter_map(|one| one.name().chars().next()).collect();
+        format!("{}/{}/{name}/{} {operations}", target.group, target.version, target.subresource)
+    };
+    dialect().webhook(document).targets.into_iter().map(shown).collect()
+}
+
+#[test]
+fn the_kinds_of_a_policy_and_their_controllers_are_asked_about() {
+    let found = targets(&policy("", "{any: [{resources: {kinds: [Pod]}}]}", ""));
+    let want = [
+        "/v1/pods/ephemeralcontainers CUDC",
+        "/v1/pods/resize CUDC",
+        "*/*/Pod/ CUDC",
+        "*/v1/ReplicationController/ CUDC",
+        "apps/v1/DaemonSet/ CUDC",
+        "apps/v1/Deployment/ CUDC",
+        "apps/v1/ReplicaSet/ CUDC",
+        "apps/v1/StatefulSet/ CUDC",
+        "batch/v1/CronJob/ CUDC",
+        "batch/v1/Job/ CUDC",
+    ];
+    assert_eq!(found, want);
+}
+
+#[test]
+fn kinds_may_be_written_in_many_ways() {
+    let of = |kind: &str| {
+        targets(&policy("background: false", &format!("{{any: [{{resources: {{kinds: ['{kind}']}}}}]}}"), ""))
+    };
+    assert_eq!(of("apps/v1/Deployment"), ["apps/v1/Deployment/ CUDC"]);
+    assert_eq!(of("Pod/exec"), ["*/*/Pod/exec CUDC"]);
+    assert_eq!(of("Deployment.apps"), ["apps/*/Deployment/ CUDC"]);
+    assert_eq!(of("Deployment.v1.apps"), ["apps/v1/Deployment/ CUDC"]);
+    assert_eq!(of("*/*/Deployment"), ["*/*/Deployment/ CUDC"]);
+    assert_eq!(of("*.apps"), ["apps/*/*/ CUDC"]);
+    assert_eq!(of("v1/Pod.status"), ["*/v1/Pod/status CUDC"]);
+    assert_eq!(of("*/*"), ["*/*/*/* CUDC"]);
+    assert_eq!(of("*/scale"), ["*/*/*/scale CUDC"]);
+    assert_eq!(of("*"), ["/v1/pods/ephemeralcontainers CUDC", "/v1/pods/resize CUDC", "*/*/*/ CUDC"]);
+}
+
+#[test]
+fn an_entry_without_kinds_is_about_those_of_others_or_about_all() {
+    let of = |matching: &str| targets(&policy("background: false", matching, ""));
+    let users = "{subjects: [{kind: User, name: a}]}";
+    assert_eq!(
+        of(&format!("{{all: [{{resources: {{kinds: [Service]}}}}, {users}]}}")),
+        ["*/*/Service/ CUDC"]
+    );
+    let every = ["/v1/pods/ephemeralcontainers CUDC", "/v1/pods/resize CUDC", "*/*/*/ CUDC"];
+    assert_eq!(of(&format!("{{any: [{users}]}}")), every);
+    assert_eq!(of(&format!("{{all: [{users}]}}")), every);
+}
+
+#[test]
+fn operations_are_those_that_are_left() {
+    let of = |filter: &str, exclude: &str| {
+        targets(&policy("", &format!("{{any: [{{resources: {{kinds: [Service]{filter}}}}}]}}"), exclude))
+    };
+    assert_eq!(of(", operations: [CREATE, UPDATE]", ""), ["*/*/Service/ CU"]);
+    assert_eq!(of("", "exclude: {any: [{resources: {operations: [DELETE]}}]}"), ["*/*/Service/ CUC"]);
+    assert_eq!(of("", "exclude: {any: [{resources: {kinds: [Service]}}]}"), Vec::<String>::new());
+    let other = "exclude: {any: [{resources: {operations: [DELETE], namespaces: [a]}}]}";
+    assert_eq!(of("", other), ["*/*/Service/ CUDC"]);
+}
+
+#[test]
+fn a_policy_says_how_it_fails_and_how_long_it_may_take() {
+    let kinds = "{any: [{resources: {kinds: [Service]}}]}";
+    let of = |spec: &str| dialect().webhook(&policy(spec, kinds, ""));
+    let plain = of("");
+    assert_eq!((plain.fails, plain.timeout, plain.own), (true, 5, None));
+    assert!(!of("failurePolicy: Ignore").fails);
+    assert!(!of("webhookConfiguration: {failurePolicy: Ignore}").fails);
+    assert_eq!(of("webhookConfiguration: {timeoutSeconds: 12}").timeout, 12);
+    assert_eq!(of("webhookTimeoutSeconds: 90").timeout, 30);
+    assert!(of("admission: false").targets.is_empty());
+    let own = of("webhookConfiguration: {matchConditions: [{name: c, expression: 'true'}]}");
+    assert_eq!(own.own.as_deref(), Some("cpol.p"));
+    assert_eq!(own.conditions, [("c".into(), "true".into())]);
+}
+
+#[test]
+fn roles_are_needed_only_where_they_are_asked_for() {
+    let kinds = "{any: [{resources: {kinds: [Service]}}]}";
+    let needs = |matching: &str, more: &str| dialect().needs(&policy("background: false", matching, more));
+    assert_eq!(needs(kinds, ""), Needs::default());
+    assert!(needs("{any: [{resources: {kinds: [Service]}, clusterRoles: [admin]}]}", "").bindings);
+    assert!(needs(kinds, "exclude: {any: [{roles: ['a:b']}]}").bindings);
+    assert!(
+        needs(
+            kinds,
+            "preconditions: {all: [{key: '{{request.clusterRoles}}', operator: AnyIn, value: [a]}]}"
+        )
+        .bindings
+    );
+    assert!(!needs(kinds, "exclude: {any: [{subjects: [{kind: User, name: a}]}]}").bindings);
+    let context = "context: [{name: m, configMap: {name: m, namespace: a}}, {name: n, configMap: {name: '{{x}}', namespace: a}}]";
+    assert_eq!(needs(kinds, context).config_maps, [("a".into(), "m".into())]);
+}
+
+/// Decides about a Service called `bad`, and returns what the one who asks is told.
+fn reply(spec: &str) -> (bool, Reply) {
+    let dialect = dialect();
+    let document = policy(spec, "{any: [{resources: {kinds: [Service]}}]}", "");
+    let engine = Engine::new(dialect.compile(&document, &[]).rules);
+    let service =
+        yaml::parse("{apiVersion: v1, kind: Service, metadata: {name: bad, namespace: shop}}").expect("YAML");
+    let mut world = OpenWorld::default();
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: one}}}";
+    world.learn(Query::namespace("shop"), Some(yaml::parse(namespace).expect("YAML")));
+    let request = Request::for_object(service, Operation::Create, "default");
+    let settings = Settings { occasion: Some(Occasion::Admission), ..Settings::default() };
+    let decision = engine.decide(&request, &world, &settings);
+    (decision.is_allowed, dialect.reply(&request, &decision.outcomes.iter().collect::<Vec<_>>()))
+}
+
+#[test]
+fn a_refusal_is_told_in_the_words_of_the_original() {
+    let (is_allowed, reply) = reply("validationFailureAction: Enforce");
+    assert!(!is_allowed);
+    assert_eq!(
+        reply.message,
+        "\n\nresource Service/shop/bad was blocked due to the following policies \n\np:\n  r: 'validation error: wrong. \
+         rule r failed at path /metadata/name/'\n"
+    );
+    assert!(reply.warnings.is_empty() && reply.annotations.is_empty());
+}
+
+#[test]
+fn what_is_only_reported_is_let_pass() {
+    let (is_allowed, reply) = reply("validationFailureAction: Audit");
+    assert!(is_allowed);
+    assert_eq!(reply.message, "");
+    assert!(reply.warnings.is_empty());
+    assert_eq!(reply.annotations, [("violations".into(), "p.r".into())]);
+}
+
+#[test]
+fn a_policy_may_want_warnings() {
+    let (is_allowed, reply) = reply("emitWarning: true");
+    assert!(is_allowed);
+    assert_eq!(
+        reply.warnings,
+        ["policy p.r: validation error: wrong. rule r failed at path /metadata/name/"]
+    );
+}
+
+#[test]
+fn another_action_may_hold_in_some_namespaces() {
+    let overrides = |action: &str, of: &str, namespaces: &str| {
+        reply(&format!(
+            "validationFailureAction: {action}\n  validationFailureActionOverrides: [{{action: {of}, {namespaces}}}]"
+        ))
+        .0
+    };
+    assert!(overrides("Enforce", "Audit", "namespaces: [shop]"));
+    assert!(overrides("Enforce", "Audit", "namespaceSelector: {matchLabels: {tier: one}}"));
+    assert!(!overrides("Enforce", "Audit", "namespaces: [other]"));
+    assert!(!overrides("Audit", "Enforce", "namespaces: ['sh*']"));
+}
+
+#[test]
+fn a_rule_that_only_reports_refuses_nothing_when_it_cannot_answer() {
+    let broken = "applyRules: All\n  rules: [{name: r, match: {any: [{resources: {kinds: [Service]}}]}, validate: {deny: {conditions: {all: [{key: '{{nothing}}', operator: Equals, value: a}]}}}}]";
+    let decide = |spec: &str| {
+        let dialect = dialect();
+        let text = format!(
+            "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec:\n  {broken}\n  {spec}\n"
+        );
+        let engine = Engine::new(dialect.compile(&document(&text), &[]).rules);
+        let service = yaml::parse("{apiVersion: v1, kind: Service, metadata: {name: bad}}").expect("YAML");
+        let request = Request::for_object(service, Operation::Create, "default");
+        let decision = engine.decide(&request, &OpenWorld::default(), &Settings::default());
+        assert!(decision.with_status(Status::Error).next().is_some());
+        decision.is_allowed
+    };
+    assert!(!decide("validationFailureAction: Enforce"));
+    assert!(decide("validationFailureAction: Enforce\n  failurePolicy: Ignore"));
+    assert!(decide("validationFailureAction: Audit"));
+}
+
+#[test]
+fn an_exception_ends_when_it_says_so() {
+    let of = |text: &str| expires(&document(&format!("kind: PolicyException\n{text}")));
+    assert_eq!(of("metadata: {name: a}"), None);
+    assert_eq!(of("spec: {expiresAt: '1970-01-01T00:00:01Z'}"), Some(1_000_000_000));
+    assert_eq!(of("spec: {expiresAt: never}"), Some(i128::MIN));
+    assert_eq!(of("metadata: {labels: {cleanup.kyverno.io/ttl: '1970-01-02'}}"), Some(86_400_000_000_000));
+    let made = "metadata: {creationTimestamp: '1970-01-01T00:00:00Z', labels: {cleanup.kyverno.io/ttl: 1m}}";
+    assert_eq!(of(made), Some(60_000_000_000));
+}
+
+#[test]
+fn both_kinds_of_policies_are_defined_alike() {
+    let definitions = dialect().definitions();
+    let names: Vec<&str> = definitions
+        .iter()
+        .filter_map(|text| text.lines().find(|line| line.starts_with("  name: ")))
+        .collect();
+    let want = ["clusterpolicies", "policies", "policyexceptions", "globalcontextentries"];
+    assert_eq!(names, want.map(|name| format!("  name: {name}.kyverno.io")));
+    assert!(!POLICIES.contains("ClusterPolicy") && !POLICIES.contains("clusterpolic"));
+}
+
+#[test]
+fn a_policy_that_looks_at_the_clock_goes_stale() {
+    let stale = |more: &str| dialect().goes_stale(&policy("", "{any: [{resources: {kinds: [Pod]}}]}", more));
+    let condition =
+        |key: &str| format!("preconditions: {{all: [{{key: \"{key}\", operator: Equals, value: x}}]}}");
+    assert!(!stale(&condition("{{ request.operation }}")));
+    assert!(stale(&condition("{{ time_now_utc() }}")));
+    assert!(stale(&condition("{{ time_since('', request.object.metadata.creationTimestamp, '') }}")));
+}
+
+#[test]
+fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
+    let policy = document(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: r\n    \
+         match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    \
+         mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}\n",
+    );
+    let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
+    let request = Request::for_object(object, Operation::Create, "default");
+    let rules = dialect().compile(&policy, &[]).rules;
+    let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &Settings::default());
+    assert_eq!(decision.with_status(Status::Error).count(), 1, "it is not hidden");
+    assert!(decision.is_allowed);
+}

@@ -1,0 +1,258 @@
+//! A policy as it is written to rules that can run, with everything that is wrong with them.
+
+mod body;
+mod exceptions;
+mod lint;
+
+use std::sync::Arc;
+
+use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
+use kubewright_value::{Document, Step, Text, Value};
+
+use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
+use super::matching::{MatchExclude, Overrides};
+use super::message::RuleMessage;
+use super::source::{self, BrokenRule, Match, PolicySource, RuleSource, Workload};
+use super::template::VariableTemplate;
+use super::{Kyverno, autogen, cel, check};
+use body::{PatternPlace, RuleParts};
+use kubewright_dialect_kit::secrets::names_secrets;
+
+/// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
+pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled {
+    let (policy, mut diagnostics) = source::read_policy_document(document);
+    let Some(mut policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
+    diagnostics.extend(check::check_policy(document, &mut policy));
+    diagnostics.extend(autogen::autogen_warnings(document, &policy));
+    let mut compiler = PolicyCompiler {
+        dialect,
+        document: Arc::new(document.clone()),
+        policy: &policy,
+        diagnostics,
+        gate: Arc::default(),
+    };
+    let rules = compiler.rules();
+    let mut diagnostics = compiler.diagnostics;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+    Compiled { rules, diagnostics, ..Compiled::default() }
+}
+
+struct PolicyCompiler<'d> {
+    dialect: &'d Kyverno,
+    document: Arc<Document>,
+    policy: &'d PolicySource,
+    diagnostics: Vec<Diagnostic>,
+    /// What must hold before a request is asked about at all.
+    gate: Arc<cel::CelPreconditions>,
+}
+
+/// A rule that is to be made: as it was written, or for controllers.
+struct Variant<'r> {
+    rule: &'r RuleSource,
+    name: Text,
+    matching: Match,
+    exclude: Option<Match>,
+    workload: Workload,
+}
+
+impl PolicyCompiler<'_> {
+    fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
+        let policy = self.policy;
+        let before = self.diagnostics.len();
+        let (gate, problems) =
+            cel::compile_match_conditions(&self.dialect.cel, &policy.settings.match_conditions);
+        self.report_cel(problems);
+        let fatal = self.first_error(before);
+        self.gate = Arc::new(gate);
+        // In the order of the rules.
+        let mut generated = autogen::autogen_rules(policy).into_iter().peekable();
+        let mut rules = Vec::new();
+        for (i, rule) in policy.rules.iter().enumerate() {
+            let before = self.diagnostics.len();
+            let parts = kubewright_golib::compile_budget::rule(|| self.parts(rule));
+            self.lint(rule, &parts);
+            let broken = fatal.clone().or_else(|| self.first_error(before));
+            let mut variants = vec![Variant {
+                rule,
+                name: rule.name.value.clone(),
+                matching: rule.matching.clone(),
+                exclude: rule.exclude.clone(),
+                workload: Workload::Pod,
+            }];
+            while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
+                variants.push(Variant {
+                    rule,
+                    name: generated.name,
+                    matching: generated.matching,
+                    exclude: generated.exclude,
+                    workload: generated.workload,
+                });
+            }
+            for variant in variants {
+                let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+                rules.push(self.rule(&variant, &parts, broken.as_deref(), position));
+            }
+        }
+        for broken in &policy.broken {
+            if let Some(rule) = &broken.rule {
+                let parts = self.parts(rule);
+                self.lint(rule, &parts);
+            }
+            let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+            rules.extend(self.broken(broken, position));
+        }
+        self.generation();
+        rules
+    }
+
+    fn rule(
+        &mut self,
+        variant: &Variant<'_>,
+        parts: &RuleParts,
+        broken: Option<&str>,
+        position: u32,
+    ) -> kubewright_engine::Rule {
+        let Variant { rule, workload, .. } = *variant;
+        let mut body = parts.body.build(workload, PatternPlace::Object);
+        if let Some(reason) = broken {
+            body.check = ValidateCheck::Impossible(format!("the rule is not valid: {reason}").into());
+            body.preconditions = None;
+            body.entries = Vec::new();
+        }
+        let written = rule.validate.message.as_ref().map(|message| message.value.clone()).unwrap_or_default();
+        let id = self.id(&variant.name);
+        let matcher = MatchExclude::compile(
+            &variant.matching,
+            variant.exclude.as_ref(),
+            self.policy.namespace.as_ref(),
+        );
+        let settings = &self.policy.settings;
+        let mut message = RuleMessage::new(variant.name.clone(), written, parts.message.rebased(workload));
+        if matches!(body.check, ValidateCheck::PodSecurity(_) | ValidateCheck::Cel(_)) {
+            message.passed = format!("Validation rule '{}' passed.", variant.name).into();
+        }
+        let judge = ValidateRule {
+            id: Arc::clone(&id),
+            document: Arc::clone(&self.document),
+            body,
+            message,
+            exceptions: self.exceptions(&variant.name),
+            actions: FailureActions {
+                overrides: [
+                    Overrides::compile(&rule.validate.failure_action_overrides),
+                    Overrides::compile(&settings.failure_action_overrides),
+                ],
+                rule: rule.validate.failure_action,
+                policy: settings.failure_action,
+            },
+            allows_existing_violations: rule.validate.allows_existing_violations,
+            is_scored: self.policy.annotations.is_scored,
+            gate: Arc::clone(&self.gate),
+            skips_background_requests: rule.skips_background_requests,
+            matcher,
+        };
+        self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
+    }
+
+    /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
+    /// rule itself would where it cannot answer.
+    fn broken(&self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
+        let matching = broken.matching.as_ref()?;
+        let matcher =
+            MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
+        let reason = format!("the rule is not valid: {}", broken.message);
+        let settings = &self.policy.settings;
+        // What excuses a part of it would have to know which part it is.
+        let mut exceptions = self.exceptions(&broken.name);
+        exceptions.retain(|exception| exception.pod_security.is_empty());
+        let check = match broken.is_unsupported {
+            true => ValidateCheck::Foreign(reason.into()),
+            false => ValidateCheck::Impossible(reason.into()),
+        };
+        let judge = ValidateRule {
+            id: self.id(&broken.name),
+            document: Arc::clone(&self.document),
+            matcher,
+            body: RuleBody { entries: Vec::new(), preconditions: None, check },
+            message: RuleMessage::new(broken.name.clone(), Text::default(), VariableTemplate::empty()),
+            exceptions,
+            actions: FailureActions {
+                overrides: [
+                    Overrides::compile(&broken.failure_action_overrides),
+                    Overrides::compile(&settings.failure_action_overrides),
+                ],
+                rule: broken.failure_action,
+                policy: settings.failure_action,
+            },
+            allows_existing_violations: false,
+            is_scored: true,
+            gate: Arc::clone(&self.gate),
+            skips_background_requests: false,
+        };
+        Some(self.finish(judge, position, &broken.path, Vec::new()))
+    }
+
+    fn finish(
+        &self,
+        judge: ValidateRule,
+        position: u32,
+        path: &[Step],
+        properties: Vec<(Text, Text)>,
+    ) -> kubewright_engine::Rule {
+        let annotations = &self.policy.annotations;
+        kubewright_engine::Rule {
+            id: Arc::clone(&judge.id),
+            scope: judge.matcher.scope(),
+            phase: Phase::Judge,
+            tier: 0,
+            precedence: 0,
+            position,
+            about: Arc::new(About {
+                severity: annotations.severity.clone(),
+                category: annotations.category.clone(),
+                properties,
+                emits_warning: self.policy.settings.emits_warning,
+            }),
+            refuses_on_error: self.policy.settings.is_fail_closed,
+            is_exclusive: self.policy.settings.applies_one_rule,
+            reads_secrets: self.reads_secrets(path),
+            home: self.policy.namespace.clone(),
+            occasions: Occasions {
+                admission: self.policy.settings.is_admission,
+                background: self.policy.settings.is_background,
+            },
+            location: self.document.locate(path),
+            program: Box::new(judge),
+        }
+    }
+
+    /// Returns whether the rule whose name stands at `path` names Secrets.
+    fn reads_secrets(&self, path: &[Step]) -> bool {
+        let rules = self.document.value.at(&["spec", "rules"]).and_then(Value::as_array);
+        let rule = match path.get(2) {
+            Some(Step::Index(number)) => rules.and_then(|rules| rules.get(*number)),
+            _ => None,
+        };
+        rule.is_some_and(names_secrets)
+    }
+
+    fn first_error(&self, mark: usize) -> Option<String> {
+        let mut errors = self.diagnostics.iter().skip(mark).filter(|diagnostic| diagnostic.is_error());
+        errors.next().map(|diagnostic| diagnostic.message.clone())
+    }
+
+    fn id(&self, rule: &Text) -> Arc<RuleId> {
+        RuleId { dialect: super::NAME, policy: self.policy.key(), rule: rule.clone() }.into()
+    }
+}
+
+impl PolicySource {
+    /// Returns `name`, or `namespace/name` of a namespaced policy.
+    #[must_use]
+    pub fn key(&self) -> Text {
+        match &self.namespace {
+            None => self.name.value.clone(),
+            Some(namespace) => format!("{namespace}/{}", self.name.value).into(),
+        }
+    }
+}

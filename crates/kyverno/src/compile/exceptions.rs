@@ -1,0 +1,40 @@
+//! Which exceptions are made from a rule.
+
+use super::PolicyCompiler;
+use crate::conditions::ConditionSet;
+use crate::evaluate::CompiledException;
+use crate::matching::MatchExclude;
+use crate::pod_security::CompiledExclusion;
+use crate::source;
+use kubewright_dialect_kit::fields::Placed;
+use kubewright_golib::glob;
+use kubewright_value::{Budget, Text};
+
+impl PolicyCompiler<'_> {
+    /// Returns the exceptions from the rule called `name`.
+    pub(super) fn exceptions(&self, name: &Text) -> Vec<CompiledException> {
+        let policy = self.policy.key();
+        let about = self.dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
+        about.map(|exception| self.exception(exception)).collect()
+    }
+
+    fn exception(&self, exception: &source::ExceptionSource) -> CompiledException {
+        let compile =
+            |conditions: &Placed<_>| ConditionSet::compile(conditions, &self.dialect.functions).0.excusing();
+        CompiledException {
+            key: exception.key.clone(),
+            matcher: MatchExclude::of_exception(&exception.matching),
+            conditions: exception.conditions.as_ref().map(compile),
+            pod_security: exception.pod_security.iter().map(CompiledExclusion::compile).collect(),
+        }
+    }
+}
+
+impl source::ExceptionSource {
+    /// Returns whether it is made from `rule` of the policy called `policy`.
+    #[must_use]
+    pub fn is_for(&self, policy: &Text, rule: &Text) -> bool {
+        let fits = |pattern: &Text| glob::matches(pattern, rule, &mut Budget::default()).unwrap_or(false);
+        self.policies.iter().any(|(name, rules)| name == policy && rules.iter().any(fits))
+    }
+}

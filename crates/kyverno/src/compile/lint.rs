@@ -1,0 +1,162 @@
+//! What works and is probably not what was meant, and what variables cannot ask for.
+
+use kubewright_engine::{Code, Diagnostic};
+use kubewright_value::{Step, Value};
+
+use super::body::{BodyParts, CheckParts};
+use super::{PolicyCompiler, RuleParts, RuleSource};
+use crate::check::{self, VariableUse};
+use crate::cluster::admission_policy;
+use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
+use crate::diagnostics as code;
+use crate::evaluate::Rooted;
+use crate::source::Method;
+use crate::template::{TemplateVariable, VariableQuery};
+use kubewright_dialect_kit::fields::child;
+
+impl PolicyCompiler<'_> {
+    /// Looks through a rule and everything that was parsed in it.
+    pub(super) fn lint(&mut self, rule: &RuleSource, parts: &RuleParts) {
+        let mut found = LintedRule::default();
+        let message = rule.validate.message.as_ref().map_or(&rule.validate.path, |message| &message.path);
+        found.variables(parts.message.variables(), message, false);
+        found.body(&parts.body, false);
+        let is_background = self.policy.settings.is_background;
+        self.diagnostics.extend(check::check_variables(&self.document, is_background, rule, &found.uses));
+        for conditions in found.conditions {
+            for lint in conditions.value.lint() {
+                self.condition(conditions, &lint);
+            }
+        }
+    }
+
+    /// Says why no ValidatingAdmissionPolicy is made of a policy that asks for one.
+    pub(super) fn generation(&mut self) {
+        let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
+            Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
+            _ => None,
+        });
+        let Some(path) = asking else { return };
+        let written =
+            admission_policy::write_admission_policy(self.dialect, &self.document, self.policy.clone());
+        if let Err(reason) = written {
+            let message = reason.trim_end_matches('.').to_owned();
+            let help = "the webhook enforces the rule; leave `generate` out if that is meant";
+            let location = self.document.locate(&path);
+            self.diagnostics.push(Diagnostic::new(&code::NOT_GENERATED, message, location).help(help));
+        }
+    }
+
+    fn condition(&mut self, conditions: &Rooted<ConditionSet>, lint: &ConditionLint) {
+        let path = [conditions.path.as_slice(), &lint.at].concat();
+        let (code, message, help): (&'static Code, String, String) = match &lint.kind {
+            // Known already, and an error.
+            ConditionLintKind::UnknownOperator { .. } => return,
+            ConditionLintKind::Deprecated { instead } => {
+                let instead: Vec<String> = instead.iter().map(|name| format!("`{name}`")).collect();
+                let written = self.document.value.follow(&path).and_then(Value::as_str).unwrap_or_default();
+                let message = format!("operator `{written}` is deprecated");
+                (&code::DEPRECATED_OPERATOR, message, format!("use {}", instead.join(" or ")))
+            }
+            ConditionLintKind::Always(holds) => {
+                let result = if *holds { "always" } else { "never" };
+                let message = format!("the condition has no variable, and {result} holds");
+                (&code::CONSTANT_CONDITION, message, "a variable stands in `{{ }}`".to_owned())
+            }
+            ConditionLintKind::EmptyAny => {
+                let message = "of no conditions none holds".to_owned();
+                (&code::CONSTANT_CONDITION, message, "remove the empty `any`".to_owned())
+            }
+            ConditionLintKind::Unfit(does) => (
+                &code::OPERATOR_TYPE,
+                format!("the value does not fit the operator, which {does}"),
+                String::new(),
+            ),
+        };
+        let location = match lint.kind {
+            ConditionLintKind::EmptyAny => self.document.locate_key(&path),
+            _ => self.document.locate(&path),
+        };
+        self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+    }
+}
+
+/// Everything in a rule that is looked at.
+#[derive(Default)]
+struct LintedRule<'p> {
+    uses: Vec<VariableUse<'p>>,
+    conditions: Vec<&'p Rooted<ConditionSet>>,
+}
+
+impl<'p> LintedRule<'p> {
+    /// Adds variables that stand somewhere below `path`.
+    fn variables(&mut self, variables: Vec<&'p TemplateVariable>, path: &'p [Step], is_in_foreach: bool) {
+        self.uses
+            .extend(variables.into_iter().map(|variable| variable_use(variable, path, is_in_foreach, false)));
+    }
+
+    /// Adds an expression that is a field of its own, and the variables in it.
+    fn query(&mut self, query: &'p VariableQuery, path: &'p [Step], is_in_foreach: bool) {
+        self.variables(query.inner_variables(), path, is_in_foreach);
+        self.uses.extend(
+            query.variables().last().map(|variable| variable_use(variable, path, is_in_foreach, true)),
+        );
+    }
+
+    /// Adds what a rule or a loop has; as deep as the document is.
+    fn body(&mut self, body: &'p BodyParts, is_in_foreach: bool) {
+        for (entry, path) in &body.entries {
+            self.variables(entry.variables(), path, is_in_foreach);
+            if let Some(query) = entry.query() {
+                self.query(query, path, is_in_foreach);
+            }
+        }
+        if let Some(conditions) = &body.preconditions {
+            self.conditions(conditions, is_in_foreach);
+        }
+        self.check(&body.check, is_in_foreach);
+    }
+
+    fn check(&mut self, check: &'p CheckParts, is_in_foreach: bool) {
+        match check {
+            CheckParts::Both(both) => both.iter().for_each(|one| self.check(one, is_in_foreach)),
+            CheckParts::Pattern(pattern) => {
+                self.variables(pattern.template.variables(), &pattern.path, is_in_foreach);
+            }
+            CheckParts::AnyPattern(patterns) => {
+                for pattern in patterns {
+                    self.variables(pattern.template.variables(), &pattern.path, is_in_foreach);
+                }
+            }
+            CheckParts::Deny(Some(conditions)) => self.conditions(conditions, is_in_foreach),
+            CheckParts::Foreach(loops) => {
+                for one in loops {
+                    self.query(&one.list, &one.list_path, true);
+                    self.body(&one.body, true);
+                }
+            }
+            CheckParts::Deny(None)
+            | CheckParts::Cel(_)
+            | CheckParts::PodSecurity(_)
+            | CheckParts::Manifests(_)
+            | CheckParts::Impossible(_)
+            | CheckParts::Foreign(_) => {}
+        }
+    }
+
+    fn conditions(&mut self, conditions: &'p Rooted<ConditionSet>, is_in_foreach: bool) {
+        let variables = conditions.value.templates().flat_map(|template| template.variables()).collect();
+        self.variables(variables, &conditions.path, is_in_foreach);
+        self.conditions.push(conditions);
+    }
+}
+
+fn variable_use<'p>(
+    variable: &'p TemplateVariable,
+    path: &'p [Step],
+    is_in_foreach: bool,
+    is_bare: bool,
+) -> VariableUse<'p> {
+    let roots = variable.roots().map(|roots| roots.names.as_slice()).unwrap_or_default();
+    VariableUse { text: variable.text(), roots, path, is_in_foreach, is_bare }
+}

@@ -1,0 +1,79 @@
+//! What looks wrong with a condition before anything is compared.
+
+use kubewright_engine::nearest;
+use kubewright_value::{Budget, Step};
+
+use super::{CompiledCondition, ConditionSet};
+use crate::operator::ConditionOperator;
+use kubewright_dialect_kit::fields::child;
+
+/// Something that looks wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ConditionLint {
+    /// Relative to the conditions.
+    pub(crate) at: Vec<Step>,
+    pub(crate) kind: ConditionLintKind,
+}
+
+/// What it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ConditionLintKind {
+    /// There is no such operator, but perhaps one that is spelt like it.
+    UnknownOperator { near: Option<&'static str> },
+    /// There are better operators.
+    Deprecated { instead: &'static [&'static str] },
+    /// Without variables it always has this result.
+    Always(bool),
+    /// The operator can do nothing with the value; here is what it does.
+    Unfit(&'static str),
+    /// Of no conditions none holds.
+    EmptyAny,
+}
+
+impl ConditionSet {
+    /// Returns everything that looks wrong, in the order in which it stands.
+    pub(crate) fn lint(&self) -> Vec<ConditionLint> {
+        let mut found = Vec::new();
+        for group in &self.groups {
+            if group.any.as_ref().is_some_and(Vec::is_empty) {
+                found.push(ConditionLint { at: child(&group.at, "any"), kind: ConditionLintKind::EmptyAny });
+            }
+            for condition in group.any.iter().flatten().chain(&group.all) {
+                found.extend(condition.lint());
+            }
+        }
+        found
+    }
+}
+
+impl CompiledCondition {
+    fn lint(&self) -> Vec<ConditionLint> {
+        let at = |key: &str| child(&self.at, key);
+        let Some(operator) = self.operator else {
+            let near = nearest(&self.written.operator, ConditionOperator::names());
+            return vec![ConditionLint {
+                at: at("operator"),
+                kind: ConditionLintKind::UnknownOperator { near },
+            }];
+        };
+        let deprecated = operator.replacement().map(|instead| ConditionLint {
+            at: at("operator"),
+            kind: ConditionLintKind::Deprecated { instead },
+        });
+        let always = match (&self.key.constant, &self.value.constant) {
+            (Some(key), Some(value)) => operator.holds(key, value, &mut Budget::default()).ok(),
+            _ => None,
+        };
+        let unfit = self.value.constant.as_ref().and_then(|value| operator.objection(value));
+        let second = match (always, unfit) {
+            (Some(always), _) => {
+                Some(ConditionLint { at: self.at.clone(), kind: ConditionLintKind::Always(always) })
+            }
+            (None, Some(does)) => {
+                Some(ConditionLint { at: at("value"), kind: ConditionLintKind::Unfit(does) })
+            }
+            (None, None) => None,
+        };
+        deprecated.into_iter().chain(second).collect()
+    }
+}

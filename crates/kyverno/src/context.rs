@@ -1,0 +1,367 @@
+//! What the variables of a rule can read: the request, what the caller gives, context entries and elements.
+//!
+//! Nothing is made before a variable asks for it. An entry is loaded when an expression names it, at most
+//! once, and sees only what was declared before it. All parts share memory with what they come from.
+
+mod entry;
+mod given;
+mod load;
+mod root;
+mod sourced;
+
+pub(super) use entry::CompiledContextEntry;
+use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, WorldView};
+use kubewright_jmespath::{EvalErrorKind, Expression, Found, is_true};
+use kubewright_value::{Budget, Map, Text, Value};
+
+use super::images;
+use super::mixed::Tainted;
+use super::template::{CompiledQuery, QueryAlternatives, VariableQuery};
+use given::ValueOverrides;
+pub(super) use sourced::{Sourced, Unresolved};
+
+/// How many bytes of JSON all context entries of a rule may be together.
+const MAX_LOADED: usize = 2 << 20;
+
+/// What the variables of one rule stand for, for one request.
+pub(super) struct VariableContext<'a> {
+    request: &'a Request,
+    world: WorldView<'a>,
+    budget: &'a mut Budget,
+    rule: &'a RuleId,
+    object: Value,
+    given: Option<ValueOverrides>,
+    images: Option<Result<Option<Value>, Unresolved>>,
+    // INVARIANT: never empty; the first one is the rule, each further one an element of a loop in it.
+    scopes: Vec<ContextScope>,
+    declared: Vec<Declared<'a>>,
+    /// The scope whose names count, and how many declarations: all, unless an entry is being loaded.
+    view: Option<ContextView>,
+    /// How many bytes all entries are that were loaded.
+    loaded: usize,
+}
+
+struct ContextScope {
+    /// What expressions are evaluated on, but for context entries; made when it is first needed.
+    root: Option<Value>,
+    element: Option<ForeachElement>,
+    /// How many entries were declared when the scope began.
+    first: usize,
+    /// Whether its element may have been written by somebody else than the author.
+    is_foreign: bool,
+}
+
+/// The element of a loop.
+#[derive(Debug, Clone)]
+struct ForeachElement {
+    value: Value,
+    index: usize,
+    /// How many loops the loop is in.
+    nesting: usize,
+}
+
+impl ForeachElement {
+    fn put_into(&self, root: &mut Map) {
+        root.insert("element".into(), self.value.clone());
+        root.insert(format!("element{}", self.nesting).into(), self.value.clone());
+        root.insert("elementIndex".into(), self.index.into());
+        root.insert(format!("elementIndex{}", self.nesting).into(), self.index.into());
+    }
+}
+
+struct Declared<'a> {
+    entry: &'a CompiledContextEntry,
+    scope: usize,
+    loaded: Option<Result<Sourced, Unresolved>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ContextView {
+    scope: usize,
+    declared: usize,
+}
+
+impl<'a> VariableContext<'a> {
+    /// Returns the context of `rule` for the request of `evaluation`, whose object is by now `object`.
+    pub(super) fn new(evaluation: &'a mut Evaluation<'_>, object: &Value, rule: &'a RuleId) -> Self {
+        Self {
+            request: evaluation.request,
+            world: evaluation.world,
+            budget: evaluation.budget,
+            rule,
+            object: object.clone(),
+            given: None,
+            images: None,
+            scopes: vec![ContextScope { root: None, element: None, first: 0, is_foreign: true }],
+            declared: Vec::new(),
+            view: None,
+            loaded: 0,
+        }
+    }
+
+    /// Declares context entries; they are loaded when they are named.
+    pub(super) fn declare(&mut self, entries: &'a [CompiledContextEntry]) {
+        let scope = self.scopes.len().saturating_sub(1);
+        for entry in entries {
+            // What the caller gives takes the place of what would be looked up.
+            if entry.is_looked_up() && self.given().has(entry.name()) {
+                continue;
+            }
+            self.declared.push(Declared { entry, scope, loaded: None });
+        }
+    }
+
+    /// Begins an element of a loop; [`Context::restore`] ends it.
+    pub(super) fn checkpoint(&mut self) {
+        self.scopes.push(ContextScope {
+            root: None,
+            element: None,
+            first: self.declared.len(),
+            is_foreign: true,
+        });
+    }
+
+    /// Forgets what was entered and declared since the last [`Context::checkpoint`].
+    pub(super) fn restore(&mut self) {
+        if self.scopes.len() > 1
+            && let Some(scope) = self.scopes.pop()
+        {
+            self.declared.truncate(scope.first);
+        }
+    }
+
+    /// Sets the element of a loop that is `nesting` loops deep.
+    pub(super) fn enter_sourced(&mut self, element: &Sourced, index: usize, nesting: usize) {
+        let last = self.scopes.len().saturating_sub(1);
+        let outer = last.checked_sub(1).and_then(|outer| self.scopes.get(outer));
+        // `element0` of an outer loop stays readable, so one that is foreign makes all of them so.
+        let is_foreign = element.is_foreign || last > 1 && outer.is_none_or(|outer| outer.is_foreign);
+        if let Some(scope) = self.scopes.get_mut(last) {
+            scope.root = None;
+            scope.element = Some(ForeachElement { value: element.value.clone(), index, nesting });
+            scope.is_foreign = is_foreign;
+        }
+    }
+
+    /// Returns what `query` finds.
+    pub(super) fn find(&mut self, query: &VariableQuery) -> Result<Sourced, Unresolved> {
+        query.find(self)
+    }
+
+    /// Returns what may be spent.
+    pub(super) fn budget(&mut self) -> &mut Budget {
+        self.budget
+    }
+
+    /// Returns whether the object is about to be deleted.
+    pub(super) fn is_deletion(&self) -> bool {
+        self.request.operation == Operation::Delete
+    }
+
+    /// Charges for text that was made.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Unresolved> {
+        self.budget.step(1)?;
+        Ok(self.budget.produce(bytes)?)
+    }
+
+    /// Evaluates an expression on everything that it names.
+    pub(super) fn search(
+        &mut self,
+        compiled: &CompiledQuery,
+        is_deletion: bool,
+    ) -> Result<Sourced, Unresolved> {
+        if let Some(choice) = compiled.on_object()
+            && !self.is_deletion()
+            && !self.given().has("request")
+        {
+            return search_tainted(choice, &self.object, true, self.budget);
+        }
+        let view = self.view();
+        if let Some(choice) = compiled.on_element()
+            && !self.given().has("element")
+            && let Some(scope) = self.scopes.get(view.scope)
+            && let Some(element) = &scope.element
+        {
+            return search_tainted(choice, &element.value, scope.is_foreign, self.budget);
+        }
+        let mut root = self.root(view.scope);
+        let mut is_foreign = compiled.roots.takes_all;
+        let mut parts = None;
+        for name in &compiled.roots.names {
+            if let Some(found) = self.named(name, view)? {
+                is_foreign |= found.is_foreign;
+                parts = found.parts;
+                if let Some(map) = root.as_object_mut() {
+                    map.insert(name.clone(), found.value);
+                }
+            } else {
+                is_foreign |= self.is_foreign(name, view.scope);
+            }
+        }
+        let choice = compiled.choice(is_deletion);
+        if let (Some(parts), Some(path)) = (parts, choice.whole.plain_path()) {
+            return self.search_parts(&choice.whole, &path, &root, &parts);
+        }
+        search_tainted(choice, &root, is_foreign, self.budget)
+    }
+
+    /// Follows a path into a value of which it is known who wrote what.
+    fn search_parts(
+        &mut self,
+        expression: &Expression,
+        path: &[Text],
+        root: &Value,
+        parts: &Tainted,
+    ) -> Result<Sourced, Unresolved> {
+        let found = evaluate_jmespath(expression, root, self.budget)
+            .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
+        let keys = path.get(1..).unwrap_or_default();
+        Ok(Sourced::part(parts, keys).unwrap_or_else(|| Sourced::foreign(found)))
+    }
+
+    /// Evaluates an expression on `value` alone.
+    pub(super) fn search_in(
+        &mut self,
+        expression: &Expression,
+        value: &Sourced,
+    ) -> Result<Sourced, Unresolved> {
+        let found = evaluate_jmespath(expression, &value.value, self.budget)?;
+        Ok(Sourced { is_foreign: value.is_foreign, ..Sourced::foreign(found) })
+    }
+
+    fn view(&self) -> ContextView {
+        self.view.unwrap_or(ContextView {
+            scope: self.scopes.len().saturating_sub(1),
+            declared: self.declared.len(),
+        })
+    }
+
+    /// Returns the value of a name that is not in the root: a context entry, or the images of the object.
+    fn named(&mut self, name: &Text, view: ContextView) -> Result<Option<Sourced>, Unresolved> {
+        let seen = self.declared.iter().take(view.declared).enumerate();
+        let place = seen.rev().find(|(_, declared)| declared.entry.name() == name).map(|(place, _)| place);
+        if let Some(place) = place {
+            return self.load(place).map(Some);
+        }
+        if name != "images" {
+            return Ok(None);
+        }
+        let images = self.images()?;
+        Ok(images.map(Sourced::foreign))
+    }
+
+    fn images(&mut self) -> Result<Option<Value>, Unresolved> {
+        if self.images.is_none() {
+            let found = match self.is_deletion() {
+                true => Ok(None),
+                false => images::images_of_object(&self.object, self.budget),
+            };
+            self.images = Some(found.map(|found| {
+                let mut images = found?;
+                if let Some(given) = self.root(0).get("images") {
+                    images = given::merge_values(given, &images);
+                }
+                Some(images)
+            }));
+        }
+        self.images.clone().unwrap_or(Ok(None))
+    }
+
+    /// Returns whether `name`, which is no context entry, can be written by somebody else than the author.
+    fn is_foreign(&mut self, name: &str, scope: usize) -> bool {
+        match name {
+            "request" | "images" | "image" | "serviceAccountName" | "serviceAccountNamespace" | "target" => {
+                true
+            }
+            name if name.starts_with("element") && scope > 0 => {
+                self.scopes.get(scope).is_none_or(|scope| scope.is_foreign)
+            }
+            _ => false,
+        }
+    }
+
+    fn root(&mut self, scope: usize) -> Value {
+        if let Some(root) = self.scopes.get(scope).and_then(|scope| scope.root.as_ref()) {
+            return root.clone();
+        }
+        let mut root = match scope.checked_sub(1) {
+            Some(outer) => self.root(outer),
+            None => root::context_root(self.request, &self.object),
+        };
+        let element = self.scopes.get(scope).and_then(|scope| scope.element.clone());
+        match (element, scope) {
+            (Some(element), _) => {
+                if let Some(map) = root.as_object_mut() {
+                    element.put_into(map);
+                }
+                self.given().put_elements_into(&mut root);
+            }
+            (None, 0) => self.given().put_into(&mut root),
+            (None, _) => {}
+        }
+        if let Some(scope) = self.scopes.get_mut(scope) {
+            scope.root = Some(root.clone());
+        }
+        root
+    }
+
+    fn given(&mut self) -> &ValueOverrides {
+        let (world, rule, request) = (self.world, self.rule, self.request);
+        self.given.get_or_insert_with(|| ValueOverrides::new(world.given(rule, request)))
+    }
+}
+
+/// Returns `object` with what the caller gives for it, which is `request.object` or another `key` of the request.
+pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> Value {
+    let mut root = Value::from(Map::from([("request", Map::from([(key, object.clone())]).into())]));
+    ValueOverrides::new(given).put_into(&mut root);
+    root.at(&["request", key]).cloned().unwrap_or_default()
+}
+
+/// Evaluates `choice` on `root`, from which it reads what is foreign or not.
+fn search_tainted(
+    choice: &QueryAlternatives,
+    root: &Value,
+    is_foreign: bool,
+    budget: &mut Budget,
+) -> Result<Sourced, Unresolved> {
+    let (value, is_default) = evaluate_alternatives(choice, root, is_foreign, budget)
+        .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
+    Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
+}
+
+/// Evaluates `choice`, and tells whether the result is one of its constants.
+fn evaluate_alternatives(
+    choice: &QueryAlternatives,
+    root: &Value,
+    is_foreign: bool,
+    budget: &mut Budget,
+) -> Result<(Value, bool), Unresolved> {
+    match &choice.split {
+        Some((reading, constant)) if is_foreign => match evaluate_jmespath(reading, root, budget) {
+            Ok(value) if is_true(&value) => Ok((value, false)),
+            Ok(_) | Err(Unresolved::Missing(_)) => Ok((evaluate_jmespath(constant, root, budget)?, true)),
+            Err(unresolved) => Err(unresolved),
+        },
+        _ => Ok((evaluate_jmespath(&choice.whole, root, budget)?, false)),
+    }
+}
+
+/// Evaluates `expression`, with the words that messages have for what is missing.
+fn evaluate_jmespath(
+    expression: &Expression,
+    root: &Value,
+    budget: &mut Budget,
+) -> Result<Value, Unresolved> {
+    match expression.find(root, budget) {
+        Ok(Found::Value(value)) => Ok(value.into_owned()),
+        Ok(Found::Missing(key)) => Err(Unresolved::Missing(format!("Unknown key \"{key}\" in path"))),
+        Err(error) if error.kind == EvalErrorKind::Limit => {
+            Err(Unresolved::Error(EvalError::limit(error.message)))
+        }
+        Err(error) => Err(Unresolved::Error(EvalError::new(error.message))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! What variables stand for: a value and who may have written it, or why there is none.
+
+use std::sync::Arc;
+
+use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_value::{Exhausted, Text, Value};
+
+use super::super::mixed::{Tainted, join_parts};
+
+/// A value and whether somebody else than the author of the policy may have written it.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Sourced {
+    pub(in super::super) value: Value,
+    pub(in super::super) is_foreign: bool,
+    /// Who wrote what in it, if parts of it are the author's.
+    pub(super) parts: Option<Arc<Tainted>>,
+}
+
+/// Why a variable stands for nothing.
+#[derive(Debug, Clone)]
+pub(in super::super) enum Unresolved {
+    /// An object does not have a key; the message says which.
+    Missing(String),
+    Error(EvalError),
+}
+
+impl Sourced {
+    /// Returns a value that the author wrote.
+    pub(in super::super) fn own(value: Value) -> Self {
+        Self { value, is_foreign: false, parts: None }
+    }
+
+    /// Returns a value that somebody else may have written.
+    pub(in super::super) fn foreign(value: Value) -> Self {
+        Self { value, is_foreign: true, parts: None }
+    }
+
+    /// Returns the value as one that is not the author's if `is_tainted`.
+    pub(in super::super) fn tainted(self, is_tainted: bool) -> Self {
+        if is_tainted { Self::foreign(self.value) } else { self }
+    }
+
+    /// Returns the items of an array, each with who wrote it; nothing for anything else.
+    pub(in super::super) fn items(&self) -> Option<Vec<Self>> {
+        if let Some(Tainted::List(items)) = self.parts.as_deref() {
+            return Some(items.iter().cloned().map(Self::from).collect());
+        }
+        let item = |value: &Value| Self { value: value.clone(), is_foreign: self.is_foreign, parts: None };
+        self.value.as_array().map(|items| items.iter().map(item).collect())
+    }
+
+    /// Returns what stands at the end of `keys`, if it is known who wrote it.
+    pub(super) fn part(parts: &Tainted, keys: &[Text]) -> Option<Self> {
+        let mut at = parts.clone();
+        for key in keys {
+            at = entry_of(&at, key)?;
+        }
+        Some(Self::from(at))
+    }
+
+    /// Returns the value with who wrote what in it.
+    pub(in super::super) fn into_mixed(self) -> Tainted {
+        match self.parts {
+            Some(parts) => Arc::unwrap_or_clone(parts),
+            None if self.is_foreign => Tainted::Foreign(self.value),
+            None => Tainted::Own(self.value),
+        }
+    }
+}
+
+impl From<Tainted> for Sourced {
+    fn from(mixed: Tainted) -> Self {
+        match mixed {
+            Tainted::Own(value) => Self::own(value),
+            Tainted::Foreign(value) => Self::foreign(value),
+            mixed => {
+                Self { parts: Some(Arc::new(mixed.clone())), ..Self::foreign(mixed.plain().into_owned()) }
+            }
+        }
+    }
+}
+
+impl Unresolved {
+    /// Returns the same with `prefix` before its message.
+    #[must_use]
+    pub(in super::super) fn within(self, prefix: &str) -> Self {
+        match self {
+            Self::Missing(message) => Self::Missing(format!("{prefix}{message}")),
+            Self::Error(error) => {
+                Self::Error(EvalError { message: format!("{prefix}{}", error.message), ..error })
+            }
+        }
+    }
+
+    /// Returns the message.
+    pub(in super::super) fn message(&self) -> &str {
+        match self {
+            Self::Missing(message) => message,
+            Self::Error(error) => &error.message,
+        }
+    }
+
+    /// Returns whether the rule itself is at fault, rather than a limit or something that nobody knows yet.
+    pub(super) fn is_of_the_rule(&self) -> bool {
+        match self {
+            Self::Missing(_) => true,
+            Self::Error(error) => error.kind == EvalErrorKind::Evaluation,
+        }
+    }
+}
+
+impl From<Exhausted> for Unresolved {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::Error(exhausted.into())
+    }
+}
+
+impl From<Unresolved> for EvalError {
+    fn from(unresolved: Unresolved) -> Self {
+        match unresolved {
+            Unresolved::Missing(message) => Self::new(message),
+            Unresolved::Error(error) => error,
+        }
+    }
+}
+
+/// Returns the value under `key`.
+fn entry_of(mixed: &Tainted, key: &str) -> Option<Tainted> {
+    match mixed {
+        Tainted::Own(value) => value.get(key).cloned().map(Tainted::Own),
+        Tainted::Foreign(value) => value.get(key).cloned().map(Tainted::Foreign),
+        Tainted::Map(entries) => {
+            entries.iter().find(|(name, _)| join_parts(name) == key).map(|(_, value)| value.clone())
+        }
+        Tainted::Text(_) | Tainted::List(_) => None,
+    }
+}

@@ -1,0 +1,564 @@
+//! One rule on one object: match, context, preconditions, exceptions, then the check itself.
+
+mod before;
+mod loops;
+pub(super) mod patterns;
+
+pub(super) use loops::ForeachLoop;
+
+use std::sync::Arc;
+
+use kubewright_engine::{
+    Applies, Branch, Effect, EvalError, Evaluation, Operation, Program, Request, RuleId,
+};
+use kubewright_value::{Document, Step, Text, Value};
+
+use super::cel::{self, CelCheck};
+use super::conditions::ConditionSet;
+use super::context::{CompiledContextEntry, Unresolved, VariableContext, overlaid};
+use super::manifests::ManifestCheck;
+use super::matching::{MatchExclude, Overrides};
+use super::message::RuleMessage;
+use super::pod_security::{CompiledExclusion, Profile};
+use super::source::FailureAction;
+use super::trace;
+use kubewright_dialect_kit::notes::Notes;
+use patterns::{AnyPattern, OnePattern};
+
+/// A compiled rule.
+pub(super) struct ValidateRule {
+    pub(super) id: Arc<RuleId>,
+    /// Where everything in it stands.
+    pub(super) document: Arc<Document>,
+    pub(super) matcher: MatchExclude,
+    pub(super) body: RuleBody,
+    pub(super) message: RuleMessage,
+    pub(super) exceptions: Vec<CompiledException>,
+    pub(super) actions: FailureActions,
+    pub(super) allows_existing_violations: bool,
+    /// Whether a violation counts; otherwise it is a warning.
+    pub(super) is_scored: bool,
+    /// What must hold before a request to a cluster is asked about at all.
+    pub(super) gate: Arc<cel::CelPreconditions>,
+    /// Whether requests of Kyverno's own background controller are none of its business.
+    pub(super) skips_background_requests: bool,
+}
+
+/// What is loaded, asked and checked: of a rule, or of one loop of it.
+pub(super) struct RuleBody {
+    pub(super) entries: Vec<CompiledContextEntry>,
+    pub(super) preconditions: Option<Rooted<ConditionSet>>,
+    pub(super) check: ValidateCheck,
+}
+
+/// How a rule checks.
+pub(super) enum ValidateCheck {
+    Pattern(OnePattern),
+    AnyPattern(AnyPattern),
+    Deny(Option<Rooted<ConditionSet>>),
+    Foreach(Vec<ForeachLoop>),
+    /// Of the whole object, and then of elements.
+    Both(Box<[Self; 2]>),
+    Cel(CelCheck),
+    PodSecurity(Arc<Profile>),
+    Manifests(Arc<ManifestCheck>),
+    /// What cannot run, and why.
+    Impossible(Text),
+    /// Left to the program that the language comes from; here it is an error that refuses nobody.
+    Foreign(Text),
+}
+
+/// Something and where it stands in the document.
+pub(super) struct Rooted<T> {
+    pub(super) value: T,
+    pub(super) path: Vec<Step>,
+}
+
+/// What a violation leads to, and where.
+pub(super) struct FailureActions {
+    /// Of the rule, then of the policy.
+    pub(super) overrides: [Overrides; 2],
+    pub(super) rule: Option<FailureAction>,
+    pub(super) policy: FailureAction,
+}
+
+/// An exception from the rule.
+pub(super) struct CompiledException {
+    pub(super) key: Text,
+    pub(super) matcher: MatchExclude,
+    pub(super) conditions: Option<ConditionSet>,
+    /// What it excludes from the Pod Security Standards; without any, it excuses the whole rule.
+    pub(super) pod_security: Vec<CompiledExclusion>,
+}
+
+/// What is checked: the whole object, or an element of a loop.
+#[derive(Clone, Copy)]
+struct CheckedObject<'a> {
+    object: &'a Value,
+    is_element: bool,
+    /// How many loops it is in.
+    nesting: usize,
+}
+
+impl<'a> CheckedObject<'a> {
+    /// Returns whether it is `element` that is checked.
+    fn is_same_element(&self, element: &Value) -> bool {
+        std::ptr::eq(self.object, element)
+    }
+
+    fn whole(object: &'a Value) -> Self {
+        Self { object, is_element: false, nesting: 0 }
+    }
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub(super) enum CheckVerdict {
+    Pass(Text),
+    Skip(Text),
+    /// There is nothing to say.
+    Nothing(Text),
+    Fail(RuleViolation),
+    Error(EvalError),
+}
+
+/// A violation.
+#[derive(Debug)]
+pub(super) struct RuleViolation {
+    pub(super) message: String,
+    /// The message as its author wrote it, where it is not the rule's own.
+    pub(super) template: Text,
+    /// In what was checked, as far as it is known.
+    pub(super) path: Vec<Step>,
+    pub(super) from: PathOrigin,
+    /// In the document of the rule; empty when it is the whole rule.
+    pub(super) at: Vec<Step>,
+}
+
+/// Where the path of a failure starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathOrigin {
+    /// At the element of the loop, or at the object outside of loops.
+    Element,
+    /// At what the loop itself is about.
+    Subject,
+    /// At the object.
+    Object,
+}
+
+impl RuleViolation {
+    pub(super) fn new(message: String) -> Self {
+        Self {
+            message,
+            template: Text::default(),
+            path: Vec::new(),
+            from: PathOrigin::Element,
+            at: Vec::new(),
+        }
+    }
+}
+
+impl Program for ValidateRule {
+    fn message(&self) -> &str {
+        match (&self.body.check, self.message.text()) {
+            (ValidateCheck::Cel(check), "") => check.message(),
+            (_, message) => message,
+        }
+    }
+
+    fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        let applies = self.is_about(object, evaluation);
+        applies.map_err(|error| self.tolerated(error, evaluation))
+    }
+
+    fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        let mut notes = Notes::of(evaluation.tracer);
+        let subject = self.subject(object, evaluation);
+        let result = self.run(&subject, evaluation, &mut notes);
+        kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
+        let effect = match result {
+            ValidateRun::Excepted(effect) => Ok(effect),
+            ValidateRun::Checked(verdict) => self.effect(verdict, evaluation),
+        };
+        effect.map_err(|error| self.tolerated(error, evaluation))
+    }
+
+    fn branches(&self) -> Vec<Branch> {
+        let mut found = Vec::new();
+        self.body.branches(&mut found);
+        let branch =
+            |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
+        found.into_iter().map(branch).collect()
+    }
+}
+
+enum ValidateRun {
+    Excepted(Effect),
+    Checked(CheckVerdict),
+}
+
+impl ValidateRule {
+    /// Returns `error`, which lets the request pass where a violation would.
+    fn tolerated(&self, error: EvalError, evaluation: &mut Evaluation<'_>) -> EvalError {
+        let is_tolerated =
+            error.is_tolerated || matches!(self.actions.effective(evaluation), Ok(FailureAction::Audit));
+        EvalError { is_tolerated, ..error }
+    }
+
+    fn is_about(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
+            return Ok(Applies::Outside("the background controller asks".into()));
+        }
+        let mut notes = Notes::of(evaluation.tracer);
+        let operation = evaluation.request.operation;
+        let subject = self.subject(object, evaluation);
+        let reason = match self.is_gated(&subject, evaluation, &mut notes)? {
+            true => Some("the matchConditions of the webhook are not met".into()),
+            false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
+        };
+        kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
+        Ok(match reason {
+            None => Applies::Yes,
+            Some(reason) => Applies::Outside(reason),
+        })
+    }
+
+    /// Returns the object that is judged: the one of the request, with what the caller puts into it.
+    fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
+        let given = evaluation.world.given(&self.id, evaluation.request);
+        if given.is_empty() {
+            return object.clone();
+        }
+        let key = match evaluation.request.operation {
+            Operation::Delete => "oldObject",
+            _ => "object",
+        };
+        overlaid(object, key, given)
+    }
+
+    /// Returns whether the API server does not ask about the request. Outside a cluster nobody stands in between.
+    fn is_gated(
+        &self,
+        object: &Value,
+        evaluation: &Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<bool, EvalError> {
+        let is_admission = !evaluation.request.uid.is_empty();
+        Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
+    }
+
+    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> ValidateRun {
+        let excepted = match self.excepted(object, evaluation, notes) {
+            Ok(excepted) => excepted,
+            Err(error) => return ValidateRun::Checked(CheckVerdict::Error(error)),
+        };
+        let mut context = VariableContext::new(evaluation, object, &self.id);
+        context.declare(&self.body.entries);
+        match self.body.precondition(&mut context, notes) {
+            Ok(None) => {}
+            Ok(Some(skip)) => return ValidateRun::Checked(CheckVerdict::Skip(skip)),
+            Err(error) => return ValidateRun::Checked(CheckVerdict::Error(error)),
+        }
+        let exceptions = matching_exceptions(&excepted, &mut context, notes);
+        let ran = match &self.body.check {
+            // It asks the world itself.
+            ValidateCheck::Cel(cel) if exceptions.is_empty() => {
+                ValidateRun::Checked(cel.check(&self.message.passed, object, evaluation, notes))
+            }
+            // What was signed badly before is not forgiven: nobody vouches for it.
+            ValidateCheck::Manifests(manifests) if exceptions.is_empty() => {
+                return ValidateRun::Checked(manifests.check(object, evaluation, notes));
+            }
+            _ => self.unless_excepted(object, &exceptions, &mut context, notes),
+        };
+        match ran {
+            ValidateRun::Checked(verdict) => ValidateRun::Checked(self.forgiven(verdict, evaluation, notes)),
+            excepted @ ValidateRun::Excepted(_) => excepted,
+        }
+    }
+
+    /// Checks `object`, as far as `exceptions` leave anything to check.
+    fn unless_excepted<'a>(
+        &'a self,
+        object: &Value,
+        exceptions: &[&CompiledException],
+        context: &mut VariableContext<'a>,
+        notes: &mut Notes,
+    ) -> ValidateRun {
+        let ValidateCheck::PodSecurity(profile) = &self.body.check else {
+            if exceptions.is_empty() {
+                return ValidateRun::Checked(self.check(
+                    &self.body.check,
+                    CheckedObject::whole(object),
+                    context,
+                    notes,
+                ));
+            }
+            return skip_for_exceptions("rule is skipped due to policy exceptions", exceptions);
+        };
+        if context.is_deletion() {
+            return ValidateRun::Checked(CheckVerdict::Nothing(
+                "Pod Security is not checked on DELETE".into(),
+            ));
+        }
+        if let Some(whole) = exceptions.iter().find(|exception| exception.pod_security.is_empty()) {
+            return skip_for_exceptions("rule is skipped due to policy exception ", &[whole]);
+        }
+        let excused = exceptions.iter().flat_map(|exception| &exception.pod_security);
+        match profile.check(object, &self.message, excused, context.budget(), notes) {
+            Some(verdict) => ValidateRun::Checked(verdict),
+            None => skip_for_exceptions("rule is skipped due to policy exceptions ", exceptions),
+        }
+    }
+
+    /// Checks what `subject` is about.
+    fn check<'a>(
+        &'a self,
+        check: &'a ValidateCheck,
+        subject: CheckedObject<'_>,
+        context: &mut VariableContext<'a>,
+        notes: &mut Notes,
+    ) -> CheckVerdict {
+        match check {
+            ValidateCheck::Pattern(_) | ValidateCheck::AnyPattern(_)
+                if context.is_deletion() && !subject.is_element =>
+            {
+                CheckVerdict::Nothing("patterns are not checked on DELETE".into())
+            }
+            ValidateCheck::Pattern(pattern) => pattern.check(subject.object, &self.message, context, notes),
+            ValidateCheck::AnyPattern(patterns) => {
+                patterns.check(subject.object, &self.message, context, notes)
+            }
+            ValidateCheck::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
+            ValidateCheck::Foreach(loops) => self.loops(loops, subject, context, notes),
+            ValidateCheck::Both(both) => self.both(both, subject, context, notes),
+            ValidateCheck::Cel(_) => CheckVerdict::Error(EvalError::new("CEL in a loop")),
+            // Stands only where exceptions are asked first.
+            ValidateCheck::PodSecurity(_) => {
+                CheckVerdict::Nothing("Pod Security is checked on whole objects".into())
+            }
+            ValidateCheck::Manifests(_) => CheckVerdict::Error(EvalError::new("manifests in a loop")),
+            ValidateCheck::Impossible(reason) => CheckVerdict::Error(EvalError::new(reason.as_str())),
+            ValidateCheck::Foreign(reason) => {
+                CheckVerdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
+            }
+        }
+    }
+
+    /// Checks two things, of which the second is not looked at where the first does not hold. A skip says nothing about
+    /// the other.
+    fn both<'a>(
+        &'a self,
+        [whole, loops]: &'a [ValidateCheck; 2],
+        subject: CheckedObject<'_>,
+        context: &mut VariableContext<'a>,
+        notes: &mut Notes,
+    ) -> CheckVerdict {
+        let first = self.check(whole, subject, context, notes);
+        if matches!(first, CheckVerdict::Fail(_) | CheckVerdict::Error(_)) {
+            return first;
+        }
+        match (first, self.check(loops, subject, context, notes)) {
+            (
+                first @ (CheckVerdict::Pass(_) | CheckVerdict::Skip(_)),
+                CheckVerdict::Skip(_) | CheckVerdict::Nothing(_),
+            ) => first,
+            (_, second) => second,
+        }
+    }
+
+    fn deny(
+        &self,
+        conditions: Option<&Rooted<ConditionSet>>,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> CheckVerdict {
+        let Some(conditions) = conditions else {
+            return CheckVerdict::Fail(RuleViolation::new(self.message.denied(None, context)));
+        };
+        let (mark, path) = (notes.mark(), &conditions.path);
+        notes.open();
+        let result = conditions.value.evaluate(context, notes);
+        notes.close(|| trace::conditions_note("deny", &result));
+        notes.rebase(mark, path);
+        match result {
+            Err(unresolved) => CheckVerdict::Error(step_error("failed to check deny conditions", unresolved)),
+            Ok(verdict) if !verdict.holds => CheckVerdict::Pass(self.message.passed.clone()),
+            Ok(verdict) => {
+                let message = self.message.denied(Some(&verdict), context);
+                let template = self.message.written_with(&verdict);
+                let at = [path.as_slice(), verdict.at()].concat();
+                let looked_at = verdict.looked_at();
+                let from = match &looked_at {
+                    Some(found) if !found.is_element => PathOrigin::Object,
+                    _ => PathOrigin::Element,
+                };
+                let path = looked_at.map(|found| found.path).unwrap_or_default();
+                CheckVerdict::Fail(RuleViolation { message, template, path, from, at })
+            }
+        }
+    }
+
+    /// Returns the exceptions that are about `object`.
+    fn excepted(
+        &self,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Vec<&CompiledException>, EvalError> {
+        let operation = evaluation.request.operation;
+        let mut found = Vec::new();
+        if is_guarded(evaluation.request) {
+            return Ok(found);
+        }
+        for exception in &self.exceptions {
+            notes.open();
+            let reason = exception.matcher.matches(object, operation, evaluation, notes);
+            let is_about = matches!(reason, Ok(None));
+            notes.close(|| trace::exception_note(&exception.key, is_about));
+            reason?;
+            if is_about {
+                found.push(exception);
+            }
+        }
+        Ok(found)
+    }
+
+    fn effect(&self, verdict: CheckVerdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        Ok(match verdict {
+            CheckVerdict::Pass(message) => Effect::Pass(message),
+            CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
+            CheckVerdict::Nothing(reason) => Effect::Nothing(reason),
+            CheckVerdict::Error(error) => return Err(error),
+            CheckVerdict::Fail(RuleViolation { message, template, path, at, .. }) => {
+                let template = if template.is_empty() { self.message.text().into() } else { template };
+                let is_refusal = self.actions.effective(evaluation)? == FailureAction::Enforce;
+                let location = (!at.is_empty()).then(|| self.document.locate(&at));
+                match self.is_scored {
+                    true => Effect::Fail { message, template, path, denial: None, is_refusal, location },
+                    false => Effect::Warn { message, template, path, is_refusal, location },
+                }
+            }
+        })
+    }
+}
+
+impl RuleBody {
+    /// Returns nothing when the preconditions are met, otherwise why the rule is skipped.
+    fn precondition(
+        &self,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> Result<Option<Text>, EvalError> {
+        let Some(conditions) = &self.preconditions else { return Ok(None) };
+        let mark = notes.mark();
+        notes.open();
+        let result = conditions.value.evaluate(context, notes);
+        notes.close(|| trace::conditions_note("preconditions", &result));
+        notes.rebase(mark, &conditions.path);
+        let verdict =
+            result.map_err(|unresolved| step_error("failed to evaluate preconditions", unresolved))?;
+        Ok(match (verdict.holds, verdict.text().as_str()) {
+            (true, _) => None,
+            (false, "") => Some("preconditions not met".into()),
+            (false, messages) => Some(format!("preconditions not met; {messages}").into()),
+        })
+    }
+
+    fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
+        if let Some(conditions) = &self.preconditions {
+            into.extend(conditions.branches());
+        }
+        self.check.branches(into);
+    }
+}
+
+impl ValidateCheck {
+    fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
+        match self {
+            ValidateCheck::Both(both) => both.iter().for_each(|one| one.branches(into)),
+            ValidateCheck::Pattern(pattern) => into.extend(pattern.branches()),
+            ValidateCheck::AnyPattern(patterns) => into.extend(patterns.branches()),
+            ValidateCheck::Deny(Some(conditions)) => into.extend(conditions.branches()),
+            ValidateCheck::Foreach(loops) => {
+                for (i, one) in loops.iter().enumerate() {
+                    into.push((format!("foreach[{i}]"), one.path.clone()));
+                    one.body.branches(into);
+                }
+            }
+            ValidateCheck::Cel(cel) => into.extend(cel.branches()),
+            ValidateCheck::PodSecurity(profile) => into.extend(profile.branches()),
+            ValidateCheck::Manifests(manifests) => into.extend(manifests.branches()),
+            ValidateCheck::Deny(None) | ValidateCheck::Impossible(_) | ValidateCheck::Foreign(_) => {}
+        }
+    }
+}
+
+impl Rooted<ConditionSet> {
+    fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        let below = |path: Vec<Step>| self.path.iter().cloned().chain(path).collect();
+        self.value.branches().into_iter().map(|(what, path)| (what, below(path))).collect()
+    }
+}
+
+impl FailureActions {
+    /// Returns what a violation of the request's object leads to.
+    fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<FailureAction, EvalError> {
+        let [of_rule, of_policy] = &self.overrides;
+        if let Some(action) = of_rule.action(evaluation)? {
+            return Ok(action);
+        }
+        if let Some(action) = self.rule {
+            return Ok(action);
+        }
+        Ok(of_policy.action(evaluation)?.unwrap_or(self.policy))
+    }
+}
+
+/// Returns the exceptions whose conditions hold. One that cannot be answered makes no exception.
+fn matching_exceptions<'e>(
+    about: &[&'e CompiledException],
+    context: &mut VariableContext<'_>,
+    notes: &mut Notes,
+) -> Vec<&'e CompiledException> {
+    let mut found = Vec::new();
+    for exception in about {
+        let is_met = match &exception.conditions {
+            None => true,
+            Some(conditions) => conditions.evaluate(context, notes).is_ok_and(|verdict| verdict.holds),
+        };
+        if is_met {
+            found.push(*exception);
+        }
+    }
+    found
+}
+
+/// Returns that `exceptions` are why the rule is skipped.
+fn skip_for_exceptions(because: &str, exceptions: &[&CompiledException]) -> ValidateRun {
+    let exceptions: Vec<Text> = exceptions.iter().map(|exception| exception.key.clone()).collect();
+    let message = format!("{because}{}", exceptions.join(", "));
+    ValidateRun::Excepted(Effect::Skip { message: message.into(), exceptions })
+}
+
+/// Returns the error of a step that could not be done because something is unresolved.
+fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
+    match unresolved {
+        Unresolved::Missing(message) => EvalError::new(format!("{step}: {message}")),
+        Unresolved::Error(error) => EvalError { message: format!("{step}: {}", error.message), ..error },
+    }
+}
+
+/// Returns whether a request to a cluster is about what exceptions could be made with, or what keeps rules in force: of
+/// that there are no exceptions.
+fn is_guarded(request: &Request) -> bool {
+    const GROUPS: [&str; 4] =
+        ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
+    !request.uid.is_empty() && GROUPS.contains(&request.kind.group.as_str())
+}
+
+/// Returns whether it is the controller that carries out what other policies want.
+fn is_background_controller(user: &Value) -> bool {
+    let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
+    name == "system:serviceaccount:kyverno:kyverno-background-controller"
+}

@@ -1,0 +1,181 @@
+//! The checks that compare an object with a pattern, or with one of several.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use kubewright_engine::EvalError;
+use kubewright_value::{Exhausted, Step, Text, Value};
+
+use super::{CheckVerdict, PathOrigin, RuleViolation, step_error};
+use crate::context::VariableContext;
+use crate::message::{PatternOutcome, RuleMessage};
+use crate::mixed::Tainted;
+use crate::pattern::{self, Mismatch, ValidatePattern};
+use crate::source::Workload;
+use crate::template::VariableTemplate;
+use kubewright_dialect_kit::notes::{Note, Notes};
+
+/// A pattern, and where it stands in the document.
+pub(crate) struct OnePattern {
+    pub(crate) source: PatternSource,
+    pub(crate) path: Vec<Step>,
+}
+
+/// Several patterns, one of which must fit.
+pub(crate) struct AnyPattern {
+    pub(crate) patterns: Vec<OnePattern>,
+}
+
+/// Where the pattern itself comes from.
+pub(crate) enum PatternSource {
+    /// It is the same for every object.
+    Constant(ValidatePattern),
+    /// It has variables in it, and is made for each object.
+    Variable { template: VariableTemplate, workload: Workload, is_entry: bool },
+}
+
+/// Compiles a pattern that stands alone, or is one of several.
+pub(crate) fn compile_pattern(source: &Tainted, is_entry: bool) -> ValidatePattern {
+    if is_entry { ValidatePattern::compile_entry(source) } else { ValidatePattern::compile(source) }
+}
+
+impl OnePattern {
+    pub(super) fn check(
+        &self,
+        object: &Value,
+        message: &RuleMessage,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> CheckVerdict {
+        match self.compare(object, context, notes) {
+            Err(error) => CheckVerdict::Error(error),
+            Ok(pattern::PatternVerdict::Pass) => CheckVerdict::Pass(message.passed.clone()),
+            Ok(pattern::PatternVerdict::Skip { message, .. }) => CheckVerdict::Skip(message.into()),
+            Ok(pattern::PatternVerdict::Error { message: error, .. }) => CheckVerdict::Error(EvalError::new(
+                message.violated(&PatternOutcome::Execution(&error), context),
+            )),
+            Ok(pattern::PatternVerdict::Fail(mismatch)) => {
+                let outcome = PatternOutcome::At { path: &mismatch.text_path, reason: &mismatch.message };
+                let text = message.violated(&outcome, context);
+                CheckVerdict::Fail(self.failure(text, mismatch))
+            }
+        }
+    }
+
+    fn failure(&self, message: String, mismatch: Mismatch) -> RuleViolation {
+        RuleViolation {
+            message,
+            template: Text::default(),
+            path: mismatch.path,
+            from: PathOrigin::Element,
+            at: [self.path.as_slice(), &mismatch.at].concat(),
+        }
+    }
+
+    fn compare(
+        &self,
+        object: &Value,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> Result<pattern::PatternVerdict, EvalError> {
+        let mark = notes.mark();
+        let pattern = match &self.source {
+            PatternSource::Constant(pattern) => Cow::Borrowed(pattern),
+            PatternSource::Variable { template, workload, is_entry } => {
+                let resolved = template
+                    .resolve(context)
+                    .map_err(|unresolved| step_error("variable substitution failed", unresolved))?;
+                // It is dropped when the object has been compared with it.
+                context.budget().transient(|budget| pattern::charge_pattern(&resolved, budget))?;
+                Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
+            }
+        };
+        let verdict = pattern.check(object, context.budget(), notes);
+        notes.rebase(mark, &self.path);
+        verdict.map_err(|limit: Exhausted| limit.into())
+    }
+
+    pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        let PatternSource::Constant(pattern) = &self.source else { return Vec::new() };
+        let below = |path: Vec<Step>| [self.path.as_slice(), &path].concat();
+        pattern.branches().into_iter().map(|(what, path)| (what, below(path))).collect()
+    }
+}
+
+impl AnyPattern {
+    pub(super) fn check(
+        &self,
+        object: &Value,
+        message: &RuleMessage,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> CheckVerdict {
+        let rule = message.rule.as_str();
+        let (mut failures, mut skips) = (Vec::new(), Vec::new());
+        let mut first: Option<(usize, Mismatch)> = None;
+        for (i, pattern) in self.patterns.iter().enumerate() {
+            notes.open();
+            let compared = pattern.compare(object, context, notes);
+            notes.close(|| any_pattern_note(i, pattern, &compared));
+            match compared {
+                Err(error) => return CheckVerdict::Error(error),
+                Ok(pattern::PatternVerdict::Pass) => {
+                    return CheckVerdict::Pass(
+                        format!("validation rule '{rule}' anyPattern[{i}] passed.").into(),
+                    );
+                }
+                Ok(pattern::PatternVerdict::Skip { message, .. }) => {
+                    skips.push(format!("rule {rule}[{i}] skipped: {message}"));
+                }
+                Ok(pattern::PatternVerdict::Error { message, .. }) => {
+                    failures.push(format!("rule {rule}[{i}] failed: {message}"));
+                }
+                Ok(pattern::PatternVerdict::Fail(mismatch)) => {
+                    failures.push(format!("rule {rule}[{i}] failed at path {}", mismatch.text_path));
+                    first.get_or_insert((i, mismatch));
+                }
+            }
+        }
+        if failures.is_empty() {
+            return match skips.is_empty() {
+                true => CheckVerdict::Pass(message.text().into()),
+                false => CheckVerdict::Skip(skips.join(" ").into()),
+            };
+        }
+        let text = message.violated(&PatternOutcome::Each(&failures), context);
+        let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
+        CheckVerdict::Fail(match failed {
+            Some((pattern, mismatch)) => pattern.failure(text, mismatch),
+            None => RuleViolation::new(text),
+        })
+    }
+
+    pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        let each = self.patterns.iter().enumerate();
+        let entries = each.map(|(i, pattern)| (format!("anyPattern[{i}]"), pattern.path.clone()));
+        entries.chain(self.patterns.iter().flat_map(OnePattern::branches)).collect()
+    }
+}
+
+fn any_pattern_note(
+    i: usize,
+    pattern: &OnePattern,
+    compared: &Result<pattern::PatternVerdict, EvalError>,
+) -> Note {
+    use kubewright_engine::Verdict as Seen;
+    let (found, verdict) = match compared {
+        Ok(pattern::PatternVerdict::Pass) => (String::new(), Seen::Yes),
+        Ok(pattern::PatternVerdict::Skip { message, .. }) => (message.clone(), Seen::No),
+        Ok(pattern::PatternVerdict::Fail(mismatch)) => (format!("fails at {}", mismatch.text_path), Seen::No),
+        Ok(pattern::PatternVerdict::Error { message, .. }) => (message.clone(), Seen::Error),
+        Err(error) => (error.message.clone(), Seen::Error),
+    };
+    Note {
+        what: format!("anyPattern[{i}]"),
+        found,
+        wanted: String::new(),
+        verdict,
+        at: pattern.path.clone(),
+        children: Vec::new(),
+    }
+}

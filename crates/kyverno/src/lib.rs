@@ -1,0 +1,176 @@
+//! Kyverno's validate rules: judge one object by patterns, conditions and loops.
+//!
+//! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
+
+pub mod autogen;
+mod cel;
+mod check;
+mod cluster;
+mod compile;
+mod conditions;
+mod context;
+mod diagnostics;
+mod evaluate;
+mod gotext;
+mod images;
+mod manifests;
+pub mod matching;
+mod message;
+pub mod mixed;
+pub mod operator;
+pub mod pattern;
+mod pod_security;
+pub mod signing;
+pub mod source;
+pub mod template;
+mod trace;
+
+use kubewright_cel_rules::Environments;
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, InCluster, RuleId};
+use kubewright_jmespath::{Functions, Inputs};
+use kubewright_value::{Document, Text, Value};
+
+/// The name that starts every rule id.
+const NAME: &str = "kyverno";
+
+const GROUP: &str = "kyverno.io/";
+const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
+
+/// The dialect.
+pub struct Kyverno {
+    functions: Functions,
+    cel: Environments,
+    exceptions: Vec<source::ExceptionSource>,
+    write_admission_policy: AdmissionPolicyWriter,
+}
+
+/// Writes the ValidatingAdmissionPolicy, and its binding, of a policy with one rule in CEL, or says why there is none.
+///
+/// The policy was read from the document.
+pub type AdmissionPolicyWriter =
+    fn(&Document, source::PolicySource, &[source::ExceptionSource], &Functions) -> Result<[Value; 2], String>;
+
+impl Kyverno {
+    /// Returns the dialect with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
+    ///
+    /// It writes no ValidatingAdmissionPolicies: see [`Kyverno::with_admission_policies`].
+    #[must_use]
+    pub fn new(exceptions: &[Document], inputs: Inputs) -> Self {
+        let has_ended = |document: &Document| {
+            inputs.now.zip(cluster::expires(document)).is_some_and(|(now, end)| end <= now)
+        };
+        let documents = exceptions.iter().filter(|document| is_exception(document));
+        let documents = documents.filter(|document| !has_ended(document));
+        let exceptions = documents.filter_map(|document| exception(document).0).collect();
+        let functions = Functions::kubernetes().with_inputs(inputs);
+        let write_admission_policy: AdmissionPolicyWriter =
+            |_, _, _, _| Err("it cannot be written as one".to_owned());
+        Self { functions, cel: Environments::admission(), exceptions, write_admission_policy }
+    }
+
+    /// Returns the dialect with ValidatingAdmissionPolicies that `write` writes.
+    #[must_use]
+    pub fn with_admission_policies(mut self, write: AdmissionPolicyWriter) -> Self {
+        self.write_admission_policy = write;
+        self
+    }
+}
+
+impl Dialect for Kyverno {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        is_policy(document)
+    }
+
+    fn is_meant(&self, document: &Document) -> bool {
+        field(document, "kind") == "ClusterPolicy" && document.value.at(&["spec", "rules"]).is_some()
+    }
+
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+        compile::compile_policy(self, document)
+    }
+
+    fn in_cluster(&self) -> Option<&dyn InCluster> {
+        Some(self)
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        diagnostics::CODES
+    }
+}
+
+/// Returns whether `document` is a PolicyException.
+#[must_use]
+pub fn is_exception(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && field(document, "kind") == "PolicyException"
+}
+
+/// Reads the policy in `document` and those of `exceptions` that are from it; nothing when it holds something else.
+///
+/// A rule with an error is among the broken ones.
+#[must_use]
+pub fn read_policy(
+    document: &Document,
+    exceptions: &[Document],
+) -> Option<(source::PolicySource, Vec<source::ExceptionSource>)> {
+    if !is_policy(document) {
+        return None;
+    }
+    let mut policy = source::read_policy_document(document).0?;
+    check::check_policy(document, &mut policy);
+    // There may be as many exceptions as policies, and only a few are for one of them.
+    let key = policy.key();
+    let is_named = |entry: &Value| entry.get("policyName").and_then(Value::as_str) == Some(key.as_str());
+    let is_meant = |document: &&Document| {
+        let entries = document.value.at(&["spec", "exceptions"]).and_then(Value::as_array);
+        entries.is_some_and(|entries| entries.iter().any(is_named))
+    };
+    let meant = exceptions.iter().filter(is_meant);
+    let exceptions = meant.filter_map(|document| exception(document).0).collect();
+    Some((policy, exceptions))
+}
+
+fn is_policy(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && KINDS.contains(&field(document, "kind"))
+}
+
+/// Reads an exception. One with an error excuses nothing.
+fn exception(document: &Document) -> (Option<source::ExceptionSource>, Vec<Diagnostic>) {
+    let (exception, mut diagnostics) = source::read_exception(document);
+    let exception = exception.filter(|exception| {
+        let (wrong, is_usable) = check::check_exception(document, exception);
+        diagnostics.extend(wrong);
+        is_usable
+    });
+    (exception, diagnostics)
+}
+
+/// Returns what is wrong with documents that make exceptions from `rules`.
+pub fn check_exceptions<'r>(
+    exceptions: &[Document],
+    rules: impl Iterator<Item = &'r RuleId>,
+) -> Vec<Diagnostic> {
+    let mut known: Vec<(Text, Vec<Text>)> = Vec::new();
+    for rule in rules.filter(|rule| rule.dialect == NAME) {
+        match known.iter_mut().find(|(policy, _)| *policy == rule.policy) {
+            Some((_, rules)) => rules.push(rule.rule.clone()),
+            None => known.push((rule.policy.clone(), vec![rule.rule.clone()])),
+        }
+    }
+    let mut diagnostics = Vec::new();
+    for document in exceptions.iter().filter(|document| is_exception(document)) {
+        let (exception, wrong) = exception(document);
+        diagnostics.extend(wrong);
+        if let Some(exception) = exception {
+            diagnostics.extend(check::unfitting(document, &exception, &known));
+        }
+    }
+    diagnostics
+}
+
+fn field<'d>(document: &'d Document, key: &str) -> &'d str {
+    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+}

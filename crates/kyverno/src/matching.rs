@@ -1,0 +1,353 @@
+//! Which objects and whose requests a rule is about: its `match` without its `exclude`.
+//!
+//! Within one entry everything must hold, of the items of one list any. While it is not known who asks, what an
+//! entry says about users is left out of `match`, and makes an entry of `exclude` fit nobody.
+
+mod clause;
+pub mod kind;
+mod overrides;
+
+use kubewright_engine::{
+    EvalError, Evaluation, KindScope, NamespaceScope, Operation, Operations, Scope, Verdict,
+};
+use kubewright_value::{Step, Text, Value};
+
+use super::source::{self, Match};
+use clause::{Clause, ClauseInput, ClauseTest, matched_namespace};
+use kubewright_dialect_kit::notes::{Note, Notes};
+pub(super) use overrides::Overrides;
+
+/// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
+#[derive(Debug, Clone)]
+pub(super) struct MatchExclude {
+    matching: MatchBlock,
+    exclude: Option<MatchBlock>,
+    /// The namespace of a Policy, which is about no other.
+    home: Option<Text>,
+}
+
+#[derive(Debug, Clone)]
+struct MatchBlock {
+    mode: MatchMode,
+    entries: Vec<MatchEntry>,
+    /// Whether what is said about users is left out while nobody knows who asks.
+    is_lenient: bool,
+    what: &'static str,
+    path: Vec<Step>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MatchMode {
+    Any,
+    All,
+}
+
+#[derive(Debug, Clone)]
+struct MatchEntry {
+    clauses: Vec<Clause>,
+    /// Whether something is said about objects.
+    has_resources: bool,
+    /// Whether something is said about users.
+    has_users: bool,
+    /// Whether it is only about users, and entries that must hold as well are about objects.
+    is_for_users_of_others: bool,
+    /// `any[0]`; empty for the older form, which has one entry.
+    what: String,
+    /// Why a rule whose `exclude` this stands in is not about an object that it fits.
+    excluded: Text,
+    path: Vec<Step>,
+}
+
+/// How comparing went.
+#[derive(Clone, Copy)]
+enum Fit<'m> {
+    /// This entry fits, or all of them and this last.
+    Yes(&'m MatchEntry),
+    /// None fits, and here is why.
+    No(&'static str),
+}
+
+/// Why it could not be compared; small, as it is handed up through every match.
+type MatchError = Box<EvalError>;
+
+impl MatchExclude {
+    /// Returns the matcher of a rule. `home` is the namespace of a Policy.
+    pub(super) fn compile(matching: &Match, exclude: Option<&Match>, home: Option<&Text>) -> Self {
+        let exclude = exclude.map(|exclude| MatchBlock::compile(exclude, "exclude", false));
+        Self {
+            matching: MatchBlock::compile(matching, "match", true),
+            exclude: exclude.filter(|exclude| !exclude.is_empty()),
+            home: home.cloned(),
+        }
+    }
+
+    /// Returns the matcher of an exception. An exception for some users is for nobody while it is not known who asks.
+    pub(super) fn of_exception(matching: &Match) -> Self {
+        Self { matching: MatchBlock::compile(matching, "match", false), exclude: None, home: None }
+    }
+
+    /// Returns nothing when the rule is about `object`, and otherwise why it is not.
+    ///
+    /// Places in the notes are places in the document.
+    ///
+    /// # Errors
+    /// When the labels of a namespace matter and are not known yet, or the budget is used up.
+    pub(super) fn matches(
+        &self,
+        object: &Value,
+        operation: Operation,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Option<Text>, EvalError> {
+        if let Some(home) = &self.home
+            && home != matched_namespace(evaluation.request)
+        {
+            return Ok(Some(Text::new_static("it is about the namespace of its policy only")));
+        }
+        let asked = ClauseInput { object, operation };
+        if let Fit::No(reason) = self.matching.compare(asked, evaluation, notes).map_err(|error| *error)? {
+            return Ok(Some(Text::new_static(reason)));
+        }
+        let Some(exclude) = &self.exclude else { return Ok(None) };
+        Ok(match exclude.compare(asked, evaluation, notes).map_err(|error| *error)? {
+            Fit::Yes(entry) => Some(entry.excluded.clone()),
+            Fit::No(_) => None,
+        })
+    }
+
+    /// Returns what the rule can be about at all; it may be wider than the rule.
+    pub(super) fn scope(&self) -> Scope {
+        let kinds = self.matching.kinds();
+        let is_about_namespaces = match &kinds {
+            KindScope::Any => true,
+            KindScope::Named(kinds) => kinds.iter().any(|kind| kind == "Namespace"),
+        };
+        let namespaces = match &self.home {
+            Some(home) => NamespaceScope::Named(vec![home.clone()]),
+            // The namespaces of a Namespace are its own name, which the index does not know.
+            None if is_about_namespaces => NamespaceScope::Any,
+            None => self.matching.namespaces(),
+        };
+        Scope { kinds, namespaces, operations: self.matching.operations(), payloads: false }
+    }
+}
+
+impl MatchBlock {
+    fn compile(written: &Match, what: &'static str, is_lenient: bool) -> Self {
+        let named = |list: &[source::ResourceFilter], mode: &str| {
+            let entry = |(place, filter)| MatchEntry::compile(filter, format!("{mode}[{place}]"), what);
+            list.iter().enumerate().map(entry).collect()
+        };
+        let (mode, entries) = match (written.any.as_slice(), written.all.as_slice()) {
+            ([], []) => {
+                let flat = written.flat.iter();
+                (
+                    MatchMode::All,
+                    flat.map(|filter| MatchEntry::compile(filter, String::new(), what)).collect(),
+                )
+            }
+            ([], all) => (MatchMode::All, named(all, "all")),
+            (any, _) => (MatchMode::Any, named(any, "any")),
+        };
+        let entries: Vec<MatchEntry> = entries;
+        let has_resources = mode == MatchMode::All && entries.iter().any(|entry| entry.has_resources);
+        let entries = entries.into_iter().map(|entry| MatchEntry {
+            is_for_users_of_others: has_resources && !entry.has_resources && entry.has_users,
+            ..entry
+        });
+        Self { mode, entries: entries.collect(), is_lenient, what, path: written.path.clone() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.entries.iter().all(|entry| entry.clauses.is_empty())
+    }
+
+    fn compare(
+        &self,
+        asked: ClauseInput<'_>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Fit<'_>, MatchError> {
+        if !notes.is_on() {
+            return self.compare_entries(asked, evaluation, notes);
+        }
+        notes.open();
+        let fit = self.compare_entries(asked, evaluation, notes);
+        notes.close(|| match_note(self.what.to_owned(), match_verdict(&fit), &self.path));
+        fit
+    }
+
+    fn compare_entries(
+        &self,
+        asked: ClauseInput<'_>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Fit<'_>, MatchError> {
+        let mut fit = Fit::No("its match is empty");
+        let mut entries = self.entries.iter();
+        for entry in entries.by_ref() {
+            fit = entry.compare(asked, self.is_lenient, evaluation, notes)?;
+            if matches!(fit, Fit::Yes(_)) == (self.mode == MatchMode::Any) {
+                break;
+            }
+        }
+        for entry in entries {
+            notes.say(|| match_note(entry.what.clone(), Verdict::NotLooked, &entry.path));
+        }
+        Ok(match fit {
+            Fit::No(_) if self.mode == MatchMode::Any && self.entries.len() > 1 => {
+                Fit::No("it is about other objects")
+            }
+            fit => fit,
+        })
+    }
+
+    fn kinds(&self) -> KindScope {
+        let exact = |test: &ClauseTest| match test {
+            ClauseTest::Kinds(kinds) => {
+                Some(kinds.iter().map(|kind| kind.only_kind().map(Text::from)).collect())
+            }
+            _ => None,
+        };
+        self.names(exact).map_or(KindScope::Any, KindScope::Named)
+    }
+
+    fn namespaces(&self) -> NamespaceScope {
+        let exact = |test: &ClauseTest| match test {
+            ClauseTest::Namespaces(names) => {
+                Some(names.iter().map(|name| name.as_exact().map(Text::from)).collect())
+            }
+            _ => None,
+        };
+        self.names(exact).map_or(NamespaceScope::Any, NamespaceScope::Named)
+    }
+
+    /// Returns the names that the entries admit together; nothing when they admit any. `exact` says whether a test is
+    /// about such names at all, and which it admits, unless it admits more than names.
+    fn names(&self, exact: impl Fn(&ClauseTest) -> Option<Option<Vec<Text>>>) -> Option<Vec<Text>> {
+        let of = |entry: &MatchEntry| entry.clauses.iter().find_map(|clause| exact(&clause.test)).flatten();
+        let mut names: Vec<Text> = match self.mode {
+            MatchMode::Any => self.entries.iter().map(of).collect::<Option<Vec<_>>>()?.concat(),
+            MatchMode::All => self.entries.iter().find_map(of)?,
+        };
+        names.sort();
+        names.dedup();
+        Some(names)
+    }
+
+    fn operations(&self) -> Operations {
+        let of = |entry: &MatchEntry| {
+            entry.clauses.iter().find_map(|clause| match clause.test {
+                ClauseTest::Operations(operations) => Some(operations),
+                _ => None,
+            })
+        };
+        let admits = |operation: &Operation| {
+            let admits =
+                |entry: &MatchEntry| of(entry).is_none_or(|operations| operations.contains(*operation));
+            match self.mode {
+                MatchMode::Any => self.entries.iter().any(admits),
+                MatchMode::All => self.entries.iter().all(admits),
+            }
+        };
+        Operation::ALL.into_iter().filter(admits).collect()
+    }
+}
+
+impl MatchEntry {
+    fn compile(filter: &source::ResourceFilter, what: String, side: &str) -> Self {
+        let clauses = Clause::compile(filter);
+        let excluded = match what.as_str() {
+            "" => format!("excluded by `{side}`"),
+            what => format!("excluded by `{side}.{what}`"),
+        };
+        Self {
+            has_resources: clauses.iter().any(|clause| !clause.is_about_user()),
+            has_users: clauses.iter().any(Clause::is_about_user),
+            is_for_users_of_others: false,
+            clauses,
+            what,
+            excluded: excluded.into(),
+            path: filter.path.clone(),
+        }
+    }
+
+    fn compare(
+        &self,
+        asked: ClauseInput<'_>,
+        is_lenient: bool,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Fit<'_>, MatchError> {
+        if self.what.is_empty() || !notes.is_on() {
+            return self.compare_clauses(asked, is_lenient, evaluation, notes);
+        }
+        notes.open();
+        let fit = self.compare_clauses(asked, is_lenient, evaluation, notes);
+        notes.close(|| match_note(self.what.clone(), match_verdict(&fit), &self.path));
+        fit
+    }
+
+    fn compare_clauses(
+        &self,
+        asked: ClauseInput<'_>,
+        is_lenient: bool,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut Notes,
+    ) -> Result<Fit<'_>, MatchError> {
+        let ignores_users = self.has_users && is_lenient && !evaluation.request.has_user();
+        let has_rest = self.has_resources || (self.has_users && !ignores_users);
+        let mut fit = match has_rest || self.is_for_users_of_others {
+            true => Fit::Yes(self),
+            false => Fit::No("its match is empty"),
+        };
+        for clause in &self.clauses {
+            if matches!(fit, Fit::No(_)) || (ignores_users && clause.is_about_user()) {
+                if !notes.is_on() && matches!(fit, Fit::No(_)) {
+                    break;
+                }
+                notes.say(|| match_note(clause.what.clone(), Verdict::NotLooked, &clause.path));
+                continue;
+            }
+            let holds = clause.holds(asked, evaluation);
+            notes.say(|| Note {
+                found: clause.found(asked, evaluation),
+                ..match_note(clause.what.clone(), verdict_of(&holds), &clause.path)
+            });
+            if !holds.map_err(Box::new)? {
+                fit = Fit::No(clause.reason());
+            }
+        }
+        Ok(fit)
+    }
+}
+
+fn match_verdict(fit: &Result<Fit<'_>, MatchError>) -> Verdict {
+    match fit {
+        Ok(Fit::Yes(_)) => Verdict::Yes,
+        Ok(Fit::No(_)) => Verdict::No,
+        Err(_) => Verdict::Error,
+    }
+}
+
+fn verdict_of(holds: &Result<bool, EvalError>) -> Verdict {
+    match holds {
+        Ok(true) => Verdict::Yes,
+        Ok(false) => Verdict::No,
+        Err(_) => Verdict::Error,
+    }
+}
+
+fn match_note(what: String, verdict: Verdict, path: &[Step]) -> Note {
+    Note {
+        what,
+        found: String::new(),
+        wanted: String::new(),
+        verdict,
+        at: path.to_vec(),
+        children: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
+
+use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
+use kubewright_golib::glob::Glob;
+use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
+
+use super::kind::{KindSelector, MatchedResource};
+use crate::source::{ResourceFilter, SubjectKind};
+use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::selector::Selector;
+use kubewright_dialect_kit::selector::{LabelSelector, has_pair};
+
+/// One thing that is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Clause {
+    pub(super) test: ClauseTest,
+    /// In the author's words: `kinds Pod, Deployment`.
+    pub(super) what: String,
+    pub(super) path: Vec<Step>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum ClauseTest {
+    Operations(Operations),
+    Kinds(Vec<KindSelector>),
+    /// `name` and `names`.
+    Names(Vec<Glob>),
+    Namespaces(Vec<Glob>),
+    Annotations(Vec<(Glob, Glob)>),
+    Labels(LabelSelector),
+    Roles(Vec<Text>),
+    ClusterRoles(Vec<Text>),
+    Subjects(Vec<Who>),
+    NamespaceLabels(LabelSelector),
+}
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub(super) enum Who {
+    User(Glob),
+    Group(Glob),
+}
+
+/// What the clauses of one entry look at.
+#[derive(Clone, Copy)]
+pub(super) struct ClauseInput<'v> {
+    pub(super) object: &'v Value,
+    pub(super) operation: Operation,
+}
+
+impl Clause {
+    /// Returns what `filter` asks for, in the order in which it is looked at: what costs least comes first,
+    /// what may have to be asked for comes last.
+    pub(super) fn compile(filter: &ResourceFilter) -> Vec<Self> {
+        let mut clauses = Vec::new();
+        let mut push =
+            |test: ClauseTest, what: String, path: Vec<Step>| clauses.push(Self { test, what, path });
+        let below = |key: &str| child(&filter.path, key);
+        let resources = |key: &str| child(&below("resources"), key);
+        if !filter.operations.is_empty() {
+            let names: Vec<&str> = filter.operations.iter().map(|operation| operation.name()).collect();
+            let test = ClauseTest::Operations(filter.operations.iter().copied().collect());
+            push(test, format!("operations {}", names.join(", ")), resources("operations"));
+        }
+        if !filter.kinds.is_empty() {
+            let test =
+                ClauseTest::Kinds(filter.kinds.iter().map(|kind| KindSelector::parse(&kind.value)).collect());
+            push(test, format!("kinds {}", list_of_texts(&filter.kinds)), resources("kinds"));
+        }
+        if let Some(name) = &filter.name {
+            let test = ClauseTest::Names(vec![Glob::parse(&name.value)]);
+            push(test, format!("name {}", name.value), resources("name"));
+        }
+        if !filter.names.is_empty() {
+            push(
+                ClauseTest::Names(globs(&filter.names)),
+                format!("names {}", list_of_texts(&filter.names)),
+                resources("names"),
+            );
+        }
+        if !filter.namespaces.is_empty() {
+            let test = ClauseTest::Namespaces(globs(&filter.namespaces));
+            push(test, format!("namespaces {}", list_of_texts(&filter.namespaces)), resources("namespaces"));
+        }
+        if !filter.annotations.is_empty() {
+            let pair = |(key, value): &(Text, Text)| (Glob::parse(key), Glob::parse(value));
+            let test = ClauseTest::Annotations(filter.annotations.iter().map(pair).collect());
+            push(
+                test,
+                format!("annotations {}", label_pairs_text(&filter.annotations)),
+                resources("annotations"),
+            );
+        }
+        if let Some(selector) = &filter.selector {
+            let test = ClauseTest::Labels(LabelSelector::compile(selector));
+            push(test, format!("selector {}", selector_text(selector)), resources("selector"));
+        }
+        if !filter.roles.is_empty() {
+            let test = ClauseTest::Roles(filter.roles.clone());
+            push(test, format!("roles {}", filter.roles.join(", ")), below("roles"));
+        }
+        if !filter.cluster_roles.is_empty() {
+            let test = ClauseTest::ClusterRoles(filter.cluster_roles.clone());
+            push(test, format!("clusterRoles {}", filter.cluster_roles.join(", ")), below("clusterRoles"));
+        }
+        if !filter.subjects.is_empty() {
+            let names: Vec<&str> = filter.subjects.iter().map(|subject| subject.name.as_str()).collect();
+            let test = ClauseTest::Subjects(filter.subjects.iter().map(Who::compile).collect());
+            push(test, format!("subjects {}", names.join(", ")), below("subjects"));
+        }
+        if let Some(selector) = &filter.namespace_selector {
+            let test = ClauseTest::NamespaceLabels(LabelSelector::compile(selector));
+            push(
+                test,
+                format!("namespaceSelector {}", selector_text(selector)),
+                resources("namespaceSelector"),
+            );
+        }
+        clauses
+    }
+
+    /// Returns whether this is about who asks.
+    pub(super) fn is_about_user(&self) -> bool {
+        matches!(self.test, ClauseTest::Roles(_) | ClauseTest::ClusterRoles(_) | ClauseTest::Subjects(_))
+    }
+
+    /// Returns whether what is asked for is so.
+    pub(super) fn holds(
+        &self,
+        asked: ClauseInput<'_>,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<bool, EvalError> {
+        let request = evaluation.request;
+        let budget = &mut *evaluation.budget;
+        let has_any = |wanted: &[Text], found: &[Text]| found.iter().any(|found| wanted.contains(found));
+        match &self.test {
+            ClauseTest::Operations(operations) => Ok(operations.contains(asked.operation)),
+            ClauseTest::Kinds(kinds) => {
+                for kind in kinds {
+                    if kind.matches(request, budget)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            ClauseTest::Names(names) => Ok(any_fits(names, matched_name(asked.object), budget)?),
+            ClauseTest::Namespaces(names) => {
+                let name = match is_namespace(request) {
+                    true => matched_name(asked.object),
+                    false => matched_namespace(request),
+                };
+                Ok(any_fits(names, name, budget)?)
+            }
+            ClauseTest::Annotations(wanted) => {
+                let found = asked.object.at(&["metadata", "annotations"]).and_then(Value::as_object);
+                for (key, value) in wanted {
+                    if !has_pair(found, key, value, budget)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            ClauseTest::Labels(selector) => Ok(selector.matches(labels_of(asked.object), budget)?),
+            ClauseTest::Roles(roles) => Ok(has_any(roles, &request.roles)),
+            ClauseTest::ClusterRoles(roles) => Ok(has_any(roles, &request.cluster_roles)),
+            ClauseTest::Subjects(subjects) => {
+                for subject in subjects {
+                    if subject.asks(&request.user, budget)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            ClauseTest::NamespaceLabels(_) if is_namespace(request) => Ok(false),
+            ClauseTest::NamespaceLabels(selector) => {
+                Ok(selector.matches(namespace_labels(evaluation)?, evaluation.budget)?)
+            }
+        }
+    }
+
+    /// Returns why the rule is not about an object of which this is not so.
+    pub(super) fn reason(&self) -> &'static str {
+        match &self.test {
+            ClauseTest::Operations(_) => "it is about other operations",
+            ClauseTest::Kinds(_) => "it is about other kinds",
+            ClauseTest::Names(_) => "it is about other names",
+            ClauseTest::Namespaces(_) => "it is about other namespaces",
+            ClauseTest::Annotations(_) => "it is about other annotations",
+            ClauseTest::Labels(_) => "it is about other labels",
+            ClauseTest::Roles(_) => "it is about other roles",
+            ClauseTest::ClusterRoles(_) => "it is about other cluster roles",
+            ClauseTest::Subjects(_) => "it is about requests of others",
+            ClauseTest::NamespaceLabels(_) => "it is about namespaces with other labels",
+        }
+    }
+
+    /// Returns what was looked at, for a trace.
+    pub(super) fn found(&self, asked: ClauseInput<'_>, evaluation: &Evaluation<'_>) -> String {
+        let request = evaluation.request;
+        let show = |value: Option<&Value>| value.map(TraceNode::show).unwrap_or_default();
+        match &self.test {
+            ClauseTest::Operations(_) => asked.operation.name().to_owned(),
+            ClauseTest::Kinds(_) => MatchedResource::of(request).to_string(),
+            ClauseTest::Names(_) => matched_name(asked.object).to_owned(),
+            ClauseTest::Namespaces(_) if is_namespace(request) => matched_name(asked.object).to_owned(),
+            ClauseTest::Namespaces(_) => matched_namespace(request).to_owned(),
+            ClauseTest::Annotations(_) => show(asked.object.at(&["metadata", "annotations"])),
+            ClauseTest::Labels(_) => show(asked.object.at(&["metadata", "labels"])),
+            ClauseTest::Roles(_) => request.roles.join(", "),
+            ClauseTest::ClusterRoles(_) => request.cluster_roles.join(", "),
+            ClauseTest::Subjects(_) => show(Some(&request.user)),
+            ClauseTest::NamespaceLabels(_) => {
+                let namespace = evaluation.namespace().ok().flatten();
+                show(namespace.and_then(|namespace| namespace.at(&["metadata", "labels"])))
+            }
+        }
+    }
+}
+
+impl Who {
+    fn compile(subject: &crate::source::SubjectFilter) -> Self {
+        match subject.kind {
+            SubjectKind::User => Self::User(Glob::parse(&subject.name)),
+            SubjectKind::Group => Self::Group(Glob::parse(&subject.name)),
+            SubjectKind::ServiceAccount => Self::User(Glob::parse(&format!(
+                "system:serviceaccount:{}:{}",
+                subject.namespace, subject.name
+            ))),
+        }
+    }
+
+    fn asks(&self, user: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match self {
+            Self::User(name) => {
+                name.matches(user.get("username").and_then(Value::as_str).unwrap_or_default(), budget)
+            }
+            Self::Group(name) => {
+                let groups = user.get("groups").and_then(Value::as_array).unwrap_or_default();
+                for group in groups.iter().filter_map(Value::as_str) {
+                    if name.matches(group, budget)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
+pub(super) fn matched_namespace(request: &Request) -> &str {
+    if is_namespace(request) { "" } else { &request.namespace }
+}
+
+/// Returns the labels of the namespace that the object is in.
+pub(super) fn namespace_labels<'e>(evaluation: &Evaluation<'e>) -> Result<Option<&'e Map>, EvalError> {
+    if is_namespace(evaluation.request) {
+        return Ok(None);
+    }
+    Ok(evaluation.namespace()?.and_then(labels_of))
+}
+
+fn is_namespace(request: &Request) -> bool {
+    request.kind.kind == "Namespace"
+}
+
+fn labels_of(object: &Value) -> Option<&Map> {
+    object.at(&["metadata", "labels"])?.as_object()
+}
+
+fn matched_name(object: &Value) -> &str {
+    let metadata = object.get("metadata");
+    let text = |key| metadata.and_then(|metadata| metadata.get(key)).and_then(Value::as_str);
+    text("name").filter(|name| !name.is_empty()).or_else(|| text("generateName")).unwrap_or_default()
+}
+
+fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+    for glob in globs {
+        if glob.matches(text, budget)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn globs(texts: &[Placed<Text>]) -> Vec<Glob> {
+    texts.iter().map(|text| Glob::parse(&text.value)).collect()
+}
+
+fn list_of_texts(texts: &[Placed<Text>]) -> String {
+    texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn label_pairs_text(pairs: &[(Text, Text)]) -> String {
+    pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn selector_text(selector: &Selector) -> String {
+    let expressions = selector.expressions.iter().map(|requirement| {
+        let values = requirement.values.join(", ");
+        match values.as_str() {
+            "" => format!("{} {:?}", requirement.key, requirement.operator),
+            values => format!("{} {:?} {values}", requirement.key, requirement.operator),
+        }
+    });
+    let labels = selector.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    labels.chain(expressions).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,249 @@
+//! Patterns: an object that looks like the ones it accepts, with wildcards, operators and anchors in it.
+//!
+//! A pattern is compiled once and compared often. What counts as an operator, a wildcard or an anchor is only what the
+//! author wrote; values from elsewhere stand for themselves. Why an object is skipped or refused is decided by types,
+//! never by the words of a message.
+
+mod compile;
+pub mod leaf;
+pub(super) mod lint;
+pub mod node;
+mod place;
+mod stop;
+mod walk;
+mod written;
+
+use std::sync::Arc;
+
+use kubewright_engine::TraceNode;
+use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
+
+use super::mixed::{Tainted, TaintedPart};
+use super::source::Workload;
+use compile::PatternCompiler;
+use kubewright_dialect_kit::notes::Notes;
+pub(super) use lint::{PatternLint, PatternLintKind, lint_pattern};
+use node::{Exists, MapNode, PatternEntry, PatternNode};
+use place::ComparedPath;
+use stop::{ComparisonStop, Halt, MismatchReport};
+use walk::PatternComparison;
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub struct ValidatePattern {
+    /// The root of its tree.
+    pub node: Arc<PatternNode>,
+    // As it is written, whoever wrote it.
+    source: Value,
+}
+
+/// What came of comparing an object with a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternVerdict {
+    /// The object fits.
+    Pass,
+    /// The object is none of the pattern's business; says the condition that does not hold.
+    Skip {
+        /// The condition, in Kyverno's words.
+        message: String,
+        /// Where the condition stands in the pattern.
+        at: Vec<Step>,
+    },
+    /// The object does not fit, but a condition asks for a key that it has nowhere.
+    Error {
+        /// The condition, in Kyverno's words.
+        message: String,
+        /// Where the condition stands in the pattern.
+        at: Vec<Step>,
+    },
+    /// The object does not fit.
+    Fail(Mismatch),
+}
+
+/// What does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// As Kyverno prints it: `/spec/containers/0/image/`.
+    pub text_path: String,
+    /// In the object.
+    pub path: Vec<Step>,
+    /// In the pattern, with its anchors.
+    pub at: Vec<Step>,
+    /// What the pattern has there.
+    pub wanted: String,
+    /// What the object has there.
+    pub found: String,
+    /// What happened, in Kyverno's words.
+    pub message: String,
+}
+
+impl ValidatePattern {
+    /// Compiles a `pattern`.
+    #[must_use]
+    pub fn compile(source: &Tainted) -> Self {
+        Self::compile_with(source, PatternCompiler { has_doubles: false })
+    }
+
+    /// Compiles an entry of an `anyPattern`, in which all numbers are doubles: there `5` fits the text `5.0`.
+    #[must_use]
+    pub fn compile_entry(source: &Tainted) -> Self {
+        Self::compile_with(source, PatternCompiler { has_doubles: true })
+    }
+
+    fn compile_with(source: &Tainted, compiler: PatternCompiler) -> Self {
+        Self { node: Arc::new(compiler.compile(source)), source: source.plain().into_owned() }
+    }
+
+    /// Returns the pattern for what describes Pods; nothing is compiled again.
+    #[must_use]
+    pub fn under(self: Arc<Self>, to: Workload) -> Self {
+        let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
+            let entry = PatternEntry {
+                raw: Text::new(key),
+                key: Text::new(key),
+                anchor: None,
+                wild: None,
+                wants_any: false,
+                is_added: true,
+                value: PatternNode::Shared(node),
+            };
+            Arc::new(PatternNode::Map(MapNode { rest: vec![entry], ..MapNode::default() }))
+        });
+        Self { node, source: self.source.clone() }
+    }
+
+    /// Compares `object` with the pattern.
+    ///
+    /// # Errors
+    /// When that takes more than the budget has left.
+    pub fn check(
+        &self,
+        object: &Value,
+        budget: &mut Budget,
+        notes: &mut Notes,
+    ) -> Result<PatternVerdict, Exhausted> {
+        let source = &self.source;
+        if !notes.is_on() {
+            let mut walk =
+                PatternComparison { budget, notes, source, tells: false, conditions: 0, sought: Vec::new() };
+            match walk.node(&self.node, object, &ComparedPath::ROOT) {
+                Ok(()) => return Ok(PatternVerdict::Pass),
+                Err(Halt::Exhausted(exhausted)) => return Err(exhausted),
+                Err(Halt::Stop(_)) => {}
+            }
+        }
+        let mut walk =
+            PatternComparison { budget, notes, source, tells: true, conditions: 0, sought: Vec::new() };
+        match walk.node(&self.node, object, &ComparedPath::ROOT) {
+            Ok(()) => Ok(PatternVerdict::Pass),
+            Err(Halt::Exhausted(exhausted)) => Err(exhausted),
+            Err(Halt::Stop(stop)) => Ok(pattern_verdict(stop, &walk.sought)),
+        }
+    }
+
+    /// Returns every anchor that can be looked at, as it is written, and its place in the pattern.
+    #[must_use]
+    pub fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        let mut found = Vec::new();
+        anchors(&self.node, &mut Vec::new(), &self.source, &mut found);
+        found
+    }
+}
+
+/// What a node of a compiled pattern takes, the key before it and its place in the source included.
+const NODE_BYTES: usize =
+    size_of::<PatternEntry>() + size_of::<leaf::text::TermComparison>() + 4 * size_of::<Tainted>();
+
+/// How often a text is copied when it is compiled: as it is, without its operator, as wildcards, and on the way there.
+const TEXT_COPIES: usize = 5;
+
+/// Charges what compiling `source` takes.
+///
+/// # Errors
+/// When the budget is used up.
+pub fn charge_pattern(source: &Tainted, budget: &mut Budget) -> Result<(), Exhausted> {
+    let text = |parts: &[TaintedPart], budget: &mut Budget| {
+        let length = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.text.len()));
+        budget.produce(length.saturating_mul(TEXT_COPIES))
+    };
+    match source {
+        Tainted::Own(value) | Tainted::Foreign(value) => {
+            bounded::charge_tree(value, NODE_BYTES, TEXT_COPIES, budget)
+        }
+        Tainted::Text(parts) => {
+            budget.produce(NODE_BYTES)?;
+            text(parts, budget)
+        }
+        Tainted::List(items) => items.iter().try_for_each(|item| charge_pattern(item, budget)),
+        Tainted::Map(entries) => entries.iter().try_for_each(|(key, value)| {
+            text(key, budget)?;
+            charge_pattern(value, budget)
+        }),
+    }
+}
+
+fn pattern_verdict(stop: ComparisonStop, sought: &[(Text, bool)]) -> PatternVerdict {
+    let kind = stop.kind;
+    let Some(told) = stop.told else {
+        return PatternVerdict::Error { message: String::new(), at: Vec::new() };
+    };
+    let MismatchReport { message, text_path, path, at, wanted, found, .. } = *told;
+    if kind.is_skip() {
+        return PatternVerdict::Skip { message, at };
+    }
+    let is_unsure = kind == stop::StopKind::Mismatch && sought.iter().any(|(_, is_there)| !is_there);
+    match text_path {
+        Some(text_path) if !is_unsure => {
+            PatternVerdict::Fail(Mismatch { text_path, path, at, wanted, found, message })
+        }
+        _ => PatternVerdict::Error { message, at },
+    }
+}
+
+fn anchors(node: &PatternNode, at: &mut Vec<Step>, source: &Value, found: &mut Vec<(String, Vec<Step>)>) {
+    match node {
+        PatternNode::Map(map) => {
+            for entry in map.anchors.iter().chain(&map.rest) {
+                if !entry.is_added {
+                    at.push(Step::Key(entry.raw.clone()));
+                }
+                if entry.anchor.is_some() {
+                    let value = source.follow(at).map(TraceNode::show).unwrap_or_default();
+                    found.push((format!("{}: {value}", entry.raw), at.clone()));
+                }
+                anchors(&entry.value, at, source, found);
+                if !entry.is_added {
+                    at.pop();
+                }
+            }
+        }
+        PatternNode::Each(node) => pattern_below(std::slice::from_ref(node), at, source, found),
+        PatternNode::InOrder(nodes)
+        | PatternNode::Exists(Exists::AllOf(nodes) | Exists::AllOfThenInvalid(nodes)) => {
+            pattern_below(nodes, at, source, found);
+        }
+        PatternNode::Shared(node) => anchors(node, at, source, found),
+        PatternNode::Leaf(_)
+        | PatternNode::EachScalar(_)
+        | PatternNode::EmptyList
+        | PatternNode::Exists(Exists::NotList(_))
+        | PatternNode::Ignored
+        | PatternNode::TooDeep => {}
+    }
+}
+
+fn pattern_below<N: std::borrow::Borrow<PatternNode>>(
+    nodes: &[N],
+    at: &mut Vec<Step>,
+    source: &Value,
+    found: &mut Vec<(String, Vec<Step>)>,
+) {
+    for (index, node) in nodes.iter().enumerate() {
+        at.push(Step::Index(index));
+        anchors(node.borrow(), at, source, found);
+        at.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests;

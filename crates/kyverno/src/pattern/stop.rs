@@ -1,0 +1,106 @@
+//! Why a match ended early.
+//!
+//! What a stop is, a type says and never a text, so that no value of an object can make one into another.
+
+use kubewright_value::{Exhausted, Step};
+
+use super::place::ComparedPath;
+
+/// Why a match ended early.
+#[derive(Debug)]
+pub(super) enum Halt {
+    Exhausted(Exhausted),
+    Stop(ComparisonStop),
+}
+
+impl From<Exhausted> for Halt {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::Exhausted(exhausted)
+    }
+}
+
+/// A part of the object that is not as the pattern says, or none of its business.
+#[derive(Debug)]
+pub(super) struct ComparisonStop {
+    pub(super) kind: StopKind,
+    /// What to say about it; nothing while only the answer is looked for.
+    pub(super) told: Option<Box<MismatchReport>>,
+}
+
+/// What sort of stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StopKind {
+    /// A value is not as it should be.
+    Mismatch,
+    /// A key is there that must not be.
+    Negation,
+    /// A condition of the object around it does not hold.
+    Skip,
+    /// Something below was skipped.
+    SkipBelow,
+}
+
+impl StopKind {
+    pub(super) fn is_skip(self) -> bool {
+        matches!(self, Self::Skip | Self::SkipBelow)
+    }
+}
+
+/// What there is to say about a stop.
+#[derive(Debug, Default)]
+pub(super) struct MismatchReport {
+    pub(super) message: String,
+    /// Whether there is only the message.
+    pub(super) is_brief: bool,
+    /// Nothing where Kyverno says none, which makes a failure an error.
+    pub(super) text_path: Option<String>,
+    pub(super) path: Vec<Step>,
+    pub(super) at: Vec<Step>,
+    pub(super) wanted: String,
+    pub(super) found: String,
+}
+
+impl MismatchReport {
+    /// Returns where it is; what happened is still to be said.
+    pub(super) fn at(place: &ComparedPath<'_>) -> Self {
+        Self {
+            text_path: Some(place.text()),
+            path: place.in_object(),
+            at: place.in_pattern(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns nothing but room for a message.
+    pub(super) fn brief() -> Self {
+        Self { is_brief: true, ..Self::default() }
+    }
+}
+
+/// The skips of one object or list, on their way to become one.
+#[derive(Debug, Default)]
+pub(super) struct Skips {
+    pub(super) has_any: bool,
+    /// Whether one is the object's own.
+    pub(super) has_own: bool,
+    told: Option<Box<MismatchReport>>,
+}
+
+impl Skips {
+    pub(super) fn add(&mut self, stop: ComparisonStop) {
+        self.has_any = true;
+        self.has_own |= stop.kind == StopKind::Skip;
+        match (&mut self.told, stop.told) {
+            (Some(told), Some(more)) => {
+                told.message.push_str("; ");
+                told.message.push_str(&more.message);
+            }
+            (told, Some(first)) => *told = Some(first),
+            (_, None) => {}
+        }
+    }
+
+    pub(super) fn into_stop(self) -> ComparisonStop {
+        ComparisonStop { kind: StopKind::SkipBelow, told: self.told }
+    }
+}

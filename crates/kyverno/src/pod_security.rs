@@ -1,0 +1,243 @@
+//! `podSecurity`: the Pod Security Standards, each check as it was in the version that is asked for.
+//!
+//! What a check forbids is what Kubernetes forbids; what is said about it is what Kyverno says. Kyverno runs
+//! checks that the version did not have yet, and runs all of them for `privileged`; Kubernetes does neither.
+
+mod check;
+mod checks;
+mod exclude;
+mod finding;
+mod pod;
+mod reading;
+mod version;
+
+pub(super) use check::Control;
+pub(super) use exclude::CompiledExclusion;
+pub(super) use version::StandardsVersion;
+
+use kubewright_engine::{EvalError, TraceNode, Verdict as Seen};
+use kubewright_value::{Budget, Exhausted, Step, Text, Value};
+
+use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
+use super::message::RuleMessage;
+use super::source::{self, Workload};
+use check::PodSecurityCheck;
+use finding::{PodSecurityViolation, PodSpecRoot};
+use kubewright_dialect_kit::notes::{Note, Notes};
+use pod::Pod;
+
+/// How much is forbidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PodSecurityLevel {
+    /// Nothing.
+    Privileged,
+    /// What is known to give more rights than a Pod should have.
+    Baseline,
+    /// Everything that a hardened Pod does not need.
+    Restricted,
+}
+
+impl PodSecurityLevel {
+    /// All of them, with their names.
+    pub(super) const ALL: [(&'static str, Self); 3] =
+        [("privileged", Self::Privileged), ("baseline", Self::Baseline), ("restricted", Self::Restricted)];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A level at a version, and what is excluded from it.
+pub(super) struct Profile {
+    level: PodSecurityLevel,
+    version: StandardsVersion,
+    /// As it is written; may be empty.
+    version_text: Text,
+    /// Those of the level that the version has.
+    checks: Vec<PodSecurityCheck>,
+    exclusions: Vec<CompiledExclusion>,
+    /// Where it stands in the document.
+    path: Vec<Step>,
+}
+
+impl Profile {
+    pub(super) fn compile(source: &source::PodSecurity) -> Self {
+        let (level, version) = (source.level, source.version);
+        Self {
+            level,
+            version,
+            version_text: source.version_text.clone(),
+            checks: PodSecurityCheck::ALL.into_iter().filter(|check| check.is_in(level, version)).collect(),
+            exclusions: source.exclude.iter().map(CompiledExclusion::compile).collect(),
+            path: source.path.clone(),
+        }
+    }
+
+    /// Checks `object`. Returns nothing when it is only good because of `exceptions`.
+    pub(super) fn check<'e>(
+        &self,
+        object: &Value,
+        message: &RuleMessage,
+        exceptions: impl Iterator<Item = &'e CompiledExclusion>,
+        budget: &mut Budget,
+        notes: &mut Notes,
+    ) -> Option<CheckVerdict> {
+        match self.violations(object, exceptions, budget, notes) {
+            Err(error) => Some(CheckVerdict::Error(error)),
+            Ok(PodSpecLookup::Excepted) => None,
+            Ok(PodSpecLookup::Violations(violations, _)) if violations.is_empty() => {
+                Some(CheckVerdict::Pass(message.passed.clone()))
+            }
+            Ok(PodSpecLookup::Violations(violations, workload)) => {
+                Some(CheckVerdict::Fail(self.failure(&violations, workload, message)))
+            }
+        }
+    }
+
+    fn violations<'o, 'e>(
+        &self,
+        object: &'o Value,
+        exceptions: impl Iterator<Item = &'e CompiledExclusion>,
+        budget: &mut Budget,
+        notes: &mut Notes,
+    ) -> Result<PodSpecLookup<'o>, EvalError> {
+        let workload = pod_template_owner(object).ok_or_else(|| {
+            EvalError::new("Error while getting new resource: could not find correct resource type")
+        })?;
+        let pod = Pod::read(object, workload, budget)?;
+        let mut violations = self.run(&pod);
+        self.tell(&violations, PodSpecRoot(workload), notes);
+        for (i, exclusion) in self.exclusions.iter().enumerate() {
+            let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
+            notes.say(|| pod_security_note(exclusion.title(i), seen, exclusion.path()));
+        }
+        if violations.is_empty() {
+            return Ok(PodSpecLookup::Violations(violations, workload));
+        }
+        for exclusion in exceptions {
+            let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
+            // Its place is in another file.
+            notes.say(|| pod_security_note(exclusion.title_of_exception(), seen, Vec::new()));
+        }
+        Ok(if violations.is_empty() {
+            PodSpecLookup::Excepted
+        } else {
+            PodSpecLookup::Violations(violations, workload)
+        })
+    }
+
+    fn run<'o>(&self, pod: &Pod<'o>) -> Vec<PodSecurityViolation<'o>> {
+        self.checks.iter().filter_map(|check| check.run(pod, self.level, self.version)).collect()
+    }
+
+    /// Takes out of `violations` what `exclusion` is about. Returns whether there was anything.
+    fn exempt<'o>(
+        &self,
+        violations: &mut Vec<PodSecurityViolation<'o>>,
+        exclusion: &CompiledExclusion,
+        pod: &Pod<'o>,
+        budget: &mut Budget,
+    ) -> Result<Seen, Exhausted> {
+        let is_about = |check: &PodSecurityCheck| check.control() == Some(exclusion.control());
+        if !violations.iter().any(|violation| is_about(&violation.check)) {
+            return Ok(Seen::NotLooked);
+        }
+        let count = finding::count_findings(violations);
+        let part = exclusion.part(pod, budget)?;
+        for check in self.checks.iter().filter(|check| is_about(check)) {
+            if let Some(found) = check.run(&part, self.level, self.version) {
+                exclusion.take(violations, &found, budget)?;
+            }
+        }
+        Ok(if finding::count_findings(violations) < count { Seen::Yes } else { Seen::No })
+    }
+
+    fn failure(
+        &self,
+        violations: &[PodSecurityViolation<'_>],
+        workload: Workload,
+        message: &RuleMessage,
+    ) -> RuleViolation {
+        let root = PodSpecRoot(workload);
+        let mut text = format!(
+            "Validation rule '{}' failed. It violates PodSecurity \"{}:{}\": ",
+            message.rule,
+            self.level.name(),
+            self.version_text
+        );
+        violations.iter().for_each(|violation| violation.write(&mut text, root));
+        let first = violations.iter().flat_map(|violation| &violation.findings).next();
+        RuleViolation {
+            message: text,
+            template: Text::default(),
+            path: first.map(|finding| finding.place.steps(root)).unwrap_or_default(),
+            from: PathOrigin::Object,
+            at: self.path.clone(),
+        }
+    }
+
+    fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut Notes) {
+        if !notes.is_on() {
+            return;
+        }
+        let name = self.level.name();
+        if self.checks.is_empty() {
+            notes.say(|| pod_security_note(format!("podSecurity {name}"), Seen::Yes, self.path.clone()));
+        }
+        for check in &self.checks {
+            let violation = violations.iter().find(|violation| violation.check == *check);
+            notes.say(|| Note {
+                what: check.title(),
+                found: violation.map(|violation| violation.reason.to_owned()).unwrap_or_default(),
+                wanted: format!("{name} {}", self.version),
+                verdict: if violation.is_none() { Seen::Yes } else { Seen::No },
+                at: self.path.clone(),
+                children: violation.map(|violation| violation.notes(root, &self.path)).unwrap_or_default(),
+            });
+        }
+    }
+
+    /// Returns what can decide, for coverage. All checks run on every Pod, so they are one; what is excluded is not.
+    pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
+        let whole = (format!("podSecurity {}", self.level.name()), self.path.clone());
+        let exclusions = self.exclusions.iter().enumerate();
+        let exclusions = exclusions.map(|(i, exclusion)| (exclusion.title(i), exclusion.path()));
+        std::iter::once(whole).chain(exclusions).collect()
+    }
+}
+
+/// What a rule finds in an object.
+enum PodSpecLookup<'o> {
+    Violations(Vec<PodSecurityViolation<'o>>, Workload),
+    Excepted,
+}
+
+impl PodSecurityViolation<'_> {
+    /// Returns one note for each finding.
+    fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<Note> {
+        let note = |finding: &finding::PodSecurityFinding<'_>| Note {
+            found: TraceNode::show(&finding.bad.to_value()),
+            ..pod_security_note(finding.place.text(root), Seen::No, at.to_vec())
+        };
+        self.findings.iter().map(note).collect()
+    }
+}
+
+fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
+    Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+}
+
+/// Returns where `object` describes a Pod.
+fn pod_template_owner(object: &Value) -> Option<Workload> {
+    Some(match object.get("kind").and_then(Value::as_str)? {
+        "Pod" => Workload::Pod,
+        "DaemonSet" | "Deployment" | "Job" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => {
+            Workload::Template
+        }
+        "CronJob" => Workload::CronJob,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What a rule with a mistake is still about: it refuses that, as its action and `failurePolicy` say, and nothing else.
+//!
+//! What can be read of `match` decides. Where an entry has a mistake and its kinds cannot be read, the kinds count that
+//! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
+//! cluster, and the mistake is told wherever the policy is looked at. What cannot be read of `exclude` excludes nothing.
+
+use kubewright_engine::{kind_of_resource, nearest, resource_name};
+use kubewright_value::{Document, Step, Text, Value};
+
+use super::super::matching::kind;
+use super::rule::RULE_FIELDS;
+use super::{Match, ResourceFilter};
+use kubewright_dialect_kit::fields::{Placed, child};
+
+/// Fields of an entry in which no kinds of objects stand.
+const OTHER_FIELDS: [&str; 10] = [
+    "subjects",
+    "roles",
+    "clusterRoles",
+    "selector",
+    "namespaceSelector",
+    "annotations",
+    "namespaces",
+    "names",
+    "name",
+    "operations",
+];
+
+/// Returns what the rule at `path` is about, of which `found` could be read; nothing where it names no kind.
+pub(super) fn recover_match(document: &Document, path: &[Step], found: Option<Match>) -> Option<Match> {
+    let path = found.as_ref().map_or_else(|| misspelt(document, path), |found| Some(found.path.clone()))?;
+    let mut about = found.unwrap_or_default();
+    for filter in about.any.iter_mut().chain(&mut about.all).chain(&mut about.flat) {
+        if filter.is_faulty && filter.kinds.is_empty() {
+            filter.kinds = kinds_below(document, &filter.path);
+        }
+    }
+    with_kinds(about).or_else(|| {
+        let kinds = kinds_below(document, &path);
+        let filter = ResourceFilter { kinds, path: path.clone(), ..ResourceFilter::default() };
+        with_kinds(Match { any: vec![filter], path, ..Match::default() })
+    })
+}
+
+/// Returns what a policy is about whose rules cannot be found: the kinds that every `match` in it names.
+pub(super) fn anywhere(document: &Document, path: &[Step]) -> Option<Match> {
+    let mut kinds = Vec::new();
+    if let Some(value) = document.value.follow(path) {
+        each_match(value, path, &mut kinds);
+    }
+    let filter = ResourceFilter { kinds, path: path.to_vec(), ..ResourceFilter::default() };
+    with_kinds(Match { any: vec![filter], path: path.to_vec(), ..Match::default() })
+}
+
+fn each_match(value: &Value, path: &[Step], found: &mut Vec<Placed<Text>>) {
+    for (i, item) in value.as_array().unwrap_or_default().iter().enumerate() {
+        each_match(item, &child(path, i), found);
+    }
+    for (key, item) in value.as_object().into_iter().flat_map(|fields| fields.iter()) {
+        let path = child(path, key.as_str());
+        match key.as_str() {
+            "match" => collect_kinds(item, &path, false, found),
+            _ => each_match(item, &path, found),
+        }
+    }
+}
+
+/// Returns the entries that name kinds; nothing where none does.
+pub(super) fn with_kinds(mut about: Match) -> Option<Match> {
+    about.any.retain(|filter| !filter.kinds.is_empty());
+    about.all.retain(|filter| !filter.kinds.is_empty());
+    about.flat = about.flat.filter(|filter| !filter.kinds.is_empty());
+    let is_empty = about.any.is_empty() && about.all.is_empty() && about.flat.is_none();
+    (!is_empty).then_some(about)
+}
+
+/// Returns what is certainly not meant: an entry with a mistake in it could exclude more than its author wanted.
+pub(super) fn recover_exclude(mut found: Match) -> Match {
+    found.any.retain(|filter| !filter.is_faulty);
+    found.flat = found.flat.filter(|filter| !filter.is_faulty);
+    if found.all.iter().any(|filter| filter.is_faulty) {
+        found.all.clear();
+    }
+    found
+}
+
+/// Returns where `match` stands if its name is misspelt.
+fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
+    let fields = document.value.follow(rule)?.as_object()?;
+    let is_it = |key: &&Text| {
+        let is_unknown = !RULE_FIELDS.contains(&key.as_str());
+        *key == "match" || (is_unknown && nearest(key, RULE_FIELDS.iter().copied()) == Some("match"))
+    };
+    fields.keys().find(is_it).map(|key| child(rule, key.as_str()))
+}
+
+/// Returns the kinds that stand anywhere below `path`.
+fn kinds_below(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
+    let mut found = Vec::new();
+    if let Some(value) = document.value.follow(path) {
+        collect_kinds(value, path, false, &mut found);
+    }
+    found
+}
+
+/// Adds the texts of `value` that are kinds. Its depth is that of a document.
+fn collect_kinds(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Placed<Text>>) {
+    match value {
+        Value::String(text) if is_kinds || is_builtin_kind(text) => {
+            found.push(Placed { value: text.clone(), path: path.to_vec() });
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                collect_kinds(item, &child(path, i), is_kinds, found);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, item) in fields.iter().filter(|(key, _)| !OTHER_FIELDS.contains(&key.as_str())) {
+                let is_kinds = key.to_lowercase().starts_with("kind");
+                collect_kinds(item, &child(path, key.as_str()), is_kinds, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns whether it is one of the kinds that every cluster has.
+fn is_builtin_kind(text: &str) -> bool {
+    let [_, _, kind, _] = kind::kind_parts(text);
+    kind_of_resource(&resource_name(kind)).is_some_and(|known| known == kind)
+}

@@ -1,0 +1,85 @@
+//! An expression that is known when the policy is read.
+
+use std::cell::Cell;
+
+use kubewright_jmespath::{Expression, Functions, Language, ParseError, Roots};
+use kubewright_value::Text;
+
+use super::super::source::Workload;
+use super::rebase::rebased_path;
+
+/// An expression and what it needs.
+#[derive(Debug)]
+pub(in super::super) struct CompiledQuery {
+    pub(super) usual: QueryAlternatives,
+    /// What it is on a deletion, where that is not the same: `request.object` is `request.oldObject`.
+    on_deletion: Option<QueryAlternatives>,
+    /// What it is on the object itself, if it reads nothing else than `request.object`.
+    on_object: Option<QueryAlternatives>,
+    /// What it is on the element of a loop, if it reads nothing else than `element`.
+    on_element: Option<QueryAlternatives>,
+    pub(in super::super) roots: Roots,
+}
+
+/// An expression, and its alternatives apart where the last ones are constant.
+#[derive(Debug)]
+pub(in super::super) struct QueryAlternatives {
+    pub(in super::super) whole: Expression,
+    /// What reads something, and what counts if that is not true: `a` and `'x'` of `a || 'x'`.
+    pub(in super::super) split: Option<(Expression, Expression)>,
+}
+
+impl CompiledQuery {
+    pub(super) fn new(expression: Expression) -> Self {
+        let on_deletion = expression.rewritten(&|keys| match keys {
+            ["request", "object", ..] => Some((2, ["request", "oldObject"].map(Text::new_static).into())),
+            _ => None,
+        });
+        Self {
+            roots: expression.roots(),
+            on_deletion: on_deletion.map(QueryAlternatives::new),
+            on_object: on_part(&expression, &["request", "object"]).map(QueryAlternatives::new),
+            on_element: on_part(&expression, &["element"]).map(QueryAlternatives::new),
+            usual: QueryAlternatives::new(expression),
+        }
+    }
+
+    /// Returns the same on the object itself, if it reads nothing else.
+    pub(in super::super) fn on_object(&self) -> Option<&QueryAlternatives> {
+        self.on_object.as_ref()
+    }
+
+    /// Returns the same on the element of a loop, if it reads nothing else.
+    pub(in super::super) fn on_element(&self) -> Option<&QueryAlternatives> {
+        self.on_element.as_ref()
+    }
+
+    /// Returns the expression for the request at hand.
+    pub(in super::super) fn choice(&self, is_deletion: bool) -> &QueryAlternatives {
+        self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
+    }
+
+    pub(super) fn parse(text: &str, functions: &Functions, to: Workload) -> Result<Self, ParseError> {
+        let expression = Expression::parse_as(text, functions, Language::Forgiving)?;
+        Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))
+    }
+}
+
+/// Returns the expression on the value at `part` itself, if it reads nothing else.
+fn on_part(expression: &Expression, part: &[&str]) -> Option<Expression> {
+    let reads_more = Cell::new(expression.roots().takes_all);
+    let stripped = expression.rewritten(&|keys| match keys.starts_with(part) {
+        true => Some((part.len(), Vec::new())),
+        false => {
+            reads_more.set(true);
+            None
+        }
+    });
+    stripped.filter(|_| !reads_more.get())
+}
+
+impl QueryAlternatives {
+    fn new(whole: Expression) -> Self {
+        Self { split: whole.split_default(), whole }
+    }
+}

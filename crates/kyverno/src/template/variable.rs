@@ -1,0 +1,197 @@
+//! One variable: an expression, compiled when it is read if it can be.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use kubewright_engine::EvalError;
+use kubewright_jmespath::{Functions, ParseError, ParseErrorKind, Roots};
+use kubewright_value::{Position, Text};
+
+use super::super::context::{Sourced, Unresolved, VariableContext};
+use super::super::source::Workload;
+use super::compiled::CompiledQuery;
+use super::composed::Composed;
+use super::place::TemplatePath;
+use super::rebase::{rebase_expression_text, rebase_target, rebased_path};
+use super::scan;
+
+/// A `{{ … }}`, or an expression that stands without braces.
+#[derive(Debug, Clone)]
+pub(in super::super) struct TemplateVariable {
+    /// The expression, as messages show it.
+    text: Text,
+    place: TemplatePath,
+    body: VariableBody,
+}
+
+#[derive(Debug, Clone)]
+enum VariableBody {
+    Fixed(Arc<CompiledQuery>),
+    Composed(Arc<Composed>),
+    /// Not an expression, and why.
+    Broken(Text),
+}
+
+/// What is wrong with an expression.
+#[derive(Debug, Clone)]
+pub(super) struct BadExpression {
+    pub(super) error: ParseError,
+    /// Where the expression starts in the text that was read, in bytes.
+    pub(super) at: usize,
+}
+
+impl TemplateVariable {
+    /// Reads the expression in `text`, which stands at `place`; `at` is where `text` starts in what is read.
+    pub(super) fn parse(
+        text: &str,
+        at: usize,
+        place: &TemplatePath,
+        functions: &Functions,
+        problems: &mut Vec<BadExpression>,
+    ) -> Self {
+        let trimmed = text.trim();
+        let at = at + (text.len() - text.trim_start().len());
+        let parts = scan::split_variables(trimmed);
+        let mut variable =
+            Self { text: trimmed.into(), place: place.clone(), body: VariableBody::Broken(Text::default()) };
+        let is_fixed = parts.iter().all(|part| matches!(part, scan::QueryPart::Text(_)));
+        variable.body = if trimmed.is_empty() {
+            problems.push(BadExpression { error: empty_expression_error(), at });
+            VariableBody::Broken("invalid query (nil)".into())
+        } else if is_fixed {
+            match CompiledQuery::parse(trimmed, functions, Workload::Pod) {
+                Ok(compiled) => VariableBody::Fixed(Arc::new(compiled)),
+                Err(error) => {
+                    let reason = format!("incorrect query {trimmed}: {}", error.message);
+                    problems.push(BadExpression { error, at });
+                    VariableBody::Broken(reason.into())
+                }
+            }
+        } else {
+            let composed = Composed::read(trimmed, at, &parts, place, functions, problems);
+            VariableBody::Composed(Arc::new(composed))
+        };
+        variable
+    }
+
+    /// Reads a `{{ … }}`, braces included.
+    pub(super) fn parse_braced(
+        text: &str,
+        at: usize,
+        place: &TemplatePath,
+        functions: &Functions,
+        problems: &mut Vec<BadExpression>,
+    ) -> Self {
+        let inner = text.get(2..text.len().saturating_sub(2)).unwrap_or_default();
+        let trimmed = inner.trim_start();
+        // `{{-` once meant that the value is not read again, which it never is.
+        let inner = trimmed.strip_prefix('-').unwrap_or(trimmed);
+        Self::parse(inner, at + text.len() - 2 - inner.len(), place, functions, problems)
+    }
+
+    /// Returns the expression, as its author wrote it.
+    pub(in super::super) fn text(&self) -> &Text {
+        &self.text
+    }
+
+    /// Returns what it reads; what depends on variables in it is not known.
+    pub(in super::super) fn roots(&self) -> Option<&Roots> {
+        match &self.body {
+            VariableBody::Fixed(compiled) => Some(&compiled.roots),
+            VariableBody::Composed(composed) => Some(&composed.roots),
+            VariableBody::Broken(_) => None,
+        }
+    }
+
+    /// Adds this variable and those in it to `all`.
+    pub(super) fn collect<'v>(&'v self, all: &mut Vec<&'v TemplateVariable>) {
+        if let VariableBody::Composed(composed) = &self.body {
+            composed.collect(all);
+        }
+        all.push(self);
+    }
+
+    /// Returns the same variable for the objects that make Pods.
+    pub(super) fn rebased(&self, to: Workload, below: &str) -> Self {
+        let target = rebase_target(&self.text, to);
+        let body = match &self.body {
+            VariableBody::Fixed(compiled) => {
+                match compiled.usual.whole.rewritten(&|keys| rebased_path(keys, target)) {
+                    Some(expression) => VariableBody::Fixed(Arc::new(CompiledQuery::new(expression))),
+                    None => self.body.clone(),
+                }
+            }
+            VariableBody::Composed(composed) => {
+                VariableBody::Composed(Arc::new(composed.rebased(to, target, below)))
+            }
+            VariableBody::Broken(_) => self.body.clone(),
+        };
+        let place = TemplatePath { text: format!("{below}{}", self.place.text).into(), ..self.place.clone() };
+        Self { text: rebase_expression_text(&self.text, to).into(), place, body }
+    }
+
+    /// Returns what it stands for.
+    pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
+        let is_deletion = context.is_deletion();
+        let (text, found) = match &self.body {
+            VariableBody::Fixed(compiled) => {
+                (Cow::Borrowed(&self.text), context.search(compiled, is_deletion))
+            }
+            VariableBody::Broken(reason) => {
+                (Cow::Borrowed(&self.text), Err(Unresolved::Error(EvalError::new(reason.as_str()))))
+            }
+            VariableBody::Composed(composed) => {
+                let (text, found) = composed.search(context, is_deletion)?;
+                (Cow::Owned(text), found)
+            }
+        };
+        found.map_err(|unresolved| {
+            let text = if is_deletion { on_deletion(&text) } else { Cow::Borrowed(text.as_str()) };
+            unresolved.within(&format!("failed to resolve {text} at path {}: ", self.place.text))
+        })
+    }
+
+    /// Returns what an expression without braces finds.
+    pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
+        match &self.body {
+            VariableBody::Fixed(compiled) => context.search(compiled, false),
+            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Composed(composed) => composed.search(context, false)?.1,
+        }
+    }
+
+    /// Returns what an expression without braces finds in `value`; variables in it are those of `context`.
+    pub(super) fn find_in(
+        &self,
+        value: &Sourced,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Sourced, Unresolved> {
+        match &self.body {
+            VariableBody::Fixed(compiled) => context.search_in(&compiled.usual.whole, value),
+            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Composed(composed) => {
+                let rendered = composed.render(context)?.1?;
+                let found = context.search_in(&rendered.compiled.usual.whole, value)?;
+                Ok(found.tainted(rendered.is_tainted))
+            }
+        }
+    }
+}
+
+fn empty_expression_error() -> ParseError {
+    ParseError {
+        message: "found nothing, expected an expression".to_owned(),
+        position: Position::START,
+        length: 1,
+        kind: ParseErrorKind::Syntax,
+    }
+}
+
+/// Returns the text of an expression as messages show it on a deletion.
+fn on_deletion(text: &str) -> Cow<'_, str> {
+    if text.contains("request.object") {
+        Cow::Owned(text.replace("request.object", "request.oldObject"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}

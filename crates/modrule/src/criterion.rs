@@ -1,0 +1,311 @@
+//! One item of `match`: what is selected, and what it is compared with.
+//!
+//! Nothing selected is "no"; a single boolean is the answer itself, also as the only member of a list; anything else is a
+//! list of texts. Where a criterion has several tests, one of them is enough, each for any or for all of the texts.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use kubewright_engine::{EvalError, TraceNode, Verdict};
+use kubewright_golib::regex::Regex;
+use kubewright_jsonpath::{self as jsonpath, EvalErrorKind, Expression, Item, Select};
+use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
+
+use super::source::MatchFor;
+
+/// A compiled criterion.
+#[derive(Debug)]
+pub struct Criterion {
+    pub(super) text: String,
+    pub(super) select: Expression,
+    /// The same expression, when it is a bare path: finds where in the object a value stands.
+    pub(super) path: Option<Select>,
+    /// What selected values are compared with; without any test, being there is enough.
+    pub(super) tests: Vec<Test>,
+    pub(super) match_for: MatchFor,
+    /// Whether a boolean in a list is the answer if it is alone there. To KubeMod's program it is text.
+    pub(super) unwraps_booleans: bool,
+    pub(super) is_negated: bool,
+    pub(super) location: Location,
+    /// What is said of a rule whose first unmet criterion is this one.
+    pub(super) unmet: Text,
+}
+
+/// What each selected value is compared with.
+#[derive(Debug)]
+pub(super) enum Test {
+    /// `matchValue` and `matchValues`: equals one of these.
+    Equals(Vec<WantedText>),
+    /// `matchRegex`
+    Matches(Regex),
+}
+
+/// A text of `matchValue` or `matchValues`.
+#[derive(Debug, Clone)]
+pub(super) struct WantedText {
+    /// As it is written in the rule.
+    written: Text,
+    /// What it says, where it is a JSON string: `true` of `"true"`.
+    unquoted: Option<Text>,
+}
+
+impl WantedText {
+    /// Reads a text of a rule. `unquotes`: a JSON string also stands for what it says.
+    pub(super) fn new(written: Text, unquotes: bool) -> Self {
+        let is_quoted = unquotes && written.len() > 1 && written.starts_with('"') && written.ends_with('"');
+        let unquoted = match is_quoted.then(|| json::parse(&written)) {
+            Some(Ok(Value::String(text))) => Some(text),
+            _ => None,
+        };
+        Self { written, unquoted }
+    }
+
+    /// Returns what it says where it is a JSON string.
+    pub(super) fn unquoted(&self) -> Option<&Text> {
+        self.unquoted.as_ref()
+    }
+
+    /// Returns every text that equals it, the likeliest first.
+    pub(super) fn spellings(&self) -> impl Iterator<Item = &Text> {
+        self.unquoted.iter().chain([&self.written])
+    }
+}
+
+/// What a criterion found.
+#[derive(Debug)]
+pub struct Finding<'v> {
+    /// Whether the criterion is met.
+    pub is_met: bool,
+    /// Why the select could not be evaluated, which counts as selecting nothing.
+    pub error: Option<String>,
+    /// What was selected.
+    pub found: Item<'v>,
+}
+
+impl Criterion {
+    /// Returns whether `view` meets the criterion, and what was found.
+    ///
+    /// # Errors
+    /// When the budget is used up.
+    pub fn look<'v>(&'v self, view: &'v Value, budget: &mut Budget) -> Result<Finding<'v>, EvalError> {
+        match self.select.evaluate_ref(view, budget) {
+            Ok(found) => {
+                let is_passed = self
+                    .judge(&found, budget)
+                    .map_err(|limit| EvalError::limit(limit.to_string()).at(self.location.clone()))?;
+                Ok(Finding { is_met: is_passed != self.is_negated, error: None, found })
+            }
+            Err(error) if error.kind == EvalErrorKind::Limit => {
+                Err(EvalError::limit(error.message).at(self.location.clone()))
+            }
+            Err(error) => {
+                Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: Item::Undefined })
+            }
+        }
+    }
+
+    fn judge(&self, found: &Item<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match (found, found.as_value()) {
+            (Item::Many(items), _) => {
+                let made: Vec<Option<Cow<'_, Value>>> = items.iter().map(member).collect();
+                let values: Vec<&Value> = made.iter().flatten().map(AsRef::as_ref).collect();
+                self.judge_list(&values, values.len() < made.len(), budget)
+            }
+            (_, None | Some(Value::Null)) => Ok(false),
+            (_, Some(Value::Array(items))) => {
+                self.judge_list(&items.iter().collect::<Vec<_>>(), false, budget)
+            }
+            (_, Some(Value::Bool(answer))) => Ok(*answer),
+            (_, Some(value)) => self.judge_list(&[value], false, budget),
+        }
+    }
+
+    /// Judges the values of a list. `lacks_some`: other members of it are undefined.
+    fn judge_list(
+        &self,
+        values: &[&Value],
+        lacks_some: bool,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        match values {
+            [] => return Ok(false),
+            [Value::Bool(answer)] if self.unwraps_booleans => return Ok(*answer),
+            _ if lacks_some && self.match_for == MatchFor::All => return Ok(false),
+            _ => {}
+        }
+        budget.step(values.len() as u64)?;
+        if self.tests.is_empty() {
+            return Ok(true);
+        }
+        for test in &self.tests {
+            if self.passes_test(test, values, budget)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn passes_test(&self, test: &Test, values: &[&Value], budget: &mut Budget) -> Result<bool, Exhausted> {
+        // The first value that passes decides for `Any`, the first that does not for `All`.
+        let decisive = self.match_for == MatchFor::Any;
+        for value in values {
+            if test.passes(value, budget)? == decisive {
+                return Ok(decisive);
+            }
+        }
+        Ok(!decisive)
+    }
+
+    /// Returns whether one value would meet the criterion if it were the only one.
+    fn passes_alone(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        self.judge_list(&[value], false, budget)
+    }
+
+    /// Returns the place in the object that made a met criterion met, as well as it can be told.
+    pub(super) fn place(&self, view: &Value, budget: &mut Budget) -> Option<Vec<Step>> {
+        if let Some(steps) = self.select.plain_path() {
+            return Some(steps.to_vec());
+        }
+        let items = self.path.as_ref()?.places(view, budget).ok()?;
+        let mut is_decisive =
+            |value: &Value| self.passes_alone(value, budget).is_ok_and(|passes| passes != self.is_negated);
+        let decisive = items.into_iter().find(|(_, value)| is_decisive(value))?;
+        Some(decisive.0)
+    }
+
+    /// Returns the line of a trace for a finding.
+    pub(super) fn describe(&self, finding: &Finding<'_>) -> TraceNode {
+        let found = match &finding.error {
+            Some(error) => format!("error: {error}"),
+            None => show(&finding.found),
+        };
+        let verdict = match (&finding.error, finding.is_met) {
+            (Some(_), false) => Verdict::Error,
+            (_, true) => Verdict::Yes,
+            (_, false) => Verdict::No,
+        };
+        TraceNode {
+            what: self.text.clone(),
+            found,
+            wanted: self.wanted(finding),
+            verdict,
+            location: Some(self.location.clone()),
+            children: Vec::new(),
+        }
+    }
+
+    fn wanted(&self, finding: &Finding<'_>) -> String {
+        let not = if self.is_negated { "not " } else { "" };
+        if is_single_boolean(&finding.found, self.unwraps_booleans) {
+            return format!("is {not}true");
+        }
+        if self.tests.is_empty() {
+            return format!("is {not}there");
+        }
+        let which = match self.match_for {
+            MatchFor::Any => "any",
+            MatchFor::All => "every one",
+        };
+        let tests: Vec<String> = self.tests.iter().map(|test| format!("{which} {test}")).collect();
+        format!("{not}{}", tests.join(" or "))
+    }
+}
+
+impl Test {
+    /// Returns whether one selected value passes. A number passes in either of its two spellings,
+    /// because KubeMod's users had to write `1e+06` and meant `1000000`.
+    ///
+    /// # Errors
+    /// When the budget is used up.
+    fn passes(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        if let Value::String(text) = value {
+            return self.passes_text(text, budget);
+        }
+        Ok(self.passes_text(&jsonpath::text(value), budget)?
+            || self.passes_text(&jsonpath::text_go(value), budget)?)
+    }
+
+    fn passes_text(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match self {
+            Self::Equals(wanted) => {
+                budget.step(1 + wanted.len() as u64 / 16 + text.len() as u64 / 64)?;
+                Ok(wanted.iter().flat_map(WantedText::spellings).any(|wanted| wanted == text))
+            }
+            Self::Matches(regex) => regex.is_match(text, budget),
+        }
+    }
+}
+
+impl std::fmt::Display for Test {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Equals(wanted) => match wanted.as_slice() {
+                [one] => write!(f, "equals {:?}", one.written),
+                all => {
+                    let texts: Vec<&Text> = all.iter().map(|one| &one.written).collect();
+                    write!(f, "is one of {texts:?}")
+                }
+            },
+            Self::Matches(regex) => write!(f, "matches /{}/", regex.as_str()),
+        }
+    }
+}
+
+/// Returns a member of a list; nothing for an undefined one.
+fn member<'v>(item: &'v Item<'_>) -> Option<Cow<'v, Value>> {
+    match item {
+        Item::Undefined => None,
+        Item::Many(_) => item.clone().into_value().map(Cow::Owned),
+        item => item.as_value().map(Cow::Borrowed),
+    }
+}
+
+/// Returns whether the select yields one boolean and nothing else, by itself or, if `unwraps`, in a list.
+fn is_single_boolean(found: &Item<'_>, unwraps: bool) -> bool {
+    let is_boolean = |value: &Value| matches!(value, Value::Bool(_));
+    match (found, found.as_value()) {
+        (Item::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
+        (Item::Many(items), _) => {
+            let mut defined = items.iter().filter(|item| !item.is_undefined());
+            let first = defined.next();
+            defined.next().is_none() && first.and_then(Item::as_value).is_some_and(is_boolean)
+        }
+        (_, Some(Value::Array(items))) => matches!(items.as_slice(), [Value::Bool(_)]),
+        (_, value) => value.is_some_and(is_boolean),
+    }
+}
+
+fn show(found: &Item<'_>) -> String {
+    match found {
+        Item::Undefined => "undefined".to_owned(),
+        Item::Many(items) if items.is_empty() => "nothing".to_owned(),
+        Item::Many(items) => {
+            let mut shown: Vec<String> = items.iter().take(5).map(show).collect();
+            if items.len() > 5 {
+                shown.push(format!("… {} more", items.len() - 5));
+            }
+            shown.join(", ")
+        }
+        item => item.as_value().map_or_else(String::new, TraceNode::show),
+    }
+}
+
+/// Looks at the criteria one after the other until one is not met.
+pub(super) fn all_met(
+    criteria: &[Criterion],
+    view: &Value,
+    budget: &mut Budget,
+    mut say: impl FnMut(&Criterion, &Finding<'_>),
+) -> Result<bool, EvalError> {
+    let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
+        Ok(finding) => {
+            say(criterion, &finding);
+            if finding.is_met { ControlFlow::Continue(()) } else { ControlFlow::Break(Ok(false)) }
+        }
+        Err(error) => ControlFlow::Break(Err(error)),
+    });
+    match met {
+        ControlFlow::Continue(()) => Ok(true),
+        ControlFlow::Break(answer) => answer,
+    }
+}

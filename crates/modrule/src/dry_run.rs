@@ -1,0 +1,274 @@
+//! KubeMod's dry-run request: rules and an object in, patch, diff and rejections out.
+//!
+//! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
+//! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
+
+use kubewright_engine::{
+    ClosedWorld, Diagnostic, Dialect, Engine, Fault, Operation, Outcome, Query, Request, Rule, RuleId,
+    Settings, TraceNode, invalid,
+};
+use kubewright_gotemplate::Inputs;
+use kubewright_patch as patch;
+use kubewright_patch::textdiff;
+use kubewright_value::{Budget, Deadline, Document, Limits, Map, Text, Value, bounded, yaml};
+
+use super::annotation::sorted;
+use super::{ModRule, ModRuleOptions};
+
+/// The namespace that every rule of a dry run is put into, unless the request names another one.
+const NAMESPACE: &str = "dryrun-namespace";
+
+/// How many rules a request may have.
+const MAX_RULES: usize = 256;
+
+/// What its rules may spend together.
+const MAX_STEPS: u64 = 20_000_000;
+
+/// What is said where the time is over first.
+const TOO_LONG: &str = "the rules took too long";
+
+/// What a dry run found.
+#[derive(Debug, Clone)]
+pub struct DryRun {
+    /// The JSON Patch to the object.
+    pub patch: Vec<patch::Operation>,
+    /// The object before.
+    pub before: Value,
+    /// The object after.
+    pub after: Value,
+    /// Who rejects it, and why.
+    pub rejections: Vec<String>,
+    /// What each rule did, in the order in which they ran; those that are not about the object at all come last.
+    pub rules: Vec<RuleRun>,
+}
+
+/// What one rule did.
+#[derive(Debug, Clone)]
+pub struct RuleRun {
+    /// The rule: `namespace/name`.
+    pub rule: String,
+    /// Its verdict, in one word.
+    pub status: &'static str,
+    /// Why; may be empty.
+    pub message: String,
+    /// What it changed.
+    pub patch: Vec<patch::Operation>,
+    /// What it looked at.
+    pub trace: Option<Box<TraceNode>>,
+}
+
+/// How large objects may be that are compared as text.
+const MAX_DIFF_BYTES: u64 = 8 << 20;
+
+impl DryRun {
+    /// Returns the change as a unified diff of YAML with sorted keys.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        let text = |value: &Value| {
+            let limits = Limits { bytes: MAX_DIFF_BYTES, ..Limits::default() };
+            bounded::charge_text(value, &mut Budget::new(limits)).ok()?;
+            Some(yaml::write(&sorted(value)))
+        };
+        match (text(&self.before), text(&self.after)) {
+            (Some(before), Some(after)) => textdiff::unified(&before, &after, 3),
+            _ => format!("(an object of more than {} MiB is not compared)", MAX_DIFF_BYTES >> 20),
+        }
+    }
+
+    /// Returns the answer: `patch`, `diff`, `rejections` as KubeMod has them, and `rules` with what each rule did.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let rejections = self.rejections.iter().map(|rejection| rejection.as_str().into()).collect();
+        Map::from([
+            ("patch", operations(&self.patch)),
+            ("diff", if self.patch.is_empty() { "".into() } else { self.diff().into() }),
+            ("rejections", Value::array(rejections)),
+            ("rules", Value::array(self.rules.iter().map(RuleRun::to_value).collect())),
+        ])
+        .into()
+    }
+}
+
+impl RuleRun {
+    fn of(outcome: Outcome) -> Self {
+        Self {
+            rule: outcome.rule.short(),
+            status: outcome.status.name(),
+            message: outcome.message.to_string(),
+            patch: outcome.patch,
+            trace: outcome.trace,
+        }
+    }
+
+    fn left_out(rule: &RuleId, message: &str) -> Self {
+        Self { rule: rule.short(), status: "skip", message: message.into(), patch: Vec::new(), trace: None }
+    }
+
+    fn to_value(&self) -> Value {
+        let trace = self.trace.iter().flat_map(|root| &root.children).map(looked_at).collect();
+        Map::from([
+            ("rule", self.rule.as_str().into()),
+            ("status", self.status.into()),
+            ("message", self.message.as_str().into()),
+            ("patch", operations(&self.patch)),
+            ("trace", Value::array(trace)),
+        ])
+        .into()
+    }
+}
+
+/// Answers a dry-run request: `resourceManifest`, `modRules`, and optionally `operation`, `namespace`,
+/// `namespaceManifest`, `nodeManifest`.
+///
+/// # Errors
+/// What is wrong with the request, in one line.
+pub fn dry_run(request: &Value) -> Result<DryRun, String> {
+    dry_run_with(&ModRule::new(&ModRuleOptions::default(), Inputs::default()), request, None)
+}
+
+/// Answers a dry-run request with rules as `dialect` compiles them, before `deadline`.
+pub(super) fn dry_run_with(
+    dialect: &ModRule,
+    request: &Value,
+    deadline: Option<Deadline>,
+) -> Result<DryRun, String> {
+    let given = |key: &str| request.get(key).filter(|value| !value.is_null());
+    let manifest = given("resourceManifest").ok_or("field `resourceManifest` is missing")?;
+    let rules = given("modRules").ok_or("field `modRules` is missing")?;
+    let rules = rules.as_array().ok_or("field `modRules` is not an array")?;
+    if rules.len() > MAX_RULES {
+        return Err(format!("field `modRules` has {} rules, at most {MAX_RULES} can be tried", rules.len()));
+    }
+    let (around, world) = Around::read(&given)?;
+    let dialect = ModRule { assumed_node: around.node, ..dialect.clone() };
+    let mut compiled = Vec::new();
+    for rule in rules {
+        if is_over(deadline) {
+            return Err(TOO_LONG.to_owned());
+        }
+        compiled.extend(compile(&dialect, rule, &around.namespace, around.is_named)?);
+    }
+    let mut review = Request::for_object(manifest.clone(), around.operation, &around.namespace);
+    // KubeMod pays no heed to the manifest's namespace.
+    if !review.namespace.is_empty() || !around.is_named {
+        review.namespace = around.namespace;
+    }
+    run(&Engine::new(compiled), &review, &world, deadline)
+}
+
+fn is_over(deadline: Option<Deadline>) -> bool {
+    deadline.is_some_and(|deadline| deadline.has_passed())
+}
+
+/// What stands around the object.
+struct Around {
+    operation: Operation,
+    namespace: Text,
+    /// Whether the request says which namespace it is.
+    is_named: bool,
+    node: Option<Text>,
+}
+
+impl Around {
+    fn read<'a>(given: &impl Fn(&str) -> Option<&'a Value>) -> Result<(Self, ClosedWorld), String> {
+        let text = |key: &str| match given(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
+            Some(other) => Err(format!("field `{key}` is not text, found {}", other.kind())),
+        };
+        let manifest = |key: &str| match given(key) {
+            None => Ok(None),
+            Some(value @ Value::Object(_)) => Ok(Some(value)),
+            Some(other) => Err(format!("field `{key}` is not a manifest, found {}", other.kind())),
+        };
+        let operation = match text("operation")? {
+            None => Operation::Create,
+            Some(name) => Operation::named(name).ok_or_else(|| format!("unknown operation `{name}`"))?,
+        };
+        let mut world = ClosedWorld::default();
+        let home = manifest("namespaceManifest")?;
+        let name = text("namespace")?.or_else(|| home.and_then(name_of));
+        let namespace = Text::from(name.unwrap_or(NAMESPACE));
+        if let Some(home) = home {
+            world.answer(Query::namespace(&namespace), home.clone());
+        }
+        let node = manifest("nodeManifest")?.map(|node| (Text::from(name_of(node).unwrap_or("node")), node));
+        if let Some((name, node)) = &node {
+            world.answer(Query::node(name), (*node).clone());
+        }
+        let around =
+            Self { operation, namespace, is_named: name.is_some(), node: node.map(|(name, _)| name) };
+        Ok((around, world))
+    }
+}
+
+fn run(
+    engine: &Engine,
+    review: &Request,
+    world: &ClosedWorld,
+    deadline: Option<Deadline>,
+) -> Result<DryRun, String> {
+    let settings = Settings { is_traced: true, total: Some(MAX_STEPS), deadline, ..Settings::default() };
+    let decision = engine.decide(review, world, &settings);
+    if decision.is_unfinished && is_over(deadline) {
+        return Err(TOO_LONG.to_owned());
+    }
+    if decision.is_unfinished {
+        return Err(format!("the rules take more than {MAX_STEPS} steps together"));
+    }
+    let patch = decision.patch(&review.object);
+    let rejections = decision.outcomes.iter().filter_map(|outcome| outcome.denial.clone()).collect();
+    let message = format!("the rule is not about {} of {}", review.operation, review.subject());
+    let is_left_out = |rule: &Rule| decision.outcomes.iter().all(|outcome| outcome.rule != rule.id);
+    let left_out: Vec<_> = engine.rules().iter().filter(|rule| is_left_out(rule)).collect();
+    let left_out: Vec<_> = left_out.iter().map(|rule| RuleRun::left_out(&rule.id, &message)).collect();
+    let rules = decision.outcomes.into_iter().map(RuleRun::of).chain(left_out).collect();
+    Ok(DryRun { patch, before: review.object.clone(), after: decision.object, rejections, rules })
+}
+
+/// Compiles `rule`. It is put into `namespace`, unless the request says which namespace it is about and the rule
+/// which one it lives in.
+fn compile(dialect: &ModRule, rule: &Value, namespace: &Text, keeps_home: bool) -> Result<Vec<Rule>, String> {
+    let mut rule = rule.clone();
+    let root = rule.as_object_mut().ok_or("an item of `modRules` is not a rule")?;
+    // The version and kind may be left out, and an empty operation means "as is usual".
+    root.insert("apiVersion".into(), "api.kubemod.io/v1beta1".into());
+    root.insert("kind".into(), "ModRule".into());
+    let metadata =
+        root.get_mut("metadata").and_then(Value::as_object_mut).ok_or("a rule has no `metadata`")?;
+    if !keeps_home || metadata.get("namespace").and_then(Value::as_str).is_none_or(str::is_empty) {
+        metadata.insert("namespace".into(), namespace.clone().into());
+    }
+    if let Some(operations) = root
+        .get_mut("spec")
+        .and_then(Value::as_object_mut)
+        .and_then(|spec| spec.get_mut("admissionOperations"))
+        && operations.as_array().is_some_and(|items| items.iter().all(|item| item.as_str() == Some("")))
+    {
+        *operations = Value::array(Vec::new());
+    }
+    let document = Document::written(rule, "modRules");
+    let compiled = dialect.compile(&document, &[]);
+    let errors = compiled.diagnostics.iter().filter(|diagnostic| Diagnostic::is_error(diagnostic));
+    let faults: Vec<_> = errors.map(|error| Fault::of(&document, error)).collect();
+    if faults.is_empty() { Ok(compiled.rules) } else { Err(invalid(&document.value, &faults)) }
+}
+
+fn name_of(object: &Value) -> Option<&str> {
+    object.at(&["metadata", "name"]).and_then(Value::as_str).filter(|name| !name.is_empty())
+}
+
+fn operations(patch: &[patch::Operation]) -> Value {
+    Value::array(patch.iter().map(patch::Operation::to_value).collect())
+}
+
+fn looked_at(node: &TraceNode) -> Value {
+    Map::from([
+        ("what", node.what.as_str().into()),
+        ("found", node.found.as_str().into()),
+        ("wanted", node.wanted.as_str().into()),
+        ("verdict", node.verdict.name().into()),
+        ("children", Value::array(node.children.iter().map(looked_at).collect())),
+    ])
+    .into()
+}

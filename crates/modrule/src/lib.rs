@@ -1,0 +1,173 @@
+//! ModRule, the rule language of KubeMod: patches or rejects one object.
+//!
+//! How this differs from KubeMod 0.20, and why, is in `docs/dialects/modrule.md`.
+
+mod annotation;
+mod binding;
+mod cluster;
+mod compile;
+mod criterion;
+mod diagnostics;
+mod dry_run;
+mod evaluate;
+mod idempotence;
+mod ignored;
+mod path;
+mod references;
+mod resources;
+mod source;
+mod unreadable;
+mod value;
+
+pub use annotation::LAST_APPLIED;
+pub use binding::{Binding, bind};
+pub use compile::compile_criterion;
+pub use criterion::{Criterion, Finding};
+pub use dry_run::{DryRun, RuleRun, dry_run};
+pub use evaluate::PATCH_OPTIONS;
+pub use path::{PathTemplate, expand_shorthand};
+
+use std::borrow::Cow;
+
+use kubewright_engine::{Code, Compiled, Decision, Dialect, InCluster, Outcome};
+use kubewright_gotemplate::{Functions, Inputs};
+use kubewright_value::{Document, Text, Value};
+
+/// The namespace whose rules are about the whole cluster, unless another one is chosen.
+pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
+
+/// The program that the rule language comes from.
+pub const PROGRAM: &str = "kubemod";
+
+const KIND: &str = "ModRule";
+const GROUP: &str = "api.kubemod.io/";
+
+fn field<'d>(document: &'d Document, key: &str) -> &'d str {
+    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What the caller decides about ModRules.
+#[derive(Debug, Clone)]
+pub struct ModRuleOptions {
+    /// Rules in this namespace are about the whole cluster.
+    pub cluster_rules_namespace: Text,
+    /// The namespace of rules that name none; without it they are about every namespace.
+    pub default_namespace: Option<Text>,
+    /// Template functions that are refused unless they are named here.
+    pub allowed_functions: Vec<String>,
+    /// Whether a request is refused when a rule of type Reject cannot answer.
+    pub fails_closed: bool,
+    /// Changes of the list of resources that rules are asked about in a cluster: `+name` or `-name`, or the whole list.
+    pub targets: Vec<String>,
+    /// Programs that are followed where they and the documentation of the rule language disagree: [`PROGRAM`].
+    pub compatible_with: Vec<String>,
+}
+
+impl Default for ModRuleOptions {
+    fn default() -> Self {
+        Self {
+            cluster_rules_namespace: CLUSTER_NAMESPACE.into(),
+            default_namespace: None,
+            allowed_functions: Vec::new(),
+            fails_closed: false,
+            targets: Vec::new(),
+            compatible_with: Vec::new(),
+        }
+    }
+}
+
+/// The dialect.
+#[derive(Debug, Clone)]
+pub struct ModRule {
+    cluster_namespace: Text,
+    default_namespace: Option<Text>,
+    functions: Functions,
+    inputs: Inputs,
+    /// Whether a request is refused when a rule of type Reject cannot answer.
+    fails_closed: bool,
+    /// The node of every pod, whatever its annotations say.
+    assumed_node: Option<Text>,
+    /// Whether templates may look at the clock or throw dice.
+    has_allowed_functions: bool,
+    /// Whether rules are read as KubeMod's program reads them, where its documentation says otherwise.
+    follows_program: bool,
+    /// What rules are asked about in a cluster.
+    resources: Vec<resources::Resource>,
+}
+
+impl ModRule {
+    /// Returns the dialect as `options` want it, for functions that see `inputs`.
+    #[must_use]
+    pub fn new(options: &ModRuleOptions, inputs: Inputs) -> Self {
+        let functions = options
+            .allowed_functions
+            .iter()
+            .fold(Functions::rules(), |functions, name| functions.allow(name));
+        Self {
+            cluster_namespace: options.cluster_rules_namespace.clone(),
+            default_namespace: options.default_namespace.clone(),
+            functions,
+            inputs,
+            fails_closed: options.fails_closed,
+            assumed_node: None,
+            has_allowed_functions: !options.allowed_functions.is_empty(),
+            follows_program: options.compatible_with.iter().any(|program| program == PROGRAM),
+            resources: resources::resources(&options.targets),
+        }
+    }
+}
+
+impl Dialect for ModRule {
+    fn name(&self) -> &'static str {
+        "modrule"
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        field(document, "kind") == KIND && field(document, "apiVersion").starts_with(GROUP)
+    }
+
+    fn is_meant(&self, document: &Document) -> bool {
+        field(document, "kind").eq_ignore_ascii_case(KIND)
+            || field(document, "apiVersion").contains("kubemod")
+    }
+
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+        compile::compile(self, document)
+    }
+
+    fn in_cluster(&self) -> Option<&dyn InCluster> {
+        Some(self)
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        diagnostics::CODES
+    }
+}
+
+/// Returns what KubeMod answers a requester whose object was refused.
+#[must_use]
+pub fn denial(decision: &Decision) -> Option<String> {
+    denial_of(decision.outcomes.iter())
+}
+
+fn denial_of<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<String> {
+    let reasons: Vec<_> = outcomes.filter_map(reason).collect();
+    (!reasons.is_empty())
+        .then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
+}
+
+/// Returns why an object is refused because of `outcome`, if it is.
+fn reason(outcome: &Outcome) -> Option<Cow<'_, str>> {
+    match &outcome.denial {
+        Some(denial) => Some(denial.into()),
+        // Only where rules that could reject are to refuse what they cannot answer.
+        None if outcome.is_refusal => {
+            let name = outcome.rule.short();
+            Some(format!("{name}: \"the rule could not answer: {}\"", outcome.message).into())
+        }
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What is reported about bad rules. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
+
+use kubewright_engine::{Answer, Dialect as _, Engine, Operation, Query, Request, Settings, Status, World};
+use kubewright_value::{Document, Source, Value, yaml};
+
+use super::*;
+
+fn document(namespace: &str, spec: &str) -> Document {
+    let spec: String = spec.lines().map(|line| format!("  {line}\n")).collect();
+    let text = format!(
+        "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {{name: r, namespace: {namespace}}}\nspec:\n{spec}"
+    );
+    let mut reading = yaml::read(&Source::new("rule.yaml", text.clone()));
+    assert!(reading.problems.is_empty(), "{text}: {:?}", reading.problems);
+    reading.documents.remove(0)
+}
+
+fn cases() -> Vec<Value> {
+    let cases = yaml::parse(include_str!("tests/diagnostics.yaml")).expect("cases");
+    cases.as_array().expect("a list").to_vec()
+}
+
+#[test]
+fn every_mistake_is_reported_where_it_stands() {
+    let dialect = ModRule::new(&ModRuleOptions::default(), Inputs::default());
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let spec = case.get("spec").and_then(Value::as_str).expect("a spec");
+        let document = document(case.get("namespace").and_then(Value::as_str).unwrap_or("shop"), spec);
+        let compiled = dialect.compile(&document, &[]);
+        let found: Vec<String> =
+            compiled.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.location.position)).collect();
+        let want: Vec<&str> = case
+            .get("want")
+            .and_then(Value::as_array)
+            .expect("want")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        if found != want {
+            let messages: Vec<_> = compiled.diagnostics.iter().map(ToString::to_string).collect();
+            wrong.push(format!("{spec}wanted {want:?}, got {messages:#?}"));
+        }
+        let has_error = compiled.diagnostics.iter().any(kubewright_engine::Diagnostic::is_error);
+        assert_eq!(compiled.rules.is_empty(), has_error, "a rule with an error is left out: {spec}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_code_has_a_case_and_a_page_that_starts_with_it() {
+    let text = include_str!("tests/diagnostics.yaml");
+    for code in diagnostics::CODES {
+        assert!(text.contains(code.id), "{} has no case", code.id);
+        assert!(code.page.starts_with(&format!("# {}: ", code.id)), "{} has no page", code.id);
+    }
+}
+
+/// A world in which everything that is asked for was looked for in vain.
+struct Unreachable;
+
+impl World for Unreachable {
+    fn get(&self, _: &Query) -> Answer {
+        Answer::Failed("nobody answers".into())
+    }
+}
+
+/// Decides about a pod in namespace `shop` with a rule that looks at its namespace, which nobody could look up.
+#[track_caller]
+fn check_without_namespace(fails_closed: bool, spec: &str, is_allowed: bool, status: Status) {
+    let options = ModRuleOptions { fails_closed, ..ModRuleOptions::default() };
+    let compiled = ModRule::new(&options, Inputs::default()).compile(&document("shop", spec), &[]);
+    let pod = yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {}}}").expect("a pod");
+    let request = Request::for_object(pod, Operation::Create, "shop");
+    let decision = Engine::new(compiled.rules).decide(&request, &Unreachable, &Settings::default());
+    let found = decision.outcomes.first().map(|outcome| outcome.status);
+    assert_eq!((decision.is_allowed, found), (is_allowed, Some(status)), "{:?}", decision.outcomes);
+    assert_eq!(denial(&decision).is_none(), is_allowed, "who is refused is told by whom");
+}
+
+const REJECT_UNLESS_RED: &str = "type: Reject\nmatch: [{select: '$.syntheticRefs.namespace.metadata.labels.team', matchValue: red, negate: true}]";
+const PATCH_ALWAYS: &str = "type: Patch\nmatch: [{select: '$.kind', matchValue: Pod}]\n\
+    patch: [{op: add, path: /metadata/labels/team, value: '{{ default \"none\" .Target.syntheticRefs.namespace }}'}]";
+
+#[test]
+fn a_reference_that_cannot_be_looked_up_is_not_there() {
+    check_without_namespace(false, REJECT_UNLESS_RED, false, Status::Fail);
+    check_without_namespace(false, PATCH_ALWAYS, true, Status::Pass);
+}
+
+#[test]
+fn a_rule_that_could_reject_refuses_what_it_cannot_answer_where_that_is_wanted() {
+    check_without_namespace(true, REJECT_UNLESS_RED, false, Status::Error);
+    check_without_namespace(true, PATCH_ALWAYS, true, Status::Pass);
+}

@@ -1,0 +1,111 @@
+//! JSON Patch (RFC 6902): reading, applying and making patches.
+//!
+//! [`apply`] follows the standard to the letter under [`Options::rfc6902`]; what an
+//! implementation in the field does differently is one flag of [`Options`] each.
+//! [`diff`] makes the patch that leads from one value to another.
+
+mod apply;
+mod charge;
+mod diff;
+mod failure;
+mod index;
+mod operation;
+pub mod path;
+mod pointer;
+pub mod textdiff;
+mod walk;
+
+pub use apply::{apply, apply_each};
+pub use diff::diff;
+pub use operation::Operation;
+pub use pointer::{Pointer, PointerError};
+
+use thiserror::Error;
+
+/// How patches are applied. Every flag is a departure from the standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent departures from one standard")]
+pub struct Options {
+    /// `add` makes the parents that are missing or null: a list where the next segment is
+    /// an index, filled up with nulls, otherwise an object.
+    pub create_parents: bool,
+    /// `remove` of something that is not there does nothing.
+    pub ignore_missing_removes: bool,
+    /// An index below zero counts from the end of a list; `-1` is its last item.
+    pub negative_indices: bool,
+    /// At the end of an `add`, indices below zero count the place after the last item too,
+    /// so that `-1` appends and `-2` inserts before the last item.
+    pub minus_one_appends: bool,
+    /// An index may have a sign and leading zeros, as in `+1` and `007`.
+    pub loose_indices: bool,
+    /// `-` below a parent that `add` has to make is a key, so that the parent becomes an object.
+    pub dash_creates_object: bool,
+    /// The whole document cannot be set: `add` and `replace` of it fail, and it counts as missing
+    /// when it is removed.
+    pub fixed_root: bool,
+    /// `test` for null holds for a key that an object does not have.
+    pub missing_tests_as_null: bool,
+}
+
+impl Options {
+    /// Returns the standard's own behaviour: no departure.
+    #[must_use]
+    pub fn rfc6902() -> Self {
+        Self::default()
+    }
+
+    /// Returns every departure at once, as the most lenient implementation in the field has them.
+    #[must_use]
+    pub const fn lenient() -> Self {
+        Self {
+            create_parents: true,
+            ignore_missing_removes: true,
+            negative_indices: true,
+            minus_one_appends: true,
+            loose_indices: true,
+            dash_creates_object: true,
+            fixed_root: true,
+            missing_tests_as_null: true,
+        }
+    }
+}
+
+/// Why a patch cannot be read or applied.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct PatchError {
+    /// Which operation failed, counted from 0.
+    pub operation: usize,
+    /// The path at which it failed, as it is written.
+    pub path: String,
+    /// What sort of failure.
+    pub kind: PatchErrorKind,
+    /// What was found and what was expected.
+    pub message: String,
+}
+
+/// The sorts of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PatchErrorKind {
+    /// There is nothing at the path.
+    Missing,
+    /// An index beyond the end of a list.
+    OutOfRange,
+    /// A step into a value that has no parts.
+    NotAContainer,
+    /// A segment that is no index, where a list needs one.
+    BadIndex,
+    /// A `test` that does not hold.
+    TestFailed,
+    /// A `move` of a value into itself.
+    IntoItself,
+    /// The whole document, where it may not be set.
+    Root,
+    /// Not a well-formed operation.
+    Syntax,
+    /// The budget is used up.
+    Limit,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! Relationships that a pattern spells out itself: values of one object compared with values of another.
+
+use std::collections::BTreeSet;
+
+use kubewright_golib::regex::Regex;
+use kubewright_value::{Budget, Exhausted, Map, Text, Value};
+
+use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
+use super::operator::{Operand, Operator, text_of};
+
+/// What must hold between a target and a dependency.
+#[derive(Debug, Clone)]
+pub(crate) struct Criteria {
+    pub(crate) basis: Basis,
+    pub(crate) all: Vec<Criterion>,
+}
+
+/// What is asked besides the criteria.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Basis {
+    Custom,
+    /// The target owns the dependency, directly or through others.
+    Owns,
+    OwnedBy,
+    /// The selector at the path of the target selects the dependency.
+    Selects(Key),
+    SelectedBy(Key),
+}
+
+/// Two values to compare.
+#[derive(Debug, Clone)]
+pub(crate) struct Criterion {
+    pub(crate) target: Side,
+    pub(crate) dependency: Side,
+    pub(crate) operator: Operator,
+}
+
+/// The values of one object.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    pub(crate) origin: Origin,
+    /// What stands there where the path gives nothing.
+    pub(crate) default: Option<Origin>,
+    pub(crate) transform: Option<Transform>,
+}
+
+/// Where values come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Origin {
+    /// The values at each of several paths.
+    Paths(Vec<Key>),
+    Value(Text),
+}
+
+/// What is done with each value before it is compared.
+#[derive(Debug, Clone)]
+pub(crate) enum Transform {
+    /// `apps/v1` becomes `apps`, and `v1` nothing.
+    ApiGroup,
+    Lowercase,
+    Split {
+        separator: Text,
+        index: i64,
+    },
+    /// The first group, or the whole match.
+    Regex(Regex),
+}
+
+impl Criteria {
+    /// Adds the arrays of the dependency of which one element is meant.
+    pub(crate) fn dependency_anchors(&self, anchors: &mut Vec<Anchor>) {
+        self.all.iter().for_each(|criterion| criterion.dependency.collect_anchors(anchors));
+        if let Basis::SelectedBy(key) = &self.basis {
+            collect_anchors(key, anchors);
+        }
+    }
+
+    /// Adds the arrays of the target of which one element is meant.
+    pub(crate) fn target_anchors(&self, anchors: &mut Vec<Anchor>) {
+        self.all.iter().for_each(|criterion| criterion.target.collect_anchors(anchors));
+        if let Basis::Selects(key) = &self.basis {
+            collect_anchors(key, anchors);
+        }
+    }
+
+    /// Returns whether all criteria and the selector hold; who owns whom is for the graph to say.
+    pub(crate) fn hold(
+        &self,
+        target: (&Value, &Frame),
+        dependency: (&Value, &Frame),
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        for criterion in &self.all {
+            let left = criterion.target.values(target.0, target.1, budget)?;
+            let right = criterion.dependency.values(dependency.0, dependency.1, budget)?;
+            let left: Vec<&Value> = left.iter().collect();
+            let operands: Vec<Operand> = right.iter().filter_map(Operand::of).collect();
+            if !criterion.operator.holds(&left, &operands, budget, &mut false)? {
+                return Ok(false);
+            }
+        }
+        match &self.basis {
+            Basis::Custom | Basis::Owns | Basis::OwnedBy => Ok(true),
+            Basis::Selects(key) => selects(key, target, dependency.0, budget),
+            Basis::SelectedBy(key) => selects(key, dependency, target.0, budget),
+        }
+    }
+}
+
+impl Criterion {
+    /// Returns the path of the dependency, if its value comes from one.
+    pub(crate) fn dependency_path(&self) -> Option<Text> {
+        match &self.dependency.origin {
+            Origin::Paths(keys) => keys.first().map(|key| key.text.clone()),
+            Origin::Value(_) => None,
+        }
+    }
+}
+
+impl Side {
+    fn collect_anchors(&self, anchors: &mut Vec<Anchor>) {
+        for origin in [Some(&self.origin), self.default.as_ref()].into_iter().flatten() {
+            if let Origin::Paths(keys) = origin {
+                keys.iter().for_each(|key| collect_anchors(key, anchors));
+            }
+        }
+    }
+
+    /// Returns the scalars of this side; an array of scalars stands for its elements.
+    pub(crate) fn values(
+        &self,
+        object: &Value,
+        frame: &Frame,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value>, Exhausted> {
+        let mut found = self.origin.values(object, frame, budget)?;
+        if let (true, Some(default)) = (found.is_empty(), &self.default) {
+            found = default.values(object, frame, budget)?;
+        }
+        let Some(transform) = &self.transform else { return Ok(found) };
+        let mut changed = Vec::with_capacity(found.len());
+        for value in found {
+            let Some(text) = text_of(&value) else { continue };
+            budget.step(text.len() as u64)?;
+            changed.extend(transform.of(&text, budget)?.map(Value::String));
+        }
+        Ok(changed)
+    }
+}
+
+impl Origin {
+    fn values(&self, object: &Value, frame: &Frame, budget: &mut Budget) -> Result<Vec<Value>, Exhausted> {
+        let keys = match self {
+            Self::Value(text) => return Ok(vec![Value::String(text.clone())]),
+            Self::Paths(keys) => keys,
+        };
+        let mut scalars = Vec::new();
+        for key in keys {
+            for value in key.values(object, frame, budget)? {
+                match value.as_array() {
+                    Some(items) => {
+                        budget.step(items.len() as u64)?;
+                        scalars.extend(items.iter().filter(|item| text_of(item).is_some()).cloned());
+                    }
+                    None => scalars.push(value.clone()),
+                }
+            }
+        }
+        Ok(scalars)
+    }
+}
+
+impl Transform {
+    fn of(&self, text: &str, budget: &mut Budget) -> Result<Option<Text>, Exhausted> {
+        Ok(match self {
+            Self::ApiGroup => {
+                Some(text.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into()))
+            }
+            Self::Lowercase => Some(text.to_lowercase().into()),
+            Self::Split { separator, index } => {
+                let parts: Vec<&str> = text.split(separator.as_str()).collect();
+                let from_end = || parts.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?);
+                let place = usize::try_from(*index).ok().or_else(from_end);
+                place.and_then(|place| parts.get(place)).map(|part| (*part).into())
+            }
+            Self::Regex(regex) => {
+                let groups = regex.groups(text, budget)?;
+                groups.map(|groups| groups.get(1).unwrap_or_else(|| groups.whole()).into())
+            }
+        })
+    }
+}
+
+/// Returns the texts under which a value can be found again by one that equals it.
+pub(crate) fn index_texts(values: &[Value]) -> BTreeSet<Text> {
+    // A number and a text are equal when their values are, however they are written.
+    let normal = |value: &Value| {
+        let text = text_of(value)?;
+        Some(super::operator::decimal(&text).map_or(text, |number| number.normalized().to_string().into()))
+    };
+    values.iter().filter_map(normal).collect()
+}
+
+/// Returns the labels of which a dependency must offer one to be selected, or by which one selects the target; none
+/// where that cannot be told.
+pub(crate) fn wanted_labels(
+    criteria: &Criteria,
+    target: &Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<Option<BTreeSet<Text>>, Exhausted> {
+    match &criteria.basis {
+        Basis::Selects(key) => {
+            let first = selector_labels(key, target, frame, budget)?;
+            Ok(if first.contains("") { None } else { Some(first) })
+        }
+        Basis::SelectedBy(_) => {
+            let mut labels = labels(target);
+            labels.insert(Text::default());
+            Ok(Some(labels))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns what [`wanted_labels`] of a target must have one of, so that this dependency comes into question.
+pub(crate) fn offered_labels(
+    criteria: &Criteria,
+    dependency: &Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<BTreeSet<Text>, Exhausted> {
+    match &criteria.basis {
+        Basis::Selects(_) => Ok(labels(dependency)),
+        Basis::SelectedBy(key) => selector_labels(key, dependency, frame, budget),
+        _ => Ok(BTreeSet::new()),
+    }
+}
+
+/// Returns one label that each selector at `key` wants; an empty text for one that names none.
+fn selector_labels(
+    key: &Key,
+    holder: &Value,
+    frame: &Frame,
+    budget: &mut Budget,
+) -> Result<BTreeSet<Text>, Exhausted> {
+    let mut wanted = BTreeSet::new();
+    for selector in key.values(holder, frame, budget)? {
+        let Some(selector) = selector.as_object() else { continue };
+        let has_parts = selector.contains_key("matchLabels") || selector.contains_key("matchExpressions");
+        let pairs =
+            if has_parts { selector.get("matchLabels").and_then(Value::as_object) } else { Some(selector) };
+        let first = pairs.and_then(|pairs| pairs.iter().next());
+        wanted.insert(first.map_or_else(Text::default, |(key, value)| pair(key, value)));
+    }
+    Ok(wanted)
+}
+
+fn labels(object: &Value) -> BTreeSet<Text> {
+    let labels = object.at(&["metadata", "labels"]).and_then(Value::as_object);
+    labels.into_iter().flat_map(Map::iter).map(|(key, value)| pair(key, value)).collect()
+}
+
+fn pair(key: &str, value: &Value) -> Text {
+    format!("{key}={}", value.as_str().unwrap_or_default()).into()
+}
+
+/// Returns whether the selector at `key` selects `object`. Nothing selects nothing; `{}` selects everything under a
+/// name that ends in `Selector`, and nothing under the plain name `selector`.
+fn selects(
+    key: &Key,
+    (holder, frame): (&Value, &Frame),
+    object: &Value,
+    budget: &mut Budget,
+) -> Result<bool, Exhausted> {
+    let labels = object.at(&["metadata", "labels"]).and_then(Value::as_object);
+    for selector in key.values(holder, frame, budget)? {
+        let Some(selector) = selector.as_object() else { continue };
+        if selector.is_empty() {
+            let last = key.steps.last();
+            if matches!(last, Some(KeyStep::Name(name)) if name.ends_with("Selector")) {
+                return Ok(true);
+            }
+            continue;
+        }
+        budget.step(selector.len() as u64)?;
+        if fits(selector, labels, budget)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn fits(selector: &Map, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+    let has_all = |pairs: &Map| {
+        pairs.iter().all(|(key, value)| value.as_str().is_some_and(|value| label(key) == Some(value)))
+    };
+    if !selector.contains_key("matchLabels") && !selector.contains_key("matchExpressions") {
+        return Ok(has_all(selector));
+    }
+    if !selector.get("matchLabels").and_then(Value::as_object).is_none_or(has_all) {
+        return Ok(false);
+    }
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array).unwrap_or_default();
+    for expression in expressions {
+        let text = |key: &str| expression.get(key).and_then(Value::as_str).unwrap_or_default();
+        let values = expression.get("values").and_then(Value::as_array).unwrap_or_default();
+        budget.step(values.len() as u64 + 1)?;
+        let found = label(text("key"));
+        let is_listed = found.is_some_and(|found| values.iter().any(|value| value.as_str() == Some(found)));
+        let holds = match text("operator") {
+            "In" => is_listed,
+            "NotIn" => !is_listed,
+            "Exists" => found.is_some(),
+            "DoesNotExist" => found.is_none(),
+            _ => false,
+        };
+        if !holds {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests;

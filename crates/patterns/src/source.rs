@@ -1,0 +1,259 @@
+//! Patterns as they are written, field by field. Both dialects give the same [`Definition`].
+
+mod conditions;
+mod contract;
+mod criteria;
+mod options;
+mod successor;
+#[cfg(test)]
+mod tests;
+
+use kubewright_engine::Diagnostic;
+use kubewright_graph::Strength;
+use kubewright_value::{Document, Step, Text, Value};
+
+use super::criteria::Transform;
+use super::diagnostics as code;
+use super::filter::Quantifier;
+use super::operator::Operator;
+use super::pattern::{Direction, KindRef, Level, List, Presence, Topology};
+use super::points::Points;
+use kubewright_dialect_kit::fields::{FieldCodes, Fields, Placed, Reader};
+
+/// The version of the contract.
+pub(crate) const CONTRACT: &str = "kubepattern.it/v1";
+/// What the contract was called before.
+pub(crate) const BEFORE: &str = "kubepattern.sigemi.it/v1";
+/// The version of the dialect with a target and its dependencies.
+pub(crate) const SUCCESSOR: &str = "kubepattern.dev/v1";
+
+/// A pattern as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Definition {
+    pub(crate) version: Text,
+    pub(crate) name: Text,
+    pub(crate) display_name: Text,
+    pub(crate) pattern_type: Text,
+    pub(crate) severity: Level,
+    pub(crate) category: Text,
+    pub(crate) description: Text,
+    pub(crate) doc_url: Text,
+    pub(crate) git_url: Text,
+    pub(crate) message: Placed<Text>,
+    pub(crate) topology: Topology,
+    pub(crate) resources: Vec<Resource>,
+    /// Position of the leader.
+    pub(crate) leader: usize,
+    pub(crate) actors: Vec<Placed<Text>>,
+    pub(crate) entries: Vec<Relationship>,
+    pub(crate) minimum: Option<Placed<Points>>,
+    pub(crate) common_minimum: Option<Points>,
+    pub(crate) emits_on_empty: bool,
+    /// Whether the same objects in other roles are no second finding.
+    pub(crate) is_unordered: bool,
+    /// Whether it is written in the dialect with a target.
+    pub(crate) is_successor: bool,
+}
+
+/// One of the resources.
+#[derive(Debug, Clone)]
+pub(crate) struct Resource {
+    pub(crate) path: Vec<Step>,
+    pub(crate) id: Text,
+    pub(crate) kinds: Vec<KindRef>,
+    pub(crate) presence: Presence,
+    pub(crate) if_listed: Vec<Text>,
+    /// Where the target says which kind it is: the paths of its version and its kind.
+    pub(crate) from_target: Option<(Placed<Text>, Placed<Text>)>,
+    pub(crate) all: Vec<Condition>,
+    pub(crate) any: Vec<Condition>,
+    pub(crate) none: Vec<Condition>,
+}
+
+/// One condition of a filter.
+#[derive(Debug, Clone)]
+pub(crate) struct Condition {
+    pub(crate) key: Placed<Text>,
+    pub(crate) operator: Operator,
+    pub(crate) values: Vec<Placed<Value>>,
+    pub(crate) values_from: Option<Placed<Text>>,
+    pub(crate) quantifier: Option<Placed<Quantifier>>,
+}
+
+/// One of the relationships.
+#[derive(Debug, Clone)]
+pub(crate) struct Relationship {
+    pub(crate) path: Vec<Step>,
+    pub(crate) id: Text,
+    pub(crate) list: List,
+    pub(crate) ids: Vec<Placed<Text>>,
+    pub(crate) link: Link,
+    pub(crate) at_least: Option<Placed<usize>>,
+    pub(crate) rule: Rule,
+    pub(crate) weight: Option<Placed<Points>>,
+    pub(crate) description: Option<Placed<Text>>,
+}
+
+/// When a relationship holds.
+#[derive(Debug, Clone)]
+pub(crate) enum Link {
+    Typed { names: Vec<Placed<Text>>, options: Options },
+    Custom(Vec<Criterion>),
+    Owns,
+    OwnedBy,
+    Selects(Placed<Text>, Vec<Criterion>),
+    SelectedBy(Placed<Text>, Vec<Criterion>),
+}
+
+/// What is asked of an edge besides its type.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// Nothing where it is not written.
+    pub(crate) direction: Option<Direction>,
+    pub(crate) strengths: Vec<Strength>,
+    pub(crate) via: Vec<Text>,
+    pub(crate) by_name: bool,
+    pub(crate) is_transitive: bool,
+    /// Between the first object, which is called target, and the second, which is called dependency.
+    pub(crate) criteria: Vec<Criterion>,
+}
+
+/// What follows from a relationship.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Matrix {
+        required: bool,
+        shared: bool,
+    },
+    /// One of a group must hold.
+    OneOf,
+}
+
+/// Two values to compare.
+#[derive(Debug, Clone)]
+pub(crate) struct Criterion {
+    pub(crate) target: Side,
+    pub(crate) dependency: Side,
+    pub(crate) operator: Operator,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    pub(crate) origin: Origin,
+    pub(crate) default: Option<Origin>,
+    pub(crate) transform: Option<Transform>,
+}
+
+/// Where a value is taken from.
+#[derive(Debug, Clone)]
+pub(crate) enum Origin {
+    Paths(Vec<Placed<Text>>),
+    Value(Text),
+}
+
+/// Returns the version that `document` names, in either of two fields.
+pub(crate) fn version(document: &Document) -> Option<&str> {
+    let named = |key: &str| document.value.get(key).and_then(Value::as_str);
+    named("apiVersion").or_else(|| named("version"))
+}
+
+/// Reads `document`. Where something is wrong there may be a definition all the same, for finding what else is.
+pub(crate) fn read(document: &Document) -> (Option<Definition>, Vec<Diagnostic>) {
+    let codes = FieldCodes {
+        unquoted: &code::UNQUOTED_TEXT,
+        unknown: &code::UNKNOWN_FIELD,
+        wrong_type: &code::WRONG_TYPE,
+        missing: &code::MISSING_FIELD,
+        unknown_value: &code::UNKNOWN_VALUE,
+    };
+    let mut reader = Reader::new(document, codes);
+    let definition = of(&mut reader);
+    (definition, reader.diagnostics)
+}
+
+fn of(reader: &mut Reader<'_>) -> Option<Definition> {
+    let root = reader.root()?;
+    reader.only(&root, &["version", "apiVersion", "kind", "metadata", "spec", "status"]);
+    let key = if reader.any(&root, "apiVersion").is_some() { "apiVersion" } else { "version" };
+    let version = match reader.any(&root, key) {
+        None => {
+            reader.missing(&root, "apiVersion");
+            None
+        }
+        Some(_) => reader.filled(&root, key),
+    };
+    let kind = reader.filled(&root, "kind");
+    if let Some(kind) = &kind {
+        reader.one_of(kind, "kind", &[("Pattern", ()), ("PatternAsCode", ())]);
+    }
+    let metadata = reader.required_object(&root, "metadata");
+    let spec = reader.required_object(&root, "spec");
+    let version = version?;
+    match version.value.as_str() {
+        SUCCESSOR => successor::read(reader, version.value, &metadata?, &spec?),
+        CONTRACT => contract::read(reader, version.value, &metadata?, &spec?),
+        BEFORE => {
+            let location = reader.place(&version.path);
+            let message = format!("`{BEFORE}` is read as `{CONTRACT}`");
+            let help = format!("write `{CONTRACT}`");
+            reader.report(Diagnostic::new(&code::OLD_VERSION, message, location).help(help));
+            contract::read(reader, version.value, &metadata?, &spec?)
+        }
+        other => {
+            let location = reader.place(&version.path);
+            let message = format!("unknown version `{other}`");
+            let help = format!("use `{CONTRACT}`, or `{SUCCESSOR}` for patterns with a target");
+            reader.report(Diagnostic::new(&code::UNKNOWN_VERSION, message, location).help(help));
+            None
+        }
+    }
+}
+
+/// Reads `metadata.name`, of which names of findings are made.
+fn name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
+    let name = reader.filled(metadata, "name")?;
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+    if !name.value.chars().all(is_fine) {
+        let message = format!("the name `{}` has characters that a name cannot have", name.value);
+        let location = reader.place(&name.path);
+        let help = "use letters, digits, `-` and `.`";
+        reader.report(Diagnostic::new(&code::BAD_NAME, message, location).help(help));
+    }
+    Some(name.value)
+}
+
+/// Reads a word, in whatever case it is written and with or without `_`.
+fn word<'d, T: Copy>(
+    reader: &mut Reader<'d>,
+    found: &Placed<Text>,
+    what: &str,
+    words: &[(&str, T)],
+) -> Option<T> {
+    let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
+    let wanted = plain(&found.value);
+    match words.iter().find(|(word, _)| plain(word) == wanted) {
+        Some((_, meaning)) => Some(*meaning),
+        None => reader.one_of(found, what, words),
+    }
+}
+
+/// Reads a number of points.
+fn points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Points>> {
+    let found = reader.any(fields, key)?;
+    let points = found.value.as_number().and_then(Points::of);
+    if points.is_none() {
+        let message = format!("`{key}` is `{}`, expected a number from zero on", found.value);
+        let location = reader.place(&found.path);
+        reader.report(Diagnostic::new(&code::BAD_NUMBER, message, location).help("write for example `0.5`"));
+    }
+    points.map(|value| Placed { value, path: found.path })
+}
+
+/// Returns `group/version` in its two parts.
+fn parts(api_version: &str) -> (Option<Text>, Option<Text>) {
+    match api_version.rsplit_once('/') {
+        Some((group, version)) => (Some(group.into()), Some(version.into())),
+        None => (Some(Text::default()), Some(api_version.into())),
+    }
+}

@@ -1,0 +1,131 @@
+//! What is said about expressions and paths when they are compiled.
+
+use std::collections::HashSet;
+
+use kubewright_cel::{Kind, Program};
+use kubewright_engine::Diagnostic;
+use kubewright_interpolate::{Problem, Template as Structure, TextTemplate};
+use kubewright_patch::path::{Path, PathError, Piece};
+use kubewright_value::{Document, Position, Step, Text, Value};
+
+use super::scope::Scope;
+use super::{Content, Expression};
+use crate::diagnostics as code;
+use crate::source::Operation;
+use kubewright_dialect_kit::fields::{Placed, within};
+
+/// What an expression should give.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    Truth,
+    Items,
+    Text,
+}
+
+/// Compiles the expressions of a document, and keeps what is wrong with them.
+pub(super) struct Checker<'d> {
+    document: &'d Document,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The parameters that are not declared and were reported, each with where it is read.
+    undeclared: HashSet<(String, Position)>,
+}
+
+impl<'d> Checker<'d> {
+    pub(super) fn new(document: &'d Document) -> Self {
+        Self { document, diagnostics: Vec::new(), undeclared: HashSet::new() }
+    }
+
+    /// Compiles a text with expressions.
+    pub(super) fn text(&mut self, scope: &Scope<'_>, found: &Placed<Text>, wanted: Wanted) -> Expression {
+        let (template, problems) = TextTemplate::compile(&found.value, scope.environment());
+        for (program, start) in template.programs() {
+            self.reads(scope, &found.path, program, start);
+            if template.is_whole() {
+                self.result(&found.path, program, start, wanted);
+            }
+        }
+        problems.iter().for_each(|problem| self.problem(&found.path, problem));
+        Placed { value: template, path: found.path.clone() }
+    }
+
+    /// Compiles a structure with expressions.
+    pub(super) fn structure(&mut self, scope: &Scope<'_>, found: &Placed<Value>) -> Content {
+        let (template, problems) = Structure::compile(&found.value, scope.environment());
+        template.visit(|inside, _, program, start| {
+            let path: Vec<Step> = found.path.iter().chain(inside).cloned().collect();
+            self.reads(scope, &path, program, start);
+        });
+        problems.iter().for_each(|problem| self.problem(&found.path, problem));
+        Placed { value: template, path: found.path.clone() }
+    }
+
+    /// Parses the path of an operation, in which the expressions are not known yet.
+    pub(super) fn path(&mut self, operation: &Operation, pieces: &[Piece<'_>]) -> Result<Path, PathError> {
+        let parsed = Path::from_pieces(pieces);
+        let (message, help, (position, length)) = match &parsed {
+            Err(error) => {
+                let help = error.help.clone().unwrap_or_default();
+                (error.message.clone(), help, (error.position, error.length))
+            }
+            Ok(path) => match path.check(operation.op) {
+                Err(error) => (error.message, String::new(), path.position(error.segment)),
+                Ok(()) => return parsed,
+            },
+        };
+        let location = within(self.document, &operation.path.path, position, length);
+        self.diagnostics.push(Diagnostic::new(&code::BAD_PATH, message, location).help(help));
+        parsed
+    }
+
+    fn problem(&mut self, path: &[Step], problem: &Problem) {
+        let path: Vec<Step> = path.iter().chain(&problem.path).cloned().collect();
+        let location = match problem.is_key {
+            true => self.document.locate_key(&path),
+            false => within(self.document, &path, problem.position, problem.length),
+        };
+        self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
+    }
+
+    fn result(&mut self, path: &[Step], program: &Program, start: Position, wanted: Wanted) {
+        let kind = program.result_type().kind;
+        let (fits, expected) = match wanted {
+            Wanted::Truth => (kind == Kind::Bool, "a boolean"),
+            Wanted::Items => (matches!(kind, Kind::List | Kind::Map), "a list or a map"),
+            Wanted::Text => (kind == Kind::String, "text"),
+        };
+        if fits || kind == Kind::Any {
+            return;
+        }
+        let message = format!("the expression gives {}, expected {expected}", program.result_type());
+        let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
+        let location = within(self.document, path, start, length);
+        self.diagnostics.push(Diagnostic::new(&code::WRONG_RESULT, message, location));
+    }
+
+    /// Reports parameters that the schema does not declare.
+    fn reads(&mut self, scope: &Scope<'_>, path: &[Step], program: &Program, start: Position) {
+        for unknown in scope.unknown_reads(program) {
+            let position = moved(start, unknown.position);
+            let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);
+            let location = within(self.document, path, position, length);
+            let message =
+                format!("`{}` is not declared in the schema of `{}`", unknown.name, unknown.variable);
+            let help = match unknown.nearest {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "declare it, with its type and a default".to_owned(),
+            };
+            let diagnostic = Diagnostic::new(&code::UNDECLARED_PARAMETER, message, location).help(help);
+            if self.undeclared.insert((diagnostic.message.clone(), diagnostic.location.position)) {
+                self.diagnostics.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// Returns where `position` of an expression is in the text in which it starts at `start`.
+pub(crate) fn moved(start: Position, position: Position) -> Position {
+    match position.line {
+        1 => Position { column: start.column + position.column - 1, ..start },
+        line => Position { line: start.line + line - 1, column: position.column },
+    }
+}

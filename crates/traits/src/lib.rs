@@ -1,0 +1,145 @@
+//! Traits: bundles of patches with parameters, and the resources that they are rendered with.
+
+mod admission;
+mod cases;
+mod compile;
+pub mod context;
+mod diagnostics;
+mod evaluate;
+pub mod functions;
+mod lint;
+mod manifest;
+mod pipeline;
+mod place;
+mod render;
+pub mod schema;
+mod shelf;
+mod source;
+mod variables;
+
+pub use cases::{Held, Part, holds};
+pub use manifest::{Manifest, Origin, Plane, Writer, order};
+pub use pipeline::{ComponentType, Library, Release};
+pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, is_about_values, raise, render};
+pub use variables::Context;
+
+use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};
+use kubewright_value::{Document, Value};
+
+use source::Resource;
+
+/// The `apiVersion` of traits; the guide leaves out the group, and both are read.
+pub const API_VERSION: &str = "openchoreo.dev/v1alpha1";
+/// What the `apiVersion` of every resource that may stand beside traits starts with.
+pub const GROUP: &str = "openchoreo.dev/";
+
+/// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
+#[must_use]
+pub fn is_known(document: &Document) -> bool {
+    source::is_known(document)
+}
+
+/// Returns everything that is wrong with `document` on its own.
+#[must_use]
+pub fn check(document: &Document) -> Vec<Diagnostic> {
+    examine(document, Depth::Mistakes)
+}
+
+/// Returns what is wrong with `document` on its own, and what can be done and is hardly meant.
+#[must_use]
+pub fn lint(document: &Document) -> Vec<Diagnostic> {
+    examine(document, Depth::Doubts)
+}
+
+/// Returns what is doubtful about `documents` as a whole: traits of one name, names that no trait has.
+#[must_use]
+pub fn lint_together(documents: &[Document]) -> Vec<Diagnostic> {
+    lint::together(documents)
+}
+
+/// How much is said about a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Depth {
+    /// What keeps it from working.
+    Mistakes,
+    /// And what is hardly meant.
+    Doubts,
+    /// And what does more each time that it is done.
+    Idempotence,
+}
+
+fn examine(document: &Document, depth: Depth) -> Vec<Diagnostic> {
+    let (resource, mut diagnostics) = source::read(document);
+    match &resource {
+        Some(Resource::Trait(found)) => {
+            let (program, wrong) = compile::compile_trait(found, document, &[]);
+            diagnostics.extend(wrong);
+            let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
+            if depth >= Depth::Doubts {
+                diagnostics.extend(lint::of_trait(&program, &found.sections, document, has_mistakes));
+            }
+            if depth >= Depth::Idempotence {
+                diagnostics.extend(lint::idempotence(&program, document));
+            }
+        }
+        Some(Resource::ComponentType(found)) => {
+            let (program, wrong) = compile::compile_type(found, document, &[]);
+            diagnostics.extend(wrong);
+            let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
+            if depth >= Depth::Doubts {
+                diagnostics.extend(lint::of_type(&program, &found.sections, document, has_mistakes));
+            }
+        }
+        _ => {}
+    }
+    diagnostics
+}
+
+/// Returns why the type `component_type` does not take the traits of `component`.
+#[must_use]
+pub fn check_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
+    admission::check_traits(component_type, component)
+}
+
+/// What the caller decides about traits.
+#[derive(Debug, Clone, Default)]
+pub struct TraitOptions {
+    /// Whether patches are reported that change more each time they are applied.
+    pub checks_idempotence: bool,
+}
+
+/// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
+pub struct Traits {
+    depth: Depth,
+}
+
+impl Traits {
+    /// Returns the dialect as `options` want it.
+    #[must_use]
+    pub fn new(options: &TraitOptions) -> Self {
+        Self { depth: if options.checks_idempotence { Depth::Idempotence } else { Depth::Doubts } }
+    }
+}
+
+impl Dialect for Traits {
+    fn name(&self) -> &'static str {
+        "trait"
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        is_known(document)
+    }
+
+    fn is_meant(&self, document: &Document) -> bool {
+        let kind = document.value.get("kind").and_then(Value::as_str);
+        matches!(kind, Some("Trait" | "ClusterTrait")) && document.value.get("spec").is_some()
+    }
+
+    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+        Compiled { diagnostics: examine(document, self.depth), others: 1, ..Compiled::default() }
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        diagnostics::CODES
+    }
+}

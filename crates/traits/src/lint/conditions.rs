@@ -1,0 +1,80 @@
+//! Conditions that always come out the same, loops over nothing, filters that choose nothing.
+
+use kubewright_cel::{Bindings, Cost, Program, Val};
+use kubewright_patch::path::Segment;
+
+use super::Linter;
+use crate::compile::Expression;
+use crate::compile::program::{Each, Operate, PathProgram};
+use crate::diagnostics as code;
+use kubewright_dialect_kit::fields::within;
+
+impl Linter<'_> {
+    pub(super) fn rules<'e>(&mut self, rules: impl Iterator<Item = &'e Expression>) {
+        for rule in rules {
+            self.condition("rule", Some(rule));
+        }
+    }
+
+    /// Reports a condition that looks at nothing.
+    pub(super) fn condition(&mut self, what: &str, condition: Option<&Expression>) {
+        let Some(Val::Bool(holds)) = condition.and_then(constant) else { return };
+        let Some(condition) = condition else { return };
+        let message = format!("`{what}` is always {holds}");
+        let help = match (what, holds) {
+            (_, true) => "leave it out, or ask about a parameter or the resource",
+            ("rule", false) => "rendering always fails; ask about a parameter or the resource",
+            (_, false) => "what it stands beside is never done; leave it out, or ask about a parameter",
+        };
+        self.report(&code::CONSTANT, self.document.locate(&condition.path), message, help);
+    }
+
+    /// Reports a loop over a list or map that is written down and empty.
+    pub(super) fn goes_through_nothing(&mut self, each: &Each) {
+        let is_empty = match constant(&each.over) {
+            Some(Val::List(list)) => list.is_empty(),
+            Some(Val::Map(map)) => map.is_empty(),
+            _ => false,
+        };
+        if is_empty {
+            let location = self.document.locate(&each.over.path);
+            let help = "loop over a parameter, or leave out what is looped";
+            self.report(&code::CONSTANT, location, "`forEach` always goes through nothing", help);
+        }
+    }
+
+    /// Reports filters for names that nothing has.
+    pub(super) fn filters(&mut self, operate: &Operate) {
+        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
+            return;
+        };
+        for (number, segment) in path.segments().enumerate() {
+            let Segment::Filter { field, value } = segment else { continue };
+            let is_name = field.last().is_some_and(|field| field == "name");
+            if !is_name || (!value.is_empty() && value.trim() == value.as_str()) {
+                continue;
+            }
+            let (position, length) = path.position(number);
+            let location = within(self.document, &operate.path.path, position, length);
+            let message = match value.is_empty() {
+                true => "the filter asks for an empty name, which nothing has".to_owned(),
+                false => format!("the filter asks for the name `{value}` with spaces, which nothing has"),
+            };
+            let help = match value.trim() {
+                "" => "write the name between the quotes".to_owned(),
+                name => format!("write `'{name}'`"),
+            };
+            self.report(&code::NEVER_MATCHES, location, message, help);
+        }
+    }
+}
+
+/// Returns what an expression that looks at nothing gives.
+fn constant(expression: &Expression) -> Option<Val<'_>> {
+    let (program, _): (&Program, _) =
+        expression.value.programs().next().filter(|_| expression.value.is_whole())?;
+    if program.names().next().is_some() {
+        return None;
+    }
+    program.evaluate(&Bindings::new(), &mut Cost::default()).ok()
+}

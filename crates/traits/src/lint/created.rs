@@ -1,0 +1,129 @@
+//! Templates that make a manifest twice, and templates that make none.
+
+use kubewright_value::{Step, Text, Value};
+
+use super::Linter;
+use crate::admission;
+use crate::compile::program::{Patch, Target, Template};
+use crate::diagnostics as code;
+use kubewright_dialect_kit::fields::child;
+
+/// How many templates are compared with each other.
+const MOST: usize = 200;
+/// What tells one manifest from another.
+const IDENTITY: [&[&str]; 4] =
+    [&["apiVersion"], &["kind"], &["metadata", "namespace"], &["metadata", "name"]];
+
+impl Linter<'_> {
+    /// Tells of templates without `apiVersion`, `kind` or name. A patch may still write what a template leaves out.
+    pub(super) fn incomplete(&mut self, templates: &[Template], patches: &[Patch]) {
+        let written: Vec<&str> = patches
+            .iter()
+            .flat_map(|patch| &patch.operations)
+            .map(|operate| operate.written.trim().trim_start_matches('/'))
+            .collect();
+        for (item, template) in templates.iter().enumerate() {
+            let Some(content @ Value::Object(_)) = self.written(&template.content.path) else { continue };
+            for problem in admission::template_problems(item, content) {
+                let field = problem.inside.join("/");
+                // A value of another type is told as that.
+                let is_there = content.at(&problem.inside).is_some_and(|value| value.as_str().is_none());
+                let is_patched = written.iter().any(|path| path.starts_with(&field));
+                if *problem.code != code::BAD_TEMPLATE || is_there || is_patched {
+                    continue;
+                }
+                let location = self.document.locate_key(&template.content.path);
+                let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
+                self.report(problem.code, location, problem.message, help);
+            }
+        }
+    }
+
+    pub(super) fn created_twice(&mut self, templates: &[Template]) {
+        for (number, template) in templates.iter().enumerate().take(MOST) {
+            self.created_by_every_item(template);
+            let earlier = templates.iter().take(number).find(|earlier| self.is_same(earlier, template));
+            if let (Some(earlier), Some([_, kind, _, name])) = (earlier, self.identity(template)) {
+                let at = self.document.locate(&name_of(earlier)).position;
+                let message = format!("{kind} `{name}` is already created in line {}", at.line);
+                let location = self.document.locate(&name_of(template));
+                self.report(&code::CREATED_TWICE, location, message, "give one of the two another name");
+            }
+        }
+    }
+
+    fn created_by_every_item(&mut self, template: &Template) {
+        let (Some(each), Some([_, kind, _, name])) = (&template.each, self.identity(template)) else {
+            return;
+        };
+        let is_listed = self.text(&each.over.path).is_some_and(|text| text.trim().starts_with("${["));
+        if is_listed || varies(template) {
+            return;
+        }
+        let message = format!("every item of `forEach` creates the same {kind} `{name}`");
+        let help = format!("use `${{{}}}` in its name", each.variable);
+        let location = self.document.locate(&name_of(template));
+        self.report(&code::CREATED_TWICE, location, message, help);
+    }
+
+    /// Returns whether both make the same manifest whenever the second one makes any.
+    fn is_same(&self, one: &Template, other: &Template) -> bool {
+        let identity = self.identity(other);
+        if identity.is_none() || self.identity(one) != identity || one.plane != other.plane {
+            return false;
+        }
+        let written = |path: Option<&Vec<Step>>| path.and_then(|path| self.text(path));
+        let condition =
+            |template: &Template| written(template.include_when.as_ref().map(|condition| &condition.path));
+        let is_together = match (condition(one), condition(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        let loops = [one, other].map(|template| {
+            let each = template.each.as_ref().filter(|_| varies(template));
+            each.map(|each| (self.text(&each.over.path), &each.variable))
+        });
+        let [one, other] = loops;
+        is_together && one == other
+    }
+
+    /// Returns whether `target` can mean nothing but what `template` makes.
+    pub(super) fn is_made_by(&self, target: &Target, template: &Template) -> bool {
+        let (Some(kind), Some(group), Some(version), Some(name)) =
+            (&target.kind, &target.group, &target.version, &target.name)
+        else {
+            return false;
+        };
+        let version = match group.as_str() {
+            "" => version.to_string(),
+            group => format!("{group}/{version}"),
+        };
+        let wanted = [version.as_str(), kind.as_str(), self.text(&name.path).map_or("", Text::as_str)];
+        self.identity(template).is_some_and(|[version, kind, _, name]| [version, kind, name] == wanted)
+    }
+
+    /// Returns version, kind, namespace and name as they are written; nothing where there is no name.
+    fn identity(&self, template: &Template) -> Option<[&str; 4]> {
+        let object = self.written(&template.content.path)?;
+        let [version, kind, namespace, name] =
+            IDENTITY.map(|keys| object.at(keys).and_then(Value::as_str).unwrap_or_default());
+        (!kind.is_empty() && !name.is_empty()).then_some([version, kind, namespace, name])
+    }
+}
+
+/// Returns whether the items of its loop tell its manifests apart.
+fn varies(template: &Template) -> bool {
+    let Some(each) = &template.each else { return false };
+    let mut varies = false;
+    template.content.value.visit(|path, _, program, _| {
+        let is_identity = IDENTITY.iter().any(|keys| {
+            keys.len() == path.len() && keys.iter().zip(path).all(|(key, step)| *step == Step::from(*key))
+        });
+        varies |= is_identity && program.names().any(|name| name == each.variable.as_str());
+    });
+    varies
+}
+
+fn name_of(template: &Template) -> Vec<Step> {
+    child(&child(&template.content.path, "metadata"), "name")
+}

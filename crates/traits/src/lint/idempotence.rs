@@ -1,0 +1,118 @@
+//! Operations that do more each time that a trait is rendered over what it gave.
+
+use kubewright_patch::path::{Op, Path, Segment};
+use kubewright_value::{Text, Value};
+
+use super::Linter;
+use super::lost::shape;
+use crate::compile::Expression;
+use crate::compile::program::{Operate, Patch, Template};
+use crate::diagnostics as code;
+use crate::place::{At, Subject, steps};
+use kubewright_dialect_kit::fields::within;
+
+/// The variables of the loops in a condition that is proposed.
+const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];
+
+impl Linter<'_> {
+    /// Reports the operations of `patch` that make a list grow, unless its condition looks at the list. What is made by
+    /// `creates` is made anew each time.
+    pub(super) fn grows(&mut self, patch: &Patch, creates: &[Template]) {
+        if creates.iter().any(|template| self.is_made_by(&patch.target, template)) {
+            return;
+        }
+        for operate in &patch.operations {
+            let Some(path) = shape(operate).filter(|_| operate.op == Op::Add) else { continue };
+            let at = steps(path);
+            let Some((last, list)) = at.split_last() else { continue };
+            let is_key = last.key().is_some() || Subject::of_target(&patch.target).free_keys(list).is_some();
+            let is_asked = patch.target.condition.as_ref().is_some_and(|condition| looks_at(condition, list));
+            if is_key || is_asked {
+                continue;
+            }
+            let what = match path.segments().last() {
+                Some(Segment::Append) => "appends",
+                _ => "inserts",
+            };
+            let message = format!("this {what} one more item whenever it is rendered over its own output");
+            let help = match self.absence(operate, path) {
+                Some(absent) => {
+                    let alone = if patch.operations.len() > 1 { "in a patch of its own, " } else { "" };
+                    match patch.target.condition {
+                        None => format!("{alone}write `where: ${{{absent}}}`"),
+                        Some(_) => format!("{alone}add ` && {absent}` to `where`"),
+                    }
+                }
+                None => "ask in `where` whether the item is there, with `exists` over the list".to_owned(),
+            };
+            let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
+            let start = kubewright_value::Position::START;
+            let location = within(self.document, &operate.path.path, start, length);
+            self.report(&code::GROWS, location, message, help);
+        }
+    }
+
+    /// Returns a condition that holds while the item that `operate` adds is not there.
+    fn absence(&self, operate: &Operate, path: &Path) -> Option<String> {
+        let value = self.written(&operate.value.as_ref()?.path)?;
+        let (field, wanted) = match value {
+            Value::Object(item) => (".name", expression(item.get("name")?.as_str()?)?),
+            Value::String(text) => ("", expression(text)?),
+            _ => return None,
+        };
+        let segments: Vec<&Segment> = path.segments().collect();
+        let (_, list) = segments.split_last()?;
+        let present = present("resource", list, &format!("{field} == {wanted}"), 0)?;
+        Some(format!("!{present}"))
+    }
+}
+
+/// Returns whether `condition` looks at the list at `list`, or at what is in it.
+fn looks_at(condition: &Expression, list: &[At]) -> bool {
+    let reads = condition.value.programs().flat_map(|(program, _)| program.reads());
+    reads.filter(|read| read.variable == "resource" && read.path.len() >= list.len()).any(|read| {
+        read.path.iter().zip(list).all(|(name, at)| at.key().is_none_or(|key| key == name.as_str()))
+    })
+}
+
+/// Returns the condition that one item of the list that `segments` lead to is as `is_it` says.
+fn present(base: &str, segments: &[&Segment], is_it: &str, depth: usize) -> Option<String> {
+    let Some((segment, rest)) = segments.split_first() else {
+        return Some(format!("{base}.exists(item, item{is_it})"));
+    };
+    let variable = *VARIABLES.get(depth)?;
+    let inside = |rest| present(variable, rest, is_it, depth + 1);
+    match segment {
+        // What adds to a list makes the list.
+        Segment::Key(key) if rest.is_empty() && is_name(key) => {
+            present(&format!("{base}.?{key}.orValue([])"), rest, is_it, depth)
+        }
+        Segment::Key(key) if is_name(key) => present(&format!("{base}.{key}"), rest, is_it, depth),
+        Segment::Index(index) | Segment::Number(_, Some(index)) => {
+            present(&format!("{base}[{index}]"), rest, is_it, depth)
+        }
+        Segment::Every => Some(format!("{base}.exists({variable}, {})", inside(rest)?)),
+        Segment::Filter { field, value } => {
+            let field: Vec<&str> = field.iter().map(Text::as_str).filter(|name| is_name(name)).collect();
+            let (field, wanted) = (field.join("."), expression(value)?);
+            Some(format!("{base}.exists({variable}, {variable}.{field} == {wanted} && {})", inside(rest)?))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the expression that gives `text`: what is in its one `${…}`, or a string.
+fn expression(text: &str) -> Option<String> {
+    let text = text.trim();
+    let inner = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+    match inner {
+        Some(inner) if !inner.contains("${") && !inner.contains('\n') => Some(inner.trim().to_owned()),
+        None if !text.contains(['$', '\'', '\\', '\n']) => Some(format!("'{text}'")),
+        _ => None,
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

@@ -1,0 +1,151 @@
+//! Parameters that no expression reads.
+
+use std::collections::BTreeSet;
+
+use kubewright_cel::{ANY, Program};
+use kubewright_value::{Step, Text, Value};
+
+use super::Linter;
+use super::programs::Placed;
+use crate::diagnostics as code;
+use crate::schema::{Child, Field, Sections};
+use kubewright_dialect_kit::fields::child;
+
+/// How deep parameters are followed into their objects.
+const DEEPEST: usize = 16;
+/// How many parameters are looked at.
+const MOST: usize = 2_000;
+
+/// The sections, with the names that they have in expressions.
+pub(super) const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
+
+/// What the expressions of a document read.
+#[derive(Default)]
+pub(super) struct Reads {
+    /// A section, and the names behind it.
+    paths: BTreeSet<(Text, Vec<Text>)>,
+    /// Sections that are used as a whole.
+    wholes: BTreeSet<&'static str>,
+}
+
+impl Reads {
+    pub(super) fn of(programs: &[Placed<'_>]) -> Self {
+        let mut reads = Self::default();
+        programs.iter().for_each(|placed| reads.program(placed.program));
+        reads
+    }
+
+    fn program(&mut self, program: &Program) {
+        for section in SECTIONS.into_iter().filter(|section| program.names().any(|name| name == *section)) {
+            let mut reads = program.reads().into_iter().filter(|read| read.variable == section).peekable();
+            if reads.peek().is_none() || is_used_whole(program.source(), section) {
+                self.wholes.insert(section);
+            }
+            self.paths.extend(reads.map(|read| (read.variable, read.path)));
+        }
+    }
+
+    /// Returns whether the parameter at `path` of `section` is read: alone, with what it stands in, or a part of it.
+    fn has(&self, section: &str, path: &[&str]) -> bool {
+        self.wholes.contains(section)
+            || self
+                .paths
+                .iter()
+                .filter(|(known, _)| known == section)
+                .any(|(_, read)| read.iter().zip(path).all(|(read, name)| read == name || read == ANY))
+    }
+
+    /// Returns whether the parameter at `path` is read as a whole, so that all its parts are.
+    fn has_whole(&self, section: &str, path: &[&str]) -> bool {
+        self.paths.iter().filter(|(known, _)| known == section).any(|(_, read)| {
+            read.len() <= path.len() && read.iter().zip(path).all(|(read, name)| read == name || read == ANY)
+        })
+    }
+}
+
+impl Linter<'_> {
+    /// Reports what is declared and not read.
+    pub(super) fn unread(&mut self, sections: &Sections, reads: &Reads) {
+        let schemas = [&sections.parameters, &sections.environment_configs];
+        for (section, schema) in SECTIONS.into_iter().zip(schemas) {
+            let Some(schema) = schema else { continue };
+            let mut left = MOST;
+            self.unread_in(section, schema.root(), &mut Vec::new(), (reads, &mut left));
+        }
+    }
+
+    fn unread_in<'s>(
+        &mut self,
+        section: &str,
+        field: Field<'s>,
+        path: &mut Vec<&'s str>,
+        (reads, left): (&Reads, &mut usize),
+    ) {
+        for name in field.names() {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            path.push(name);
+            if !reads.has(section, path) {
+                self.report_unread(section, path);
+            } else if let (Child::Known(inner), false, true) =
+                (field.child(name), reads.has_whole(section, path), path.len() < DEEPEST)
+            {
+                self.unread_in(section, inner, path, (reads, left));
+            }
+            path.pop();
+        }
+    }
+
+    fn report_unread(&mut self, section: &str, path: &[&str]) {
+        // A type that several parameters share has fields that only some of them need.
+        let Some(place) = declaration(&self.document.value, section, path) else { return };
+        let location = self.document.locate_key(&place);
+        let message = format!("`{section}.{}` is read by no expression", path.join("."));
+        let help = "use it, or leave it out: what is set there does nothing";
+        self.report(&code::UNREAD_PARAMETER, location, message, help);
+    }
+}
+
+/// Returns where the parameter at `path` of `section` is declared, unless that is in a named type.
+fn declaration(document: &Value, section: &str, path: &[&str]) -> Option<Vec<Step>> {
+    let older = if section == "parameters" { "parameters" } else { "envOverrides" };
+    let mut roots: Vec<Vec<&str>> = Vec::new();
+    for name in [section, older] {
+        roots.extend([vec!["spec", "schema", name], vec!["spec", name]]);
+    }
+    if section == "parameters" {
+        roots.push(vec!["spec", "schema"]);
+    }
+    let roots: Vec<Vec<Step>> = roots
+        .iter()
+        .flat_map(|root| {
+            let root: Vec<Step> = root.iter().map(|name| Step::from(*name)).collect();
+            [child(&root, "openAPIV3Schema"), child(&root, "ocSchema"), root]
+        })
+        .collect();
+    roots.into_iter().find_map(|root| {
+        path.iter().try_fold(root, |here, name| {
+            let inner = child(&child(&here, "properties"), *name);
+            let plain = child(&here, *name);
+            [inner, plain].into_iter().find(|place| document.follow(place).is_some())
+        })
+    })
+}
+
+/// Returns whether `source` may use the variable `name` by itself: what stands behind it is no field.
+fn is_used_whole(source: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    source.match_indices(name).any(|(at, _)| {
+        let before = source.get(..at).unwrap_or_default().chars().next_back();
+        let after = source.get(at + name.len()..).unwrap_or_default();
+        if before.is_some_and(|c| is_part(c) || c == '.') || after.starts_with(is_part) {
+            return false;
+        }
+        let Some(field) = after.trim_start().strip_prefix('.') else {
+            return !after.trim_start().starts_with('[');
+        };
+        field.trim_start_matches(['?', ' ']).trim_start_matches(is_part).trim_start().starts_with('(')
+    })
+}

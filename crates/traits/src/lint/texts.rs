@@ -1,0 +1,187 @@
+//! Labels, annotations and other texts that would be something else.
+
+use std::collections::HashMap;
+
+use kubewright_cel::{Kind, Program, Type};
+use kubewright_patch::path::{Op, Path};
+use kubewright_value::{Position, Step, Value};
+
+use super::Linter;
+use crate::compile::Content;
+use crate::compile::program::{Operate, PathProgram, Target, Template};
+use crate::diagnostics as code;
+use crate::place::{At, Subject, escaped, lone_text, split_key, steps};
+use kubewright_dialect_kit::fields::{article, within};
+
+/// The expressions that are a whole text, by where they stand in a structure.
+type Wholes<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
+
+/// A structure that is gone through.
+struct Walk<'c> {
+    subject: Subject<'c>,
+    wholes: Wholes<'c>,
+    /// Where the structure stands in the document, and the way into it so far.
+    written: Vec<Step>,
+    /// How much of it leads to the structure.
+    start: usize,
+    /// The way into the manifest so far.
+    at: Vec<At>,
+}
+
+impl Linter<'_> {
+    pub(super) fn texts_of_template(&mut self, template: &Template) {
+        let Some(object) = self.written(&template.content.path) else { return };
+        self.texts(&template.content, Subject::of_manifest(object), Vec::new());
+    }
+
+    pub(super) fn texts_of_operation(&mut self, target: &Target, operate: &Operate) {
+        let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
+            return;
+        };
+        let subject = Subject::of_target(target);
+        if self.split_key(subject, operate, path) {
+            return;
+        }
+        if let (Some(content), false) = (&operate.value, operate.op == Op::Remove) {
+            self.texts(content, subject, steps(path));
+        }
+    }
+
+    /// Reports a path that splits a key, and returns whether it does.
+    fn split_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
+        let Some(split) = split_key(subject, path) else { return false };
+        let (position, length) = path.position(split.segment);
+        let (last, last_length) = path.position(path.segments().len() - 1);
+        let length = (last.column + last_length).saturating_sub(position.column).max(length);
+        let location = within(self.document, &operate.path.path, position, length);
+        self.report(
+            &code::PARTED_KEY,
+            location,
+            split.message,
+            escaped(&operate.written, path, split.segment),
+        );
+        true
+    }
+
+    fn texts(&mut self, content: &Content, subject: Subject<'_>, at: Vec<At>) {
+        let Some(value) = self.written(&content.path) else { return };
+        let wholes = wholes(content, value);
+        let (written, start) = (content.path.clone(), content.path.len());
+        self.walk(value, &mut Walk { subject, wholes, written, start, at });
+    }
+
+    fn walk(&mut self, value: &Value, walk: &mut Walk<'_>) {
+        let texts = walk.subject.free_keys(&walk.at).filter(|free| free.entry.is_text());
+        let entry = texts.map(|texts| texts.entry.name());
+        if let Some(what) = lone_text(&walk.at) {
+            return self.text_wanted(value, what, walk);
+        }
+        if texts.is_some_and(|texts| texts.depth < walk.at.len()) {
+            let key = walk.at.last().and_then(At::key).unwrap_or_default();
+            let what = format!("the {} `{key}`", entry.unwrap_or_default());
+            return self.text_wanted(value, &what, walk);
+        }
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map.iter() {
+                    self.walk_into(Step::Key(key.clone()), value, walk);
+                }
+            }
+            Value::Array(items) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.walk_into(Step::Index(index), value, walk);
+                }
+            }
+            Value::String(_) => {
+                if let (Some(entry), Some(whole)) = (entry, walk.whole()) {
+                    self.map_of_texts(whole, entry, walk);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn walk_into(&mut self, step: Step, value: &Value, walk: &mut Walk<'_>) {
+        walk.at.push(At::from(&step));
+        walk.written.push(step);
+        self.walk(value, walk);
+        walk.written.pop();
+        walk.at.pop();
+    }
+
+    /// Reports `value` if it is no text. Null is the empty text in a cluster.
+    fn text_wanted(&mut self, value: &Value, what: &str, walk: &Walk<'_>) {
+        let (found, help, location) = match (value, walk.whole()) {
+            (Value::Null, _) | (Value::String(_), None) => return,
+            (Value::String(_), Some((program, start))) => {
+                let Some(found) = not_text(program.result_type()) else { return };
+                let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
+                let location = within(self.document, &walk.written, start, length);
+                let help = match program.result_type().kind {
+                    Kind::List | Kind::Map => String::new(),
+                    _ => format!("write `${{string({})}}`", program.source().trim()),
+                };
+                (found.to_owned(), help, location)
+            }
+            (other, _) => {
+                let location = self.document.locate(&walk.written);
+                let help = match other {
+                    Value::Array(_) | Value::Object(_) => String::new(),
+                    scalar => {
+                        format!("quote it: '{}'", location.text().unwrap_or_else(|| scalar.to_string()))
+                    }
+                };
+                (article(other.kind()), help, location)
+            }
+        };
+        self.report(&code::NOT_TEXT, location, format!("{what} would be {found}, expected text"), help);
+    }
+
+    /// Reports an expression that gives a map of something else than texts.
+    fn map_of_texts(&mut self, whole: (&Program, Position), entry: &str, walk: &Walk<'_>) {
+        let (program, start) = whole;
+        let result = program.result_type();
+        let element = result.elements();
+        let Some(found) = not_text(&element).filter(|_| result.kind == Kind::Map) else { return };
+        let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
+        let location = within(self.document, &walk.written, start, length);
+        let message = format!("every {entry} would be {found}, expected text");
+        let help = match element.kind {
+            Kind::List | Kind::Map => String::new(),
+            _ => {
+                format!("write `${{{}.transformMap(key, value, string(value))}}`", program.source().trim())
+            }
+        };
+        self.report(&code::NOT_TEXT, location, message, help);
+    }
+}
+
+impl<'c> Walk<'c> {
+    /// Returns the expression that is the whole text here.
+    fn whole(&self) -> Option<(&'c Program, Position)> {
+        self.wholes.get(self.written.get(self.start..)?).copied()
+    }
+}
+
+fn wholes<'c>(content: &'c Content, value: &Value) -> Wholes<'c> {
+    let mut wholes = HashMap::new();
+    content.value.visit(|path, is_key, program, start| {
+        let text = value.follow(path).and_then(Value::as_str).unwrap_or_default().trim();
+        let inner = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+        if !is_key && inner == Some(program.source()) {
+            wholes.insert(path.to_vec(), (program, start));
+        }
+    });
+    wholes
+}
+
+/// Returns what a value of this type is, if it is known to be no text.
+fn not_text(found: &Type) -> Option<&'static str> {
+    match found.kind {
+        Kind::Bool => Some("a boolean"),
+        Kind::Int | Kind::UInt | Kind::Double => Some("a number"),
+        Kind::List => Some("an array"),
+        Kind::Map => Some("an object"),
+        _ => None,
+    }
+}

@@ -1,0 +1,95 @@
+//! What came out, looked at as a whole: what is no manifest, what is there twice, what two instances wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kubewright_engine::Diagnostic;
+use kubewright_patch::Pointer;
+use kubewright_patch::path::Op;
+use kubewright_value::{Step, Text};
+
+use super::Applied;
+use crate::diagnostics as code;
+use crate::manifest::{Manifest, Origin, Overlap, Plane, Writer, identity};
+use kubewright_dialect_kit::fields::article;
+
+/// Says what is no manifest, and what is there twice.
+pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
+    // Each plane is another cluster.
+    let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
+    for manifest in manifests {
+        let made = maker(manifest, writers);
+        let identity = identity(&manifest.object);
+        let [version, kind, _, name] = &identity;
+        let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
+        let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
+        // What was given without a name, as with `generateName`, may stay so.
+        let spoiled = || {
+            let path: Vec<Step> = lacks?.split('.').map(Step::from).collect();
+            let writer = manifest.last_at(&path)?;
+            writers.get(writer.instance as usize).map(|by| (by, writer))
+        };
+        if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
+            let message = lack(manifest, field, by, made.is_some());
+            diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
+        } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
+            && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
+        {
+            let message = format!("{} is there twice", manifest.label());
+            diagnostics.push(
+                Diagnostic::new(&code::TWICE, message, made.location(writer.part).clone())
+                    .about(&manifest.object, "")
+                    .help("the later one replaces the earlier in a cluster; give one another name"),
+            );
+        }
+    }
+}
+
+/// Says how `by` left `manifest` without a text in `field`.
+fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String {
+    let (by, keys) = (by.to_string(), field.split('.').collect::<Vec<_>>());
+    match manifest.object.at(&keys) {
+        Some(found) if !found.is_null() && found.as_str().is_none() => {
+            format!("{by} makes `{field}` {}, expected text", article(found.kind()))
+        }
+        _ if is_made => format!("what {by} makes has no `{field}`"),
+        _ => format!("{by} leaves a manifest without `{field}`"),
+    }
+}
+
+/// Says what one instance wrote and another wrote over, once for each two operations.
+pub(super) fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
+    let mut told = BTreeSet::new();
+    for manifest in manifests {
+        for Overlap { lost, op, writer } in manifest.overlaps() {
+            let at = |writer: Writer| writers.get(writer.instance as usize);
+            // To change what a component type made is what traits are for.
+            let earlier = at(lost.writer).filter(|earlier| earlier.is_trait());
+            let (Some(earlier), Some(later)) = (earlier, at(writer)) else { continue };
+            if !told.insert((lost.writer, writer)) {
+                continue;
+            }
+            let path = Pointer::from_steps(&lost.place).to_string();
+            let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
+            let verb = if op == Op::Remove { "removes" } else { "writes" };
+            let message = format!(
+                "{} {verb} {place} of {}, which {} wrote at {}",
+                later,
+                manifest.label(),
+                earlier,
+                earlier.location(lost.writer.part)
+            );
+            let location = later.location(writer.part).clone();
+            let help = "the later trait wins; let one of the two write it, or give one a condition";
+            let overlap = Diagnostic::new(&code::OVERLAP, message, location).about(&manifest.object, path);
+            diagnostics.push(overlap.help(help));
+        }
+    }
+}
+
+/// Returns who made `manifest`, unless it was given.
+fn maker<'w>(manifest: &Manifest, writers: &'w [Applied]) -> Option<(&'w Applied, Writer)> {
+    match manifest.origin {
+        Origin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
+        Origin::Given(_) => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! The four shapes in which a document declares its parameters.
+//!
+//! | shape | where |
+//! |---|---|
+//! | the contract's | `spec.schema: {tier: "string \| default=small"}` |
+//! | in parts | `spec.schema.parameters`, `.envOverrides`, `.types` |
+//! | shorthand in a section | `spec.parameters.ocSchema`, `spec.environmentConfigs.ocSchema` |
+//! | JSON Schema in a section | `spec.parameters.openAPIV3Schema`, `spec.environmentConfigs.openAPIV3Schema` |
+
+use kubewright_value::{Map, Step, Value};
+
+use super::{Options, Problem, Schema};
+use kubewright_dialect_kit::fields::{article, child};
+
+/// What a document declares.
+#[derive(Debug, Clone, Default)]
+pub struct Sections {
+    /// What the developer says.
+    pub parameters: Option<Schema>,
+    /// What may differ between environments.
+    pub environment_configs: Option<Schema>,
+}
+
+/// The parts of `spec.schema`, with the older names after the newer.
+const PARAMETERS: &[&str] = &["parameters"];
+const ENVIRONMENT: &[&str] = &["environmentConfigs", "envOverrides"];
+const TYPES: &str = "types";
+/// The two ways of writing a section.
+const WRAPPERS: [&str; 2] = ["openAPIV3Schema", "ocSchema"];
+
+/// Returns the schemas of the `spec` of a Trait or ComponentType; problems are placed from the spec.
+#[must_use]
+pub fn read_sections(spec: &Value) -> (Sections, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut sections = Sections::default();
+    let schema = spec.get("schema").filter(|schema| !schema.is_null());
+    if let Some(schema) = schema {
+        let path = [Step::from("schema")];
+        match schema.as_object() {
+            Some(map) if is_in_parts(map) => sections = parts(map, &path, &mut problems),
+            Some(_) => sections.parameters = Some(section(schema, &path, None, &mut problems)),
+            None => {
+                let message = format!("`schema` is {}, expected an object", article(schema.kind()));
+                problems.push(Problem::new(path.to_vec(), message));
+            }
+        }
+    }
+    for (names, place) in
+        [(PARAMETERS, &mut sections.parameters), (ENVIRONMENT, &mut sections.environment_configs)]
+    {
+        for name in names {
+            let Some(value) = spec.get(name).filter(|value| !value.is_null()) else { continue };
+            let path = [Step::from(*name)];
+            if place.is_some() {
+                let message = format!("`{name}` is declared twice; this one is not read");
+                problems.push(Problem::new(path.to_vec(), message).help("keep one of the two"));
+                continue;
+            }
+            *place = Some(section(value, &path, None, &mut problems));
+        }
+    }
+    (sections, problems)
+}
+
+/// Returns whether a `schema` is in parts: all its keys name parts and none is a field.
+fn is_in_parts(map: &Map) -> bool {
+    let is_part = |key: &str| PARAMETERS.contains(&key) || ENVIRONMENT.contains(&key) || key == TYPES;
+    !map.is_empty() && map.iter().all(|(key, value)| is_part(key) && !matches!(value, Value::String(_)))
+}
+
+fn parts(map: &Map, path: &[Step], problems: &mut Vec<Problem>) -> Sections {
+    let types_path = child(path, TYPES);
+    let types = map.get(TYPES).filter(|types| !types.is_null()).map(|types| (types, types_path.as_slice()));
+    let mut part = |names: &[&str]| {
+        let (name, value) = names
+            .iter()
+            .find_map(|name| map.get(name).filter(|value| !value.is_null()).map(|value| (*name, value)))?;
+        Some(section(value, &child(path, name), types, problems))
+    };
+    Sections { parameters: part(PARAMETERS), environment_configs: part(ENVIRONMENT) }
+}
+
+/// Reads one section: JSON Schema or shorthand, said by its name or known by its looks.
+fn section(
+    value: &Value,
+    path: &[Step],
+    types: Option<(&Value, &[Step])>,
+    problems: &mut Vec<Problem>,
+) -> Schema {
+    let named = |name: &str| value.get(name).filter(|inner| inner.as_str().is_none());
+    if let Some(map) = value.as_object().filter(|_| WRAPPERS.iter().any(|name| named(name).is_some())) {
+        for name in map.keys().filter(|name| !WRAPPERS.contains(&name.as_str())) {
+            let problem = Problem::new(child(path, name.as_str()), format!("unknown field `{name}`"));
+            problems.push(problem.help(format!("known here: {}", WRAPPERS.join(", "))).warning());
+        }
+    }
+    let (schema, found) = if let Some(inner) = named("openAPIV3Schema") {
+        Schema::open_api(inner, &child(path, "openAPIV3Schema"))
+    } else if let Some(inner) = named("ocSchema") {
+        Schema::shorthand((inner, &child(path, "ocSchema")), types, Options::default())
+    } else if looks_like_json_schema(value) {
+        Schema::open_api(value, path)
+    } else {
+        Schema::shorthand((value, path), types, Options::default())
+    };
+    problems.extend(found);
+    schema
+}
+
+/// Returns whether a section without a name is JSON Schema: it says `type: object` or has what no shorthand has.
+fn looks_like_json_schema(value: &Value) -> bool {
+    let is_object = value.get("type").and_then(Value::as_str) == Some("object");
+    let has_properties = value.at(&["properties"]).and_then(Value::as_object).is_some_and(|properties| {
+        !properties.is_empty()
+            && properties.values().all(|inner| inner.get("type").is_some() || inner.get("$ref").is_some())
+    });
+    is_object || has_properties || value.get("$defs").is_some()
+}

@@ -1,0 +1,401 @@
+//! The shorthand: `field: "TYPE | constraint constraint …"`, objects as maps, named types beside them.
+//!
+//! Every field is required unless it has a default; an object gets one under `$default`. A field that is wrong is
+//! told and then takes anything, so that one mistake does not become many.
+
+mod constraints;
+mod tokens;
+mod types;
+mod values;
+
+use std::collections::HashMap;
+
+use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
+
+use super::node::{Additional, Node, Type};
+use super::{MAX_DEPTH, MAX_NODES, Options, Problem, Span, check};
+use kubewright_dialect_kit::fields::{article, child};
+use tokens::Piece;
+use types::Expression;
+
+/// How many mistakes of one field are told.
+const MOST_IN_A_FIELD: usize = 10;
+
+/// A value and the path at which it stands.
+type Placed<'v> = (&'v Value, &'v [Step]);
+
+/// A mistake in the text of a field.
+struct Mistake {
+    offset: usize,
+    length: usize,
+    message: String,
+    help: String,
+    severity: DiagnosticLevel,
+}
+
+/// Reads `fields` with the named `types`; `$types` among the fields adds to them.
+pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Options) -> (Node, Vec<Problem>) {
+    let mut reader = Reader {
+        types: HashMap::new(),
+        built: HashMap::new(),
+        trail: Vec::new(),
+        problems: Vec::new(),
+        options,
+        nodes: 0,
+        is_cut: false,
+    };
+    let (value, path) = fields;
+    if let Some((types, path)) = types {
+        reader.declare(types, path);
+    }
+    if let Some(types) = value.get("$types") {
+        reader.declare(types, &child(path, "$types"));
+    }
+    let root = match value {
+        Value::Object(map) => reader.object(map, path, 0),
+        Value::Null => Node::of(Type::Object),
+        other => {
+            let message = format!("the fields are {}, expected an object", article(other.kind()));
+            reader.problems.push(Problem::new(path.to_vec(), message));
+            Node::of(Type::Object)
+        }
+    };
+    reader.rest_of_types();
+    (root, reader.problems)
+}
+
+/// A named type.
+struct Built {
+    node: Node,
+    nodes: usize,
+    height: usize,
+}
+
+struct Reader<'v> {
+    /// Where each named type is written.
+    types: HashMap<&'v str, (&'v Value, Vec<Step>)>,
+    /// The named types that are read; nothing for one that is wrong.
+    built: HashMap<Text, Option<Built>>,
+    /// The named types that lead here.
+    trail: Vec<Text>,
+    problems: Vec<Problem>,
+    options: Options,
+    nodes: usize,
+    /// Something was left out because there is too much.
+    is_cut: bool,
+}
+
+impl<'v> Reader<'v> {
+    /// Takes up named types. One that is known already stays as it is.
+    fn declare(&mut self, types: &'v Value, path: &[Step]) {
+        match types {
+            Value::Object(map) => {
+                for (name, value) in map.iter() {
+                    self.types.entry(name).or_insert_with(|| (value, child(path, name.as_str())));
+                }
+            }
+            Value::Null => {}
+            other => {
+                let message = format!("the types are {}, expected an object", article(other.kind()));
+                self.problems.push(Problem::new(path.to_vec(), message));
+            }
+        }
+    }
+
+    /// Reads the types that no field uses, for the mistakes in them.
+    fn rest_of_types(&mut self) {
+        let mut names: Vec<&'v str> = self.types.keys().copied().collect();
+        names.sort_unstable();
+        for name in names {
+            if !self.built.contains_key(name) {
+                self.build(name, 0);
+            }
+        }
+    }
+
+    fn object(&mut self, map: &Map, path: &[Step], depth: usize) -> Node {
+        let mut node = Node::of(Type::Object);
+        if self.options.is_closed {
+            node.additional = Additional::Closed;
+        }
+        if !self.has_room(path, depth) {
+            return node;
+        }
+        for (name, value) in map.iter() {
+            let at = child(path, name.as_str());
+            match name.as_str() {
+                "$default" => {}
+                "$types" if path.is_empty() || depth == 0 => {}
+                _ if name.starts_with('$') => {
+                    let problem = Problem::new(at, format!("unknown `{name}`"));
+                    self.problems.push(problem.help("with `$` there are only `$default` and `$types`"));
+                }
+                _ => match self.field(value, &at, depth + 1) {
+                    Some(field) => {
+                        if field.default.is_none() {
+                            node.required.push(name.clone());
+                        }
+                        node.properties.insert(name.clone(), field);
+                    }
+                    None => node.properties.insert(name.clone(), Node::default()),
+                },
+            }
+        }
+        node.required.sort();
+        if let Some(default) = map.get("$default") {
+            self.object_default(&mut node, default, child(path, "$default"));
+        }
+        node
+    }
+
+    /// Reads `$default`: an object, or its JSON as text.
+    fn object_default(&mut self, node: &mut Node, default: &Value, path: Vec<Step>) {
+        const HELP: &str = "write an object, such as `$default: {}`";
+        let value = match default {
+            Value::Object(_) => default.clone(),
+            Value::String(text) => match kubewright_value::json::parse(text) {
+                Ok(value @ Value::Object(_)) => value,
+                Ok(other) => {
+                    let message = format!(
+                        "invalid $default: the text is {}, expected an object",
+                        article(other.kind())
+                    );
+                    return self.problems.push(Problem::new(path, message).help(HELP));
+                }
+                Err(error) => {
+                    let message = format!("invalid $default: value is not a valid object: {}", error.message);
+                    return self.problems.push(Problem::new(path, message).help(HELP));
+                }
+            },
+            other => {
+                let message = format!(
+                    "invalid $default: value must be an object or JSON text, got {}",
+                    article(other.kind())
+                );
+                return self.problems.push(Problem::new(path, message).help(HELP));
+            }
+        };
+        for said in self.refusals(node, &value) {
+            self.problems.push(Problem::new(path.clone(), format!("invalid $default: {said}")));
+        }
+        node.default = Some(value);
+    }
+
+    fn field(&mut self, value: &Value, path: &[Step], depth: usize) -> Option<Node> {
+        match value {
+            Value::String(text) => self.text(text, path, depth),
+            Value::Object(map) => Some(self.object(map, path, depth)),
+            other => {
+                let message = format!("unsupported field definition: {}", article(other.kind()));
+                let help = "write a type, such as `\"integer | default=1\"`, or an object of fields";
+                self.problems.push(Problem::new(path.to_vec(), message).help(help));
+                None
+            }
+        }
+    }
+
+    /// Reads `TYPE | constraints`.
+    fn text(&mut self, text: &str, path: &[Step], depth: usize) -> Option<Node> {
+        let whole = Piece::whole(text).trimmed();
+        if whole.text.is_empty() {
+            let mistake =
+                Mistake::new(whole, "empty schema expression").help("write a type, such as `string`");
+            self.mistake(text, path, mistake);
+            return None;
+        }
+        let (kind, rest) = match whole.text.find('|') {
+            Some(at) => (whole.until(at).trimmed(), Some(whole.from(at + 1))),
+            None => (whole, None),
+        };
+        let built = types::parse(kind).and_then(|expression| self.typed(&expression, path, depth));
+        let mut node = match built {
+            Ok(node) => node?,
+            Err(mistake) => {
+                self.mistake(text, path, mistake);
+                return None;
+            }
+        };
+        match rest {
+            Some(rest) => self.constrain(&mut node, rest, text, path).then_some(node),
+            None => Some(node),
+        }
+    }
+
+    /// Adds constraints to `node`; returns whether all of them could be read.
+    fn constrain(&mut self, node: &mut Node, rest: Piece<'_>, text: &str, path: &[Step]) -> bool {
+        let before = self.problems.len();
+        let mut default = None;
+        match tokens::split(rest) {
+            Ok(tokens) => {
+                for token in tokens {
+                    if token.text.starts_with("default=") {
+                        default = Some(token);
+                    }
+                    for mistake in constraints::apply(node, token) {
+                        self.mistake(text, path, mistake);
+                    }
+                    if self.problems.len() > before + MOST_IN_A_FIELD {
+                        break;
+                    }
+                }
+            }
+            Err(mistake) => self.mistake(text, path, mistake),
+        }
+        if let (Some(token), Some(value)) = (default, node.default.clone()) {
+            for said in self.refusals(node, &value) {
+                self.mistake(text, path, Mistake::new(token, format!("invalid default: {said}")));
+            }
+        }
+        !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error)
+    }
+
+    /// Returns why `node` refuses its own default.
+    fn refusals(&self, node: &Node, default: &Value) -> Vec<String> {
+        if self.options.skips_defaults {
+            return Vec::new();
+        }
+        let mut budget = Budget::new(Limits::default());
+        match check::check(node, default, &mut budget) {
+            Ok(wrongs) => {
+                let errors = wrongs.into_iter().filter(|wrong| wrong.severity == DiagnosticLevel::Error);
+                errors.map(|wrong| wrong.message).collect()
+            }
+            Err(exhausted) => vec![exhausted.to_string()],
+        }
+    }
+
+    /// Returns the schema of a type. Nothing where a named type is wrong, which is told where it is written.
+    fn typed(
+        &mut self,
+        expression: &Expression<'_>,
+        path: &[Step],
+        depth: usize,
+    ) -> Result<Option<Node>, Mistake> {
+        if !self.has_room(path, depth) {
+            return Ok(None);
+        }
+        Ok(Some(match expression {
+            Expression::Plain(kind) => Node::of(*kind),
+            Expression::List(item) => match self.typed(item, path, depth + 1)? {
+                Some(item) => Node { items: Some(Box::new(item)), ..Node::of(Type::Array) },
+                None => return Ok(None),
+            },
+            Expression::Map(value) => match self.typed(value, path, depth + 1)? {
+                Some(value) => {
+                    Node { additional: Additional::Each(Box::new(value)), ..Node::of(Type::Object) }
+                }
+                None => return Ok(None),
+            },
+            Expression::Named(name) => return self.named(*name, path, depth),
+        }))
+    }
+
+    fn named(&mut self, name: Piece<'_>, path: &[Step], depth: usize) -> Result<Option<Node>, Mistake> {
+        if self.trail.iter().any(|known| known == name.text) {
+            let mut around: Vec<&str> = self.trail.iter().map(Text::as_str).collect();
+            around.push(name.text);
+            let message = format!("cyclic type reference: {}", around.join(" → "));
+            return Err(Mistake::new(name, message).help("a type cannot contain itself"));
+        }
+        if !self.types.contains_key(name.text) {
+            return Err(self.unknown_type(name));
+        }
+        if !self.built.contains_key(name.text) {
+            self.build(name.text, depth);
+        }
+        let Some(Some(built)) = self.built.get(name.text) else { return Ok(None) };
+        self.nodes = self.nodes.saturating_add(built.nodes);
+        let height = built.height;
+        let has_room = self.has_room(path, depth + height);
+        let node = self.built.get(name.text).and_then(Option::as_ref).map(|built| built.node.clone());
+        Ok(node.filter(|_| has_room))
+    }
+
+    fn build(&mut self, name: &str, depth: usize) {
+        let Some((value, path)) = self.types.get(name).cloned() else { return };
+        self.trail.push(name.into());
+        let before = self.problems.len();
+        let node = self.field(value, &path, depth + 1);
+        self.trail.pop();
+        let is_sound =
+            !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error);
+        let built = node.filter(|_| is_sound).map(|node| {
+            let (nodes, height) = node.extent();
+            Built { node, nodes, height }
+        });
+        self.built.insert(name.into(), built);
+    }
+
+    fn unknown_type(&self, name: Piece<'_>) -> Mistake {
+        let mistake = Mistake::new(name, format!("unknown type `{}`", name.text));
+        let plain = match name.text.to_ascii_lowercase().as_str() {
+            "" => return mistake.help("write a type there, such as `string`"),
+            "int" | "int32" | "int64" | "uint" => Some("integer"),
+            "bool" => Some("boolean"),
+            "float" | "double" | "float64" | "decimal" => Some("number"),
+            "str" | "text" => Some("string"),
+            _ => None,
+        };
+        let known = ["string", "integer", "number", "boolean"].into_iter().chain(self.types.keys().copied());
+        mistake.help(match plain.or_else(|| nearest(name.text, known)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                "use `string`, `integer`, `number`, `boolean`, `[]T`, `map<T>`, or declare it under `types`"
+                    .to_owned()
+            }
+        })
+    }
+
+    fn has_room(&mut self, path: &[Step], depth: usize) -> bool {
+        self.nodes = self.nodes.saturating_add(1);
+        let message = if depth > MAX_DEPTH {
+            format!("the schema is nested deeper than {MAX_DEPTH} levels")
+        } else if self.nodes > MAX_NODES {
+            format!("the schema has more than {MAX_NODES} parts when its types are written out")
+        } else {
+            return true;
+        };
+        if !self.is_cut {
+            self.problems.push(Problem::new(path.to_vec(), message));
+        }
+        self.is_cut = true;
+        false
+    }
+
+    fn mistake(&mut self, text: &str, path: &[Step], mistake: Mistake) {
+        let end = mistake.offset.saturating_add(mistake.length);
+        let covered = text.get(mistake.offset..end).unwrap_or_default().chars().count();
+        let length = u32::try_from(covered).unwrap_or(u32::MAX).max(1);
+        let span = Span { position: Position::of(text, mistake.offset), length };
+        self.problems.push(Problem {
+            path: path.to_vec(),
+            span: Some(span),
+            message: mistake.message,
+            help: mistake.help,
+            severity: mistake.severity,
+        });
+    }
+}
+
+impl Mistake {
+    fn new(piece: Piece<'_>, message: impl Into<String>) -> Self {
+        Self {
+            offset: piece.offset,
+            length: piece.text.len(),
+            message: message.into(),
+            help: String::new(),
+            severity: DiagnosticLevel::Error,
+        }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    fn warning(mut self) -> Self {
+        self.severity = DiagnosticLevel::Warning;
+        self
+    }
+}

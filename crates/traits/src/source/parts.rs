@@ -1,0 +1,262 @@
+//! What several kinds write in the same words: metadata, schemas, rules, templates, targets, loops.
+
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
+use kubewright_value::{Position, Step, Text, Value};
+
+use super::code;
+use super::{Assertion, Loop, Metadata, Owner, Plane, Rule, Target, Template};
+use crate::schema::{Sections, read_sections};
+use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child, within};
+
+/// The fields of `spec` that declare parameters, in any shape.
+pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmentConfigs", "envOverrides"];
+/// The fields of `spec` that hold rules.
+pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
+
+/// Returns the metadata and the spec. A name that is missing is told and is empty.
+pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
+    let (metadata, spec) = reader.metadata_and_spec()?;
+    let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
+    // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
+    reader.pairs(&metadata, "labels");
+    let metadata = Metadata {
+        name,
+        namespace: plain(reader, &metadata, "namespace"),
+        uid: plain(reader, &metadata, "uid"),
+        annotations: reader.pairs(&metadata, "annotations"),
+    };
+    Some((metadata, spec))
+}
+
+/// Returns a text wherever it stands; an empty one counts as none.
+pub(super) fn plain<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Text> {
+    reader.string(fields, key).map(|text| text.value).filter(|text| !text.is_empty())
+}
+
+/// Returns a value of any shape.
+pub(super) fn raw<'d>(reader: &Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Value>> {
+    reader.any(fields, key).map(|found| Placed { value: found.value.clone(), path: found.path })
+}
+
+/// Returns the value under `key`, or under the name that the field had before, with a warning.
+pub(super) fn renamed<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &'static str,
+    old: &'static str,
+) -> &'static str {
+    if reader.any(fields, key).is_some() || reader.any(fields, old).is_none() {
+        return key;
+    }
+    let location = reader.document.locate_key(&child(&fields.path, old));
+    let message = format!("`{old}` is called `{key}` now");
+    reader.report(Diagnostic::new(&code::OLD_NAME, message, location).help(format!("write `{key}`")));
+    old
+}
+
+/// Returns the schemas of the document, with a diagnostic for every mistake in them.
+pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
+    let Some(value) = reader.document.value.follow(&spec.path) else { return Sections::default() };
+    let (sections, problems) = read_sections(value);
+    for problem in problems {
+        let mut path = spec.path.clone();
+        path.extend(problem.path);
+        let location = match problem.span {
+            Some(span) => within(reader.document, &path, span.position, span.length),
+            None => reader.place(&path),
+        };
+        let code = match problem.severity {
+            DiagnosticLevel::Error => &code::BAD_SCHEMA,
+            DiagnosticLevel::Warning | DiagnosticLevel::Hint => &code::DOUBTFUL_SCHEMA,
+        };
+        reader.report(Diagnostic::new(code, problem.message, location).help(problem.help));
+    }
+    sections
+}
+
+pub(super) fn owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Owner {
+    let Some(owner) = reader.object(spec, "owner") else { return Owner::default() };
+    reader.only(&owner, &["projectName", "componentName"]);
+    Owner { project: plain(reader, &owner, "projectName"), component: plain(reader, &owner, "componentName") }
+}
+
+/// Returns the rules that hold before anything is rendered, under either name.
+pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Rule> {
+    let (new, old) = ("preRenderValidations", "validations");
+    if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
+        let location = reader.document.locate_key(&child(&spec.path, old));
+        let message = format!("`{old}` stands beside `{new}`, and both are the same field");
+        let help = format!("move its rules to `{new}`");
+        reader.report(Diagnostic::new(&code::TWO_VALIDATIONS, message, location).help(help));
+    }
+    let mut rules = Vec::new();
+    for key in [new, old] {
+        for fields in reader.objects(spec, key).unwrap_or_default() {
+            reader.only(&fields, &["rule", "message"]);
+            let (rule, message) = (reader.filled(&fields, "rule"), message(reader, &fields));
+            let Some(rule) = rule else { continue };
+            whole(reader, &rule, "rule");
+            rules.push(Rule { rule, message });
+        }
+    }
+    rules
+}
+
+/// Returns the rules about what was rendered.
+pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Assertion> {
+    let mut assertions = Vec::new();
+    for fields in reader.objects(spec, "postRenderValidations").unwrap_or_default() {
+        reader.only(&fields, &["when", "forEach", "var", "target", "targetPlane", "rule", "message"]);
+        let when = expression(reader, &fields, "when");
+        let each = each(reader, &fields);
+        let plane = plane(reader, &fields);
+        let rule = reader.filled(&fields, "rule");
+        let message = message(reader, &fields);
+        let target = reader.required_object(&fields, "target");
+        let (Some(rule), Some(target)) = (rule, target) else { continue };
+        whole(reader, &rule, "rule");
+        let must_match = reader.boolean(&target, "mustMatch").unwrap_or(true);
+        let target = read_target(reader, &target, &["mustMatch"]);
+        assertions.push(Assertion { when, each, target, plane, must_match, rule, message });
+    }
+    assertions
+}
+
+fn message<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Text {
+    reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
+}
+
+/// Returns what makes resources: `creates` or `resources`.
+pub(super) fn templates<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &str) -> Vec<Template> {
+    let mut templates = Vec::new();
+    for fields in reader.objects(spec, key).unwrap_or_default() {
+        reader.only(&fields, &["id", "targetPlane", "includeWhen", "forEach", "var", "template"]);
+        let id = plain(reader, &fields, "id");
+        let plane = plane(reader, &fields);
+        let include_when = expression(reader, &fields, "includeWhen");
+        let each = each(reader, &fields);
+        let Some(template) = raw(reader, &fields, "template") else {
+            reader.missing(&fields, "template");
+            continue;
+        };
+        templates.push(Template { path: fields.path, id, plane, include_when, each, template });
+    }
+    templates
+}
+
+/// Returns the target of a patch or removal.
+pub(super) fn target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Target> {
+    let target = reader.required_object(fields, "target")?;
+    Some(read_target(reader, &target, &[]))
+}
+
+fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> Target {
+    let mut known = vec!["kind", "group", "version", "name", "where"];
+    known.extend(more);
+    reader.only(fields, &known);
+    let text = |reader: &mut Reader<'d>, key| reader.string(fields, key).map(|text| text.value);
+    let target = Target {
+        path: fields.path.clone(),
+        kind: text(reader, "kind").filter(|kind| !kind.is_empty()),
+        group: text(reader, "group"),
+        version: text(reader, "version").filter(|version| !version.is_empty()),
+        name: reader.string(fields, "name").filter(|name| !name.value.is_empty()),
+        condition: expression(reader, fields, "where"),
+    };
+    if target.kind.is_none() {
+        let message = "the target has no `kind`, so everything would be meant";
+        report(
+            reader,
+            &code::MISSING_FIELD,
+            &target.path,
+            message,
+            "name the kind of the resources that are meant",
+        );
+    }
+    let parts = [("group", &target.group), ("version", &target.version)];
+    let missing: Vec<String> =
+        parts.iter().filter(|(_, part)| part.is_none()).map(|(name, _)| format!("`{name}`")).collect();
+    if !missing.is_empty() {
+        let message = format!("the target has no {}, so any fits", missing.join(" and no "));
+        let location = reader.document.locate_key(&fields.path);
+        let help = "the cluster wants `kind`, `group` and `version`; write `group: \"\"` for core resources such as Service";
+        reader.report(Diagnostic::new(&code::WIDE_TARGET, message, location).help(help));
+    }
+    target
+}
+
+/// Returns the plane; the data plane where nothing is said.
+pub(super) fn plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
+    let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
+    let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
+        return Plane::Data;
+    };
+    reader.one_of(&found, "plane", &words).unwrap_or_default()
+}
+
+/// Returns `forEach` and its variable, which is `item` where none is named.
+pub(super) fn each<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Loop> {
+    let over = expression(reader, fields, "forEach");
+    let variable = reader.string(fields, "var").filter(|variable| !variable.value.is_empty());
+    match (over, variable) {
+        (Some(over), Some(variable)) => {
+            if !is_name(&variable.value) {
+                let location = reader.place(&variable.path);
+                let message = format!("`{}` is no name for a variable", variable.value);
+                let help = "use letters, digits and `_`, and no digit first";
+                reader.report(Diagnostic::new(&code::BAD_VARIABLE, message, location).help(help));
+            }
+            Some(Loop { over, variable: variable.value })
+        }
+        (Some(over), None) => {
+            let location = reader.document.locate_key(&over.path);
+            let message = "`forEach` without `var`: the variable is `item`";
+            let help = "write `var: item`; the cluster wants it";
+            reader.report(Diagnostic::new(&code::NO_VARIABLE, message, location).help(help));
+            Some(Loop { over, variable: "item".into() })
+        }
+        (None, Some(variable)) => {
+            let path = variable.path;
+            unread(reader, &path, "`var` without `forEach` names nothing");
+            None
+        }
+        (None, None) => None,
+    }
+}
+
+/// Returns a field that is one expression; an empty text counts as none.
+pub(super) fn expression<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Option<Placed<Text>> {
+    let found = reader.string(fields, key).filter(|text| !text.value.trim().is_empty())?;
+    whole(reader, &found, key);
+    Some(found)
+}
+
+/// Reports a text that is not one `${…}` as a whole.
+fn whole(reader: &mut Reader<'_>, found: &Placed<Text>, key: &str) {
+    let text = found.value.trim();
+    if text.starts_with("${") && text.ends_with('}') {
+        return;
+    }
+    let location = within(reader.document, &found.path, Position::START, 1);
+    let message = format!("`{key}` must be wrapped in `${{…}}`");
+    let help = format!("write `${{{}}}`", text.trim_start_matches("${").trim_end_matches('}'));
+    reader.report(Diagnostic::new(&code::NOT_AN_EXPRESSION, message, location).help(help));
+}
+
+pub(super) fn unread(reader: &mut Reader<'_>, path: &[Step], message: &str) {
+    report(reader, &code::VALUE_NOT_READ, path, message, "");
+}
+
+pub(super) fn report(reader: &mut Reader<'_>, code: &'static Code, path: &[Step], message: &str, help: &str) {
+    let location = reader.document.locate_key(path);
+    reader.report(Diagnostic::new(code, message, location).help(help));
+}
+
+fn is_name(text: &str) -> bool {
+    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
+}

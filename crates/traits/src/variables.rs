@@ -1,0 +1,76 @@
+//! What expressions see by name.
+
+use kubewright_cel::{Failure, Val, Variables};
+use kubewright_value::{Text, Value};
+
+use super::compile::program::Each;
+
+/// The values of variables such as `metadata` and `parameters`.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    values: Vec<(Text, Value)>,
+}
+
+impl Context {
+    /// Returns a context without variables.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns this context with the variable `name`.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Sets the variable `name`.
+    pub fn set(&mut self, name: &str, value: Value) {
+        match self.values.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => self.values.push((name.into(), value)),
+        }
+    }
+
+    /// Returns the variable `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Returns the names in the order in which they were set.
+    pub fn names(&self) -> impl Iterator<Item = &Text> {
+        self.values.iter().map(|(name, _)| name)
+    }
+}
+
+/// What the expressions at one place see: the context, the item of a loop, the resource that is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'n> {
+    pub(crate) context: &'n Context,
+    pub(crate) item: Option<(&'n str, &'n Value)>,
+    pub(crate) resource: Option<&'n Value>,
+}
+
+impl<'n> Names<'n> {
+    /// Returns the names outside of loops.
+    pub(crate) fn of(context: &'n Context) -> Self {
+        Self { context, item: None, resource: None }
+    }
+
+    /// Returns the names in a round of the loop `each`; where there is no loop, there is no item.
+    pub(crate) fn within(context: &'n Context, each: Option<&'n Each>, item: Option<&'n Value>) -> Self {
+        let item = each.zip(item).map(|(each, item)| (each.variable.as_str(), item));
+        Self { item, ..Self::of(context) }
+    }
+}
+
+/// The resource hides an item of the same name, and an item hides what the context has.
+impl<'a, 'n: 'a> Variables<'a> for Names<'n> {
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+        let resource = self.resource.filter(|_| name == "resource");
+        let item = || self.item.filter(|(known, _)| *known == name).map(|(_, value)| value);
+        Ok(resource.or_else(item).or_else(|| self.context.get(name)).map(Val::borrowed))
+    }
+}
