@@ -58,13 +58,13 @@ pub struct Diagnostic {
     /// Where.
     pub location: Location,
     /// What the place is, shown beside the caret; may be empty.
-    pub label: String,
+    pub label: Box<str>,
     /// The remedy; may be empty.
     pub help: String,
     /// Whether it is an error although its sort is a warning, because somebody wants it so.
     pub is_raised: bool,
     /// The key that an expression asked for and a map does not have, where that is the mistake.
-    pub missing_key: Option<Text>,
+    pub missing_key: Option<Box<Text>>,
     /// The object that shows it, where that is another than what the place is in.
     pub subject: Option<Box<Subject>>,
 }
@@ -88,7 +88,7 @@ impl Diagnostic {
             code,
             message: message.into(),
             location,
-            label: String::new(),
+            label: Box::default(),
             help: String::new(),
             is_raised: false,
             missing_key: None,
@@ -106,7 +106,7 @@ impl Diagnostic {
     /// Returns this diagnostic with `label` beside the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
+        self.label = label.into().into_boxed_str();
         self
     }
 

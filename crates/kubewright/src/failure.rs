@@ -4,10 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use kubewright_files::plain;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::load::plain;
 use crate::output::{Paint, line_window, tell, visible};
 
 /// How a command ended.

@@ -12,9 +12,9 @@ mod values;
 mod world;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
 use kubewright_value::{Document, Value};
 
-use crate::load;
 use cluster::Cluster;
 
 pub(crate) use answers::{Answers, Shared, read_shared};
@@ -30,9 +30,9 @@ pub(crate) fn file<T>(
     read: impl FnOnce(&Document) -> Result<T, Vec<Diagnostic>>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<T> {
-    let found = load::find(&[path?.to_owned()]);
+    let found = files::find(&[path?.to_owned()]);
     problems.extend(found.problems);
-    let document = load::documents(&found.inputs, problems).into_iter().next()?;
+    let document = files::documents(&found.inputs, problems).into_iter().next()?;
     read(&document).map_err(|wrong| problems.extend(wrong)).ok()
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn objects(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Value> {
     let (described, plain): (Vec<_>, Vec<_>) = documents.into_iter().partition(Cluster::is_meant);
-    let plain = load::objects_of(plain, problems).into_iter().map(|document| document.value);
+    let plain = files::objects_of(plain, problems).into_iter().map(|document| document.value);
     let mut objects: Vec<Value> = plain.collect();
     for document in &described {
         match Cluster::read(document, answers, problems) {

@@ -7,7 +7,6 @@ mod failure;
 mod fields;
 mod fixtures;
 mod live;
-mod load;
 mod output;
 mod pattern_inputs;
 mod progress;
@@ -15,7 +14,6 @@ mod request;
 mod review;
 mod rule_inputs;
 mod rules;
-mod workers;
 
 use std::process::ExitCode;
 
@@ -27,7 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
-    load::allow_outside(arguments.allow_outside);
+    kubewright_files::allow_outside(arguments.allow_outside);
     let paint = arguments.color.paint_errors();
     match commands::run(arguments) {
         Ok(exit) => exit.into(),

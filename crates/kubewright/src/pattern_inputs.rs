@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use kubewright_engine::{Diagnostic, nearest};
+use kubewright_files::{self as files, Wanted};
 use kubewright_graph::{Graph, Id, References};
 use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_report::suppression::matches_name;
@@ -15,7 +16,6 @@ use kubewright_value::{Document, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::Failure;
-use crate::load::{self, Wanted};
 use crate::progress::Bar;
 use crate::rule_inputs::no_objects;
 
@@ -168,7 +168,7 @@ pub(crate) fn is_name_of_shipped(path: &str) -> bool {
 /// Returns the patterns that ship.
 fn shipped() -> Vec<Document> {
     let all = patterns::shipped::shipped().iter();
-    all.flat_map(|shipped| load::documents_of_text(&shipped_source(shipped.name), shipped.source)).collect()
+    all.flat_map(|shipped| files::documents_of_text(&shipped_source(shipped.name), shipped.source)).collect()
 }
 
 fn is_called(pattern: &Pattern, names: &[String]) -> bool {
@@ -177,10 +177,10 @@ fn is_called(pattern: &Pattern, names: &[String]) -> bool {
 
 /// Reads the documents of `paths`; lists stand for their items.
 fn documents(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
-    let found = load::find(paths);
+    let found = files::find(paths);
     diagnostics.extend(found.problems);
-    let documents = load::documents(&found.inputs, diagnostics);
-    load::taken(documents, Wanted::Payloads, &mut Vec::new())
+    let documents = files::documents(&found.inputs, diagnostics);
+    files::taken(documents, Wanted::Payloads, &mut Vec::new())
 }
 
 fn compiled(
@@ -209,11 +209,11 @@ fn read_objects(
     paths: &[String],
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Vec<(Value, FilePosition)>, Failure> {
-    let found = load::find_manifests(paths);
+    let found = files::find_manifests(paths);
     diagnostics.extend(found.problems);
     let mut objects: Vec<(Value, FilePosition)> = Vec::new();
     let mut bar = Bar::new();
-    let problems = load::stream(
+    let problems = files::stream(
         &found.inputs,
         Wanted::Objects,
         |document| (document.value.clone(), FilePosition::of(document)),

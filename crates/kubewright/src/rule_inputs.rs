@@ -1,13 +1,13 @@
 //! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
 use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
+use kubewright_files::{self as files, Input, Wanted};
 use kubewright_report::text::listed;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
 use crate::fixtures::{self, Answers, FileWorld, OldObjects, UserInfo, Values};
-use crate::load::{self, Input, Wanted};
 use crate::output::{Columns, DiagnosticCounts, Paint, snippet, tell};
 use crate::review::Reviewer;
 use crate::rules;
@@ -55,7 +55,7 @@ impl RuleInputs {
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
         let world = world(&objects.world, values, &mut diagnostics);
         let user = fixtures::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
-        let found = load::find_manifests(&judged);
+        let found = files::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let world = world.with(&found.inputs, &namespace);
@@ -106,9 +106,9 @@ fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArgu
 
 /// Reads what rules may look up.
 pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diagnostic>) -> FileWorld {
-    let found = load::find(paths);
+    let found = files::find(paths);
     diagnostics.extend(found.problems);
-    let documents = load::documents(&found.inputs, diagnostics);
+    let documents = files::documents(&found.inputs, diagnostics);
     let mut answers = Answers::default();
     let objects = fixtures::objects(documents, &mut answers, diagnostics);
     FileWorld::new(objects, answers, values).alone(paths.is_empty())

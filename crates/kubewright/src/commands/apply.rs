@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
 use kubewright_report::{ObjectRow, OutcomeCounts, Report, Results, Totals};
 use kubewright_value::Document;
 
 use crate::arguments::Apply;
 use crate::failure::{Exit, Failure};
-use crate::load;
 use crate::output::{
     ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableOptions, chosen_or_table,
     keep_apart, keep_inputs, standard_output,
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
     let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
     let mut bar = Bar::new();
     let (mut objects, mut counts) = (0, OutcomeCounts::default());
-    let problems = load::stream(
+    let problems = files::stream(
         &inputs.manifests,
         inputs.wanted(),
         |document| review(&reviewer, document, &outputs),
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
             // The renderers that `-o` does not open have nothing prepared.
             let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
             let mut each = renderers.iter_mut().zip(prepared);
-            Ok(each.try_for_each(|(renderer, prepared)| renderer.object(&row, prepared))?)
+            each.try_for_each(|(renderer, prepared)| renderer.object(&row, prepared))
         },
     )?;
     bar.clear();

@@ -5,6 +5,7 @@ mod list;
 use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, nearest};
+use kubewright_files::workers;
 use kubewright_patterns::Settings;
 use kubewright_report::{FindingOptions, PatternFindings, Report, Results, shown_diagnostics};
 use kubewright_value::Text;
@@ -14,7 +15,6 @@ use crate::failure::{Exit, Failure};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
 use crate::rule_inputs::complain;
-use crate::workers;
 
 /// Runs the command.
 ///

@@ -20,13 +20,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input};
 use kubewright_report::text::{grouped, plural};
 use kubewright_traits::{self as traits, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
 use crate::arguments::{Render, RenderFormat};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
 use crate::rule_inputs::{complain, no_objects};
 pub(super) use job::{Job, given_manifests};
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let (own, shared) = settings(arguments);
     let said = context::Said::read(arguments, stack.as_ref(), shared, &mut problems);
     let trait_paths = trait_paths(arguments, stack.as_ref(), &mut problems);
-    let found = load::find(&trait_paths);
+    let found = files::find(&trait_paths);
     problems.extend(found.problems);
     let others: Vec<Input> = found.inputs.iter().cloned().chain(value_files(arguments)).collect();
     let base = base::read(arguments, &others, &mut problems)?;

@@ -17,17 +17,17 @@ use std::time::Instant;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, Dialect};
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
 use kubewright_report::{CaseResult, Report, Results, TestFileResult, TestResults};
 use kubewright_value::Document;
 
 use crate::arguments::{CaseSelector, Test};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
 use crate::output::{ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, standard_output};
 use crate::rule_inputs::complain;
 use crate::rules;
-use crate::workers;
 use coverage::Coverage;
 use file::{AnyCase, TestFile};
 pub(super) use kyverno::{CaseSetup, Cases, is_meant, with_cases};
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
-    let found = load::find_tests(&arguments.paths, arguments.file_name.as_deref());
+    let found = files::find_tests(&arguments.paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
     let options = rules::dialect_options(&arguments.options, None);
     let shared =
@@ -131,7 +131,7 @@ struct Ran {
 /// Runs the tests of one file.
 fn test(input: &Input, arguments: &Test, shared: &Shared) -> Ran {
     let mut ran = Ran::default();
-    let documents = load::documents(std::slice::from_ref(input), &mut ran.problems);
+    let documents = files::documents(std::slice::from_ref(input), &mut ran.problems);
     for document in documents.iter().filter(|document| !document.value.is_null()) {
         if kyverno::is_meant(document) {
             theirs(document, input, arguments, shared, &mut ran);
@@ -184,7 +184,7 @@ fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared,
 
 /// Returns the results of a test file. Its title is the folder, or the file where it has a name of its own.
 fn file_result(file: String, trace_arguments: String, results: Vec<CaseResult>) -> TestFileResult {
-    let folder = load::TEST_FILES.iter().find_map(|name| file.strip_suffix(name));
+    let folder = files::TEST_FILES.iter().find_map(|name| file.strip_suffix(name));
     let title = folder.map_or(file.as_str(), |folder| {
         let folder = folder.trim_end_matches('/').trim_end_matches(".kyverno-test").trim_end_matches('/');
         if folder.is_empty() { "." } else { folder }
@@ -210,11 +210,11 @@ fn title(input: &Input, name: Option<&str>) -> String {
 /// Returns the words that make `trace` look at what the file names.
 fn trace_words(file: &TestFile, folder: &Path) -> String {
     let here = |paths: &[String]| -> String {
-        paths.iter().map(|path| load::relative(folder, path)).collect::<Vec<_>>().join(" ")
+        paths.iter().map(|path| files::relative(folder, path)).collect::<Vec<_>>().join(" ")
     };
     let mut words = format!("{} -r {}", here(&file.rules), here(&file.resources));
     for world in &file.world {
-        words.push_str(&format!(" --world {}", load::relative(folder, world)));
+        words.push_str(&format!(" --world {}", files::relative(folder, world)));
     }
     if let Some(namespace) = &file.namespace {
         words.push_str(&format!(" --namespace {namespace}"));

@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
+use kubewright_files as files;
 use kubewright_report::trace::{out_of_scope_trace, outcome_trace};
 use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Location, Value, json};
@@ -15,7 +16,6 @@ use kubewright_value::{Document, Location, Value, json};
 use super::render;
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::load;
 use crate::output::{ColorChoice, Columns, Paint, ReportWriter, short, standard_output, tree, visible};
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, complain, no_objects};
@@ -43,14 +43,14 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     let reviewer = inputs.reviewer(Columns { all_outcomes: true, trace: true, ..Columns::default() });
     let mut writer = Writer::new(color.paint_output(), arguments.output);
     let (mut objects, mut has_violations) = (0, false);
-    let problems = load::stream(
+    let problems = files::stream(
         &inputs.manifests,
         inputs.wanted(),
         |document| (reviewer.review(document), outside(&reviewer, document)),
         |(report, outside), _| {
             objects += 1;
             has_violations |= report.counts.has_violations();
-            Ok(writer.object(&report, &outside)?)
+            writer.object(&report, &outside)
         },
     )?;
     writer.finish()?;
@@ -123,7 +123,7 @@ impl Writer {
                     )?;
                 }
                 TraceFormat::Json => {
-                    self.item(&out_of_scope_trace(&outside.rule, &outside.reason, report))?
+                    self.item(&out_of_scope_trace(&outside.rule, &outside.reason, report))?;
                 }
             }
         }

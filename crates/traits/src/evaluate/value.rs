@@ -155,7 +155,7 @@ impl<'r> Evaluator<'r> {
             expression => format!("`{}` fails: {}", shortened(expression), error.message),
         };
         let diagnostic = Diagnostic::new(code, message, location).help(help(error));
-        Box::new(Diagnostic { missing_key: error.missing_key.clone(), ..diagnostic })
+        Box::new(Diagnostic { missing_key: error.missing_key.clone().map(Box::new), ..diagnostic })
     }
 
     /// Returns what is said of an expression that gives something else than is wanted.

@@ -13,13 +13,13 @@ use kubewright_dialects::Options;
 use kubewright_engine::{
     Decision, Dialect, Engine, Operation, Outcome, Request, Settings, Status, World as _,
 };
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
 use kubewright_value::{Document, Text, Value};
 
 use super::Converted;
 use crate::commands::test::{CaseSetup, Cases, Library, is_meant, with_cases};
 use crate::fixtures::is_rule;
-use crate::load::{self, Input};
-use crate::workers;
 
 /// What the tests of a policy say about what was made of it.
 #[derive(Debug, Default, Clone)]
@@ -70,7 +70,7 @@ pub(super) fn prove(
         known.insert(key(&one.document), place);
     }
     // A folder without tests is no mistake.
-    let tests = load::find_tests(roots, Some("kyverno-test.yaml")).inputs;
+    let tests = files::find_tests(roots, Some("kyverno-test.yaml")).inputs;
     let options = Options { exceptions: Vec::new(), ..options.clone() };
     let prover = Prover {
         converted,
@@ -121,7 +121,7 @@ impl Prover<'_> {
             dialects: &self.dialects,
             has_coverage: false,
         };
-        let documents = load::documents(std::slice::from_ref(input), &mut Vec::new());
+        let documents = files::documents(std::slice::from_ref(input), &mut Vec::new());
         let mut findings = Vec::new();
         for document in documents.iter().filter(|document| is_meant(document)) {
             let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
@@ -192,7 +192,7 @@ impl Prover<'_> {
 
     /// Returns the engine of what was written, as somebody would load it.
     fn read_back(&self, text: &str) -> Engine {
-        self.engine(&load::documents_of_text("converted", text))
+        self.engine(&files::documents_of_text("converted", text))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_files as files;
 use kubewright_traits::{self as traits, Instance, Origin, RenderOptions, Rendering};
 use kubewright_value::{Document, Source, Value};
 
@@ -15,7 +16,6 @@ use crate::commands::render::context::Said;
 use crate::commands::render::library::{Library, is_trait};
 use crate::commands::render::{Job, instances};
 use crate::failure::Failure;
-use crate::load;
 
 /// Returns what comes of the manifests of `list`, of which those are left out that are created anew; nothing where
 /// something is wrong.
@@ -119,7 +119,7 @@ impl Attempt {
 }
 
 fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Diagnostic>) -> Library {
-    let found = load::find(&wish.paths);
+    let found = files::find(&wish.paths);
     problems.extend(found.problems);
     let library = Library::load(&found.inputs, &wish.paths, &wish.traits, &said.more(), problems);
     if library.traits.is_empty() && wish.stack.is_none() && !problems.iter().any(Diagnostic::is_error) {

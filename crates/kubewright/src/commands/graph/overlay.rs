@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use kubewright_files::workers;
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Badge, Picture, Tone};
 use kubewright_patterns::{self as patterns, Level, Settings};
@@ -12,7 +13,6 @@ use kubewright_value::Text;
 use super::texts;
 use crate::arguments::Graph;
 use crate::pattern_inputs::PatternInputs;
-use crate::workers;
 
 /// How many patterns are named in the legend for each severity.
 const NAMED: usize = 6;

@@ -1,6 +1,7 @@
 //! Applying the traits: the same whatever the manifests come from and wherever they go.
 
 use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_files::workers;
 use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Instance, Manifest, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
@@ -9,7 +10,6 @@ use super::context::{self, Given};
 use super::idempotent;
 use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
 use crate::failure::Failure;
-use crate::workers;
 
 /// The variables that hold the name of the component, or are made of it.
 const NAME_KEYS: [&str; 2] = ["name", "componentName"];

@@ -11,12 +11,12 @@ use std::path::Path;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, Dialect};
+use kubewright_files::relative;
 use kubewright_report::CaseResult;
 use kubewright_value::Document;
 
 use super::coverage::Coverage;
 use super::library::Library;
-use crate::load::relative;
 use crate::rules;
 pub(in crate::commands) use cases::{Cases, with_cases};
 use objects::Objects;

@@ -9,6 +9,7 @@ use kubewright_dialects::Options;
 use kubewright_engine::{
     Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
 };
+use kubewright_files::{self as files, Wanted};
 use kubewright_graph::References;
 use kubewright_patterns as patterns;
 use kubewright_report::{CaseResult, CaseRule};
@@ -20,7 +21,6 @@ use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
 use crate::fixtures::{FileWorld, UserInfo, Values};
-use crate::load::{self, Wanted};
 use crate::request;
 use crate::rule_inputs;
 use crate::rules;
@@ -52,9 +52,9 @@ impl<'a> Bench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let found = load::find(&load::named(folder, &file.rules, problems));
+        let found = files::find(&files::named(folder, &file.rules, problems));
         problems.extend(found.problems);
-        let rule_documents = load::documents(&found.inputs, problems);
+        let rule_documents = files::documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
         let rule_documents: Vec<Document> = rule_documents;
         let is_pattern = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
@@ -63,12 +63,12 @@ impl<'a> Bench<'a> {
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
-        let found = load::find_manifests(&load::named(folder, &file.resources, problems));
+        let found = files::find_manifests(&files::named(folder, &file.resources, problems));
         problems.extend(found.problems);
-        let documents = load::documents(&found.inputs, problems);
+        let documents = files::documents(&found.inputs, problems);
         let engine = Engine::new(loaded.rules);
-        let objects = load::taken(documents, Wanted::by(&engine), problems);
-        let world = load::named(folder, &file.world, problems);
+        let objects = files::taken(documents, Wanted::by(&engine), problems);
+        let world = files::named(folder, &file.world, problems);
         let world = rule_inputs::world(&world, Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use kubewright_engine::nearest;
+use kubewright_files::{self as files, Wanted};
 use kubewright_graph::{Graph, Id, Node, References, Sort};
 use kubewright_patterns::{self as patterns, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
 use kubewright_report::object_label;
@@ -15,7 +16,6 @@ use kubewright_value::{Budget, Document, Value};
 
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Wanted};
 use crate::output::{ColorChoice, Paint, ReportWriter, standard_output, tree, visible};
 use crate::pattern_inputs::{PatternInputs, is_name_of_shipped};
 use crate::rule_inputs::complain;
@@ -33,8 +33,8 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     if files.is_empty() {
         return true;
     }
-    let documents = load::documents(&load::find(&files).inputs, &mut Vec::new());
-    let documents = load::taken(documents, Wanted::Payloads, &mut Vec::new());
+    let documents = files::documents(&files::find(&files).inputs, &mut Vec::new());
+    let documents = files::taken(documents, Wanted::Payloads, &mut Vec::new());
     let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Room for objects and rules that nest as deep as the readers allow.
-pub(crate) const STACK: usize = 16 << 20;
+pub const STACK_BYTES: usize = 16 << 20;
 
 /// Returns how many threads work at a time.
-pub(crate) fn count() -> usize {
+#[must_use]
+pub fn count() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(16)
 }
 
@@ -16,7 +17,7 @@ pub(crate) fn count() -> usize {
 ///
 /// # Errors
 /// When no thread can be started.
-pub(crate) fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io::Result<Vec<T>> {
+pub fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io::Result<Vec<T>> {
     let next = AtomicUsize::new(0);
     let serve = || {
         let mut done = Vec::new();
@@ -29,7 +30,7 @@ pub(crate) fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync)
     let mut done = thread::scope(|scope| {
         let mut threads = Vec::new();
         for _ in 0..count().min(items.len()) {
-            threads.push(thread::Builder::new().stack_size(STACK).spawn_scoped(scope, serve)?);
+            threads.push(thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, serve)?);
         }
         let mut done = Vec::with_capacity(items.len());
         for thread in threads {

@@ -24,7 +24,7 @@ struct Project {
 }
 
 /// Sets whether files may name others outside of the project. Before it is called, they may not.
-pub(crate) fn allow_outside(allows: bool) {
+pub fn allow_outside(allows: bool) {
     let _ = PROJECT.allows_outside.set(allows);
 }
 
@@ -36,7 +36,8 @@ pub(super) fn give(path: &str) {
 }
 
 /// Returns `paths`, which a file in `folder` names, as they are from here. Those outside of the project are left out and told.
-pub(crate) fn named(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) -> Vec<String> {
+#[must_use]
+pub fn named(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) -> Vec<String> {
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
         match named_one(folder, path) {
@@ -51,7 +52,7 @@ pub(crate) fn named(folder: &Path, paths: &[String], problems: &mut Vec<Diagnost
 ///
 /// # Errors
 /// When it is outside of the project.
-pub(crate) fn named_one(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
+pub fn named_one(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
     let resolved = relative(folder, path);
     let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
     if is_allowed || is_address(path) || is_inside(folder, &resolved) {

@@ -4,6 +4,7 @@
 //! and no more objects exist at a time than are being worked on.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,10 +12,8 @@ use std::thread;
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source};
 
-use super::read::{Part, parts, read_part};
-use super::{Input, Wanted, each_object, text_of};
-use crate::failure::Failure;
-use crate::workers;
+use crate::read::{Part, parts, read_part};
+use crate::{Input, Wanted, each_object, text_of, workers};
 
 /// How many parts of a text a worker takes at a time.
 const BATCH: usize = 32;
@@ -25,11 +24,11 @@ const WAITING: usize = 64;
 
 /// How far the work has come.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Objects that are done.
-    pub(crate) objects: usize,
+    pub objects: usize,
     /// The part of the input that is done, from 0 to 1.
-    pub(crate) share: f64,
+    pub share: f64,
 }
 
 /// Runs `work` on every object of `inputs` and hands its results to `take`, in the order of the input.
@@ -38,19 +37,19 @@ pub(crate) struct Progress {
 ///
 /// # Errors
 /// When `take` fails; then the work stops.
-pub(crate) fn stream<T: Send>(
+pub fn stream<T: Send>(
     inputs: &[Input],
     wanted: Wanted,
     work: impl Fn(&Document) -> T + Sync,
-    mut take: impl FnMut(T, Progress) -> Result<(), Failure>,
-) -> Result<Vec<Diagnostic>, Failure> {
+    mut take: impl FnMut(T, Progress) -> io::Result<()>,
+) -> io::Result<Vec<Diagnostic>> {
     let queue = Mutex::new(Queue::new(inputs));
     let workers = workers::count();
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(WAITING);
         for _ in 0..workers {
             let (queue, work, sender) = (&queue, &work, sender.clone());
-            let builder = thread::Builder::new().stack_size(workers::STACK);
+            let builder = thread::Builder::new().stack_size(workers::STACK_BYTES);
             builder.spawn_scoped(scope, move || serve(queue, wanted, work, &sender))?;
         }
         drop(sender);
@@ -104,8 +103,8 @@ fn serve<T>(
 
 fn in_order<T>(
     receiver: &Receiver<Done<T>>,
-    take: &mut impl FnMut(T, Progress) -> Result<(), Failure>,
-) -> Result<Vec<Diagnostic>, Failure> {
+    take: &mut impl FnMut(T, Progress) -> io::Result<()>,
+) -> io::Result<Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut early: BTreeMap<usize, Vec<Done<T>>> = BTreeMap::new();
     let (mut expected, mut objects) = (0, 0);

@@ -23,7 +23,7 @@ enum FileIdentity {
 }
 
 /// Registers a file that is read.
-pub(crate) fn register(path: &Path) {
+pub fn register(path: &Path) {
     let identities = identities(path);
     INPUTS.lock().unwrap_or_else(PoisonError::into_inner).extend(identities);
 }
@@ -38,7 +38,8 @@ pub(super) fn register_all(inputs: &[Input]) {
 }
 
 /// Returns whether the file at `path`, or the one that it leads to, is read by this run.
-pub(crate) fn is_input(path: &Path) -> bool {
+#[must_use]
+pub fn is_input(path: &Path) -> bool {
     let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
     identities(path).iter().any(|identity| inputs.contains(identity))
 }

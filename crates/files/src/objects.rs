@@ -12,7 +12,7 @@ const MAX_LISTS: usize = 64;
 
 /// What is taken out of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// Kubernetes objects.
     Objects,
     /// Everything that has fields.
@@ -21,7 +21,8 @@ pub(crate) enum Wanted {
 
 impl Wanted {
     /// Returns what `engine` has rules about.
-    pub(crate) fn by(engine: &Engine) -> Self {
+    #[must_use]
+    pub fn by(engine: &Engine) -> Self {
         let has_payloads = engine.rules().iter().any(|rule| rule.scope.payloads);
         if has_payloads { Self::Payloads } else { Self::Objects }
     }
@@ -38,16 +39,14 @@ pub(crate) fn each_object(
 }
 
 /// Returns the objects of `documents`.
-pub(crate) fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+#[must_use]
+pub fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     taken(documents, Wanted::Objects, problems)
 }
 
 /// Returns what is wanted of `documents`.
-pub(crate) fn taken(
-    documents: Vec<Document>,
-    wanted: Wanted,
-    problems: &mut Vec<Diagnostic>,
-) -> Vec<Document> {
+#[must_use]
+pub fn taken(documents: Vec<Document>, wanted: Wanted, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut objects = Vec::new();
     for document in documents {
         each_object(document, wanted, problems, &mut |object| objects.push(object));
@@ -159,7 +158,8 @@ impl ListOfObjects {
 }
 
 /// Returns the items of a list of objects, or the document itself.
-pub(crate) fn opened(document: Document) -> Vec<Document> {
+#[must_use]
+pub fn opened(document: Document) -> Vec<Document> {
     match ListOfObjects::of(&document.value).filter(|list| list.has_items) {
         Some(list) => document.items(&["items".into()]).map(|item| list.typed(item)).collect(),
         None => vec![document],

@@ -23,7 +23,8 @@ const LARGEST: u64 = 1 << 30;
 const LARGEST_STREAM: u64 = 1 << 28;
 
 /// Reads the documents of all `inputs`, and tells what is wrong with them.
-pub(crate) fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+#[must_use]
+pub fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut documents = Vec::new();
     for input in inputs {
         match text_of(input) {
@@ -40,14 +41,15 @@ pub(crate) fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec
 }
 
 /// Reads the documents of a YAML text that we have written ourselves.
-pub(crate) fn documents_of_text(name: &str, text: &str) -> Vec<Document> {
+#[must_use]
+pub fn documents_of_text(name: &str, text: &str) -> Vec<Document> {
     let Ok(source) = yaml::decode(name, text.as_bytes().to_vec()) else { return Vec::new() };
     let parts = parts(&source);
     parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
 }
 
 /// Reads the text of `input`.
-pub(crate) fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
+pub fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();
     let bytes = match input {
         Input::File(path) => fs::File::open(path).and_then(|file| {

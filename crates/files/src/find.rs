@@ -5,20 +5,19 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
-use kubewright_report::text::plural;
 
-use super::{glob, manifest, project, registry};
 use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
+use crate::{glob, manifest, project, registry};
 
 /// The names of test files, which are neither rules nor manifests.
-pub(crate) const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
+pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
 
 /// How deep folders are searched.
 const MAX_FOLDERS: usize = 64;
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Input {
+pub enum Input {
     /// A file.
     File(PathBuf),
     /// Standard input.
@@ -27,7 +26,8 @@ pub(crate) enum Input {
 
 impl Input {
     /// Returns the name the user knows it by.
-    pub(crate) fn name(&self) -> String {
+    #[must_use]
+    pub fn name(&self) -> String {
         match self {
             Self::File(path) => {
                 let text = path.to_string_lossy();
@@ -40,17 +40,18 @@ impl Input {
 
 /// What was found, and what was not.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub struct Found {
     /// In the order of the arguments, sorted by name within a folder; no file twice.
-    pub(crate) inputs: Vec<Input>,
+    pub inputs: Vec<Input>,
     /// What could not be found.
-    pub(crate) problems: Vec<Diagnostic>,
+    pub problems: Vec<Diagnostic>,
     /// Files that kubectl would take from a folder and that are not among the inputs.
     left_out: Vec<PathBuf>,
 }
 
 /// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
-pub(crate) fn find(paths: &[String]) -> Found {
+#[must_use]
+pub fn find(paths: &[String]) -> Found {
     search(paths, "*.yaml, *.yml and *.json files", Hidden::LeftOut, &|path: &Path| {
         is_document_name(path) && !is_called(path, &TEST_FILES)
     })
@@ -58,16 +59,17 @@ pub(crate) fn find(paths: &[String]) -> Found {
 
 /// Finds the manifests that `paths` name, and tells which files are left out that kubectl would create objects from: hidden ones,
 /// links that lead out of a folder, and manifests that are called like test files.
-pub(crate) fn find_manifests(paths: &[String]) -> Found {
+#[must_use]
+pub fn find_manifests(paths: &[String]) -> Found {
     let mut found = find(paths);
     let mut left_out = found.left_out.iter().filter(|path| manifest::is_manifest(path));
     if let Some(first) = left_out.next() {
         let name = first.to_string_lossy().into_owned();
         let message = match left_out.count() {
             0 => format!("`{name}` is left out, though kubectl would take it"),
+            1 => format!("`{name}` and 1 other file are left out, though kubectl would take them"),
             others => {
-                let others = plural(others, "other file");
-                format!("`{name}` and {others} are left out, though kubectl would take them")
+                format!("`{name}` and {others} other files are left out, though kubectl would take them")
             }
         };
         let help = "hidden files, test files and links that lead out of the folder are read where they are named themselves";
@@ -77,7 +79,8 @@ pub(crate) fn find_manifests(paths: &[String]) -> Found {
 }
 
 /// Finds the test files that `paths` name, in hidden folders too: those called `name`, or by one of the usual names.
-pub(crate) fn find_tests(paths: &[String], name: Option<&str>) -> Found {
+#[must_use]
+pub fn find_tests(paths: &[String], name: Option<&str>) -> Found {
     paths.iter().for_each(|path| project::give(path));
     let names = name.map_or_else(|| TEST_FILES.to_vec(), |name| vec![name]);
     let looked_for = format!("files named {}", names.join(" or "));
@@ -90,7 +93,8 @@ pub(crate) fn is_address(text: &str) -> bool {
 }
 
 /// Returns `path`, which is relative to `folder`, as it is from here.
-pub(crate) fn relative(folder: &Path, path: &str) -> String {
+#[must_use]
+pub fn relative(folder: &Path, path: &str) -> String {
     if is_address(path) {
         return path.to_owned();
     }
@@ -207,7 +211,8 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
 }
 
 /// Returns what went wrong in words, without the number of the system.
-pub(crate) fn plain(error: &std::io::Error) -> String {
+#[must_use]
+pub fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
