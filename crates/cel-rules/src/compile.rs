@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
-use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
@@ -296,7 +296,7 @@ impl<'k> Compiler<'k> {
 
     /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
     pub fn unused(&mut self, variables: &[NamedExpression]) {
-        if self.problems.iter().any(|problem| problem.code.severity == Severity::Error) {
+        if self.problems.iter().any(|problem| problem.code.severity == DiagnosticLevel::Error) {
             return;
         }
         for one in variables {

@@ -26,7 +26,7 @@ pub use cluster::{
     WatchedResource, WebhookPlan, WebhookRule,
 };
 pub use decide::{Engine, Settings};
-pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
+pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, Subject, reading_codes};
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
 pub use fault::{Fault, invalid};
 pub use index::RuleIndex;
