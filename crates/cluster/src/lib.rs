@@ -13,14 +13,14 @@ mod client;
 mod config;
 mod discovery;
 mod error;
+mod reflector;
 mod resource;
 mod store;
-mod watch;
 
 pub use client::{Client, Limits, Lines, List, Patch};
 pub use config::{Config, Exec, Identity, Login, Pem};
 pub use discovery::{ApiResource, Discovery, Resources, Subresource};
 pub use error::{Error, Status};
+pub use reflector::{Pace, keep};
 pub use resource::Resource;
 pub use store::{Event, Store};
-pub use watch::{Pace, keep};

@@ -4,17 +4,17 @@
 //! counted from the moment at which it should have left: a server that stalls cannot hide the requests that it kept
 //! from being sent.
 
+mod allow_all;
 mod client;
 mod latencies;
-mod nothing;
 mod open_loop;
 mod process;
 mod reviews;
 mod usage;
 
+pub use allow_all::{allow, serve_answers, serve_nothing};
 pub use client::{Answer, Client, LoadError, Target};
 pub use latencies::Latencies;
-pub use nothing::{allow, serve_answers, serve_nothing};
 pub use open_loop::{Outcome, Run, Sample, at_rate, by_as_many_as};
 pub use process::{Server, free_address};
 pub use reviews::Reviews;

@@ -6,7 +6,7 @@
 //! do ourselves, there may be moments with both and none without either.
 
 mod compare;
-mod keep;
+mod reconcile;
 mod step;
 mod write;
 
@@ -18,8 +18,8 @@ use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, ObjectName};
 
 use crate::events::cut;
 
-pub(crate) use keep::ADMISSION_POLICIES;
-pub use keep::keep;
+pub(crate) use reconcile::ADMISSION_POLICIES;
+pub use reconcile::keep;
 
 /// What status a policy that asks has while nothing is generated at all.
 const OFF: &str =

@@ -4,12 +4,12 @@
 //! folder. Either way the one that is served is swapped beneath the listener: connections that stand stay, and the
 //! next handshake has the new one.
 
-mod der;
 mod folder;
 mod issue;
-mod keep;
 mod keys;
+mod reconcile;
 mod step;
+mod x509;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,8 +23,8 @@ use tokio::time::Instant;
 
 pub use folder::{follow, read};
 pub use issue::take;
-pub use keep::keep;
 pub use keys::Keys;
+pub use reconcile::keep;
 pub use step::{Step, Terms, next};
 
 /// What is waited for before reviews are answered.

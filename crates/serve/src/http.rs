@@ -3,10 +3,10 @@
 //! Over every bound there is an answer at once, and never a queue.
 
 mod answer;
-mod beside;
 mod body;
 mod bounds;
 mod connections;
+mod endpoints;
 mod listener;
 mod routes;
 mod tls;

@@ -8,6 +8,7 @@
 
 pub mod admission_policies;
 pub mod binding;
+mod cache_health;
 pub mod certificates;
 mod clock;
 pub mod dry_run;
@@ -37,15 +38,15 @@ mod shared;
 mod shorten;
 mod snapshot;
 mod state;
+mod status_writer;
 mod statuses;
 mod stores;
-mod tell;
 pub mod traces;
 pub mod validate;
-mod watchman;
 pub mod webhooks;
 mod world;
 
+pub use cache_health::watch_over;
 pub use certificates::Certificates;
 pub use exceptions::{Admitted, admitted};
 pub use lookup::Live;
@@ -58,7 +59,6 @@ pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use status_writer::run as tell;
 pub use stores::Stores;
-pub use tell::run as tell;
-pub use watchman::watch_over;
 pub use world::Known;

@@ -4,10 +4,10 @@
 //! is an HTTP error, so that the API server does what the webhook's failure policy says; it is never "allowed".
 
 mod decide;
+mod observe;
 mod overruns;
 mod read;
-mod tell;
-mod verdict;
+mod response;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::metrics::{Overload, Trouble};
 use crate::{Snapshot, State};
 pub(crate) use overruns::Overruns;
 pub use read::{BadReview, Review};
-pub use verdict::Verdict;
+pub use response::Verdict;
 
 /// How long is waited before it is looked again whether something is known.
 const MOMENT: Duration = Duration::from_millis(10);
@@ -68,7 +68,7 @@ pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
                 return undecided(state, hook, &uid, Undecided::Trouble(Trouble::Panic));
             };
             let body = verdict.written(&review.request.uid);
-            let told = tell::Told { state, snapshot: &snapshot, hook, review: &review };
+            let told = observe::Told { state, snapshot: &snapshot, hook, review: &review };
             told.tell(&decision, &verdict, begun.elapsed());
             if state.traces.is_on() {
                 told.trace(&decision, call.parent, begun.elapsed());

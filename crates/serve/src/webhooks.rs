@@ -6,18 +6,18 @@
 mod compare;
 mod configuration;
 mod desired;
+mod exempt;
 mod installation;
-mod keep;
-mod originals;
+mod reconcile;
 mod rewrites;
-mod spared;
 mod targets;
+mod upstream;
 
 pub use desired::{Address, Owner, SELECTOR, Wanted, desired};
 pub use installation::WEBHOOKS;
-pub use keep::keep;
-pub use originals::originals;
+pub use reconcile::keep;
 pub(crate) use rewrites::Rewrites;
+pub use upstream::originals;
 
 use kubewright_cluster::Resource;
 use kubewright_value::{Map, Value};

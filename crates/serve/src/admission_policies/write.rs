@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::NOT_YET;
 use super::compare::is_generated_for;
-use super::keep::{Keeper, LOOK_AGAIN, LOOK_SOON, Outcome, SETTLING};
+use super::reconcile::{Keeper, LOOK_AGAIN, LOOK_SOON, Outcome, SETTLING};
 use super::step::Part;
 use crate::Snapshot;
 use crate::log::Level;

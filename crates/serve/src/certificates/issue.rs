@@ -7,9 +7,9 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use super::der;
 use super::keys::{Keys, first_certificate};
 use super::step::{Step, Terms};
+use super::x509;
 
 /// How far before now a certificate starts to count, in seconds, so that clocks may differ.
 pub(super) const SKEW: i64 = 600;
@@ -70,7 +70,8 @@ fn authority_parameters(made: i64) -> Result<CertificateParams, Error> {
 /// Gives `keys` a new certificate of their authority.
 fn sign(keys: Keys, now: i64, life: i64, terms: &Terms) -> Result<Keys, Error> {
     let authority = first_certificate(&keys.authority);
-    let authority = authority.as_deref().and_then(der::certificate).ok_or(Error::CouldNotParseCertificate)?;
+    let authority =
+        authority.as_deref().and_then(x509::certificate).ok_or(Error::CouldNotParseCertificate)?;
     let signer = KeyPair::from_pem(&keys.authority_key)?;
     let issuer = Issuer::new(authority_parameters(authority.not_before + SKEW)?, signer);
     let key = KeyPair::generate()?;

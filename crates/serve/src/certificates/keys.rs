@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::der;
+use super::x509;
 
 /// Texts in PEM; one that is missing is empty.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Keys {
     #[must_use]
     pub fn ends(pem: &str) -> Vec<i64> {
         let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).filter_map(Result::ok);
-        certificates.filter_map(|one| der::certificate(&one).map(|parts| parts.not_after)).collect()
+        certificates.filter_map(|one| x509::certificate(&one).map(|parts| parts.not_after)).collect()
     }
 
     /// Returns what rustls serves, and when it ends in seconds since 1970.
@@ -84,7 +84,7 @@ impl Keys {
     pub fn served(&self) -> Result<(CertifiedKey, i64), String> {
         let chain: Vec<CertificateDer<'static>> =
             CertificateDer::pem_slice_iter(self.certificate.as_bytes()).filter_map(Result::ok).collect();
-        let ends = chain.first().and_then(|first| der::certificate(first)).map(|parts| parts.not_after);
+        let ends = chain.first().and_then(|first| x509::certificate(first)).map(|parts| parts.not_after);
         let ends = ends.ok_or("`tls.crt` holds no certificate")?;
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())
             .map_err(|error| format!("`tls.key` holds no key: {error}"))?;
@@ -105,5 +105,5 @@ impl std::fmt::Debug for Keys {
 /// Returns the first certificate of a PEM text.
 pub(super) fn first_certificate(text: &str) -> Option<CertificateDer<'static>> {
     let first = CertificateDer::pem_slice_iter(text.as_bytes()).next()?.ok()?;
-    der::certificate(&first).is_some().then_some(first)
+    x509::certificate(&first).is_some().then_some(first)
 }

@@ -12,9 +12,9 @@ use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, Error, RootCertStore};
 
-use super::der::{self, Certificate};
 use super::issue::{SKEW, authority_name, is_key_of};
 use super::keys::{Keys, first_certificate};
+use super::x509::{self, Certificate};
 use crate::Settings;
 
 /// How long an old authority stays in the bundle; less where certificates live shorter.
@@ -84,24 +84,24 @@ pub enum Step {
 pub fn next(keys: Option<&Keys>, now: i64, adopted: Option<Duration>, terms: &Terms) -> Step {
     let Some(keys) = keys else { return Step::Make };
     let Some(authority_der) = first_certificate(&keys.authority) else { return Step::Make };
-    let Some(authority) = der::certificate(&authority_der) else { return Step::Make };
+    let Some(authority) = x509::certificate(&authority_der) else { return Step::Make };
     if now >= authority.not_after {
         return Step::Make;
     }
     let can_sign = now >= authority.not_before
-        && der::common_name(&authority_name(authority.not_before + SKEW)).as_deref()
+        && x509::common_name(&authority_name(authority.not_before + SKEW)).as_deref()
             == Some(authority.subject)
         && is_key_of(&keys.authority_key, authority.public_key);
     let old_der = first_certificate(&keys.old_authority);
     let served_der = first_certificate(&keys.certificate);
-    let served = served_der.as_deref().and_then(der::certificate).filter(|_| keys.served().is_ok());
+    let served = served_der.as_deref().and_then(x509::certificate).filter(|_| keys.served().is_ok());
     let (Some(served), Some(served_der)) = (served, &served_der) else {
         return if can_sign { Step::Renew } else { Step::Make };
     };
 
     let trust = trust(served_der, &served, &authority_der, terms);
     if trust != Trust::None {
-        let old_ends = old_der.as_deref().and_then(der::certificate).map(|old| old.not_after);
+        let old_ends = old_der.as_deref().and_then(x509::certificate).map(|old| old.not_after);
         let old_ends = (!keys.old_authority.is_empty()).then(|| old_ends.unwrap_or(i64::MIN));
         return Settled { served, authority, old_ends, trust, can_sign }.next(now, terms);
     }

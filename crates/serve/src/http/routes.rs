@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use super::bounds::{Held, MAX_SMALL_BODY, Memory, Place, Room};
 use super::connections::UnderWay;
-use super::{Answer, beside, body, problem};
+use super::{Answer, body, endpoints, problem};
 use crate::State;
 use crate::review;
 use crate::traces::Parent;
@@ -110,17 +110,17 @@ async fn large(state: &Arc<State>, pending: Pending) -> Answer {
     });
     // Whatever happens there, whoever asked has an answer in time.
     match tokio::time::timeout_at((deadline + MARGIN / 5).into(), answered).await {
-        Ok(answered) => answered.unwrap_or_else(|_| beside::failed(state)),
+        Ok(answered) => answered.unwrap_or_else(|_| endpoints::failed(state)),
         Err(_) => review::late(state, &hook),
     }
 }
 
 async fn dispatch(state: &Arc<State>, call: Call) -> Answer {
     match call.hook.as_str() {
-        RULES => beside::rules(state, call).await,
-        GUARD => beside::guard(state, &call.bytes),
-        BINDING => beside::binding(state, &call.bytes, call.deadline).await,
-        DRY_RUN => beside::dry_run(state, call).await,
+        RULES => endpoints::rules(state, call).await,
+        GUARD => endpoints::guard(state, &call.bytes),
+        BINDING => endpoints::binding(state, &call.bytes, call.deadline).await,
+        DRY_RUN => endpoints::dry_run(state, call).await,
         _ => review::answer(state, call).await,
     }
 }

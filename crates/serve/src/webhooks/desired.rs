@@ -6,8 +6,8 @@ use kubewright_cluster::Resources;
 use kubewright_engine::{Door, Operation, Operations, WatchRole, Watched, Webhook};
 use kubewright_value::{Map, Text, Value};
 
+use super::exempt::Spared;
 use super::object;
-use super::spared::Spared;
 use super::targets::Rules;
 use crate::guard;
 

@@ -7,8 +7,8 @@ use kubewright_engine::{Operation, Operations, Target, TargetName};
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Limits, Text, Value};
 
+use super::exempt::Spared;
 use super::object;
-use super::spared::Spared;
 
 /// The parts of pods that hold containers, which are about pods as much as the pods are.
 const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];

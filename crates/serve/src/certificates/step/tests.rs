@@ -89,7 +89,7 @@ fn every_certificate_on_the_way_is_trusted_by_the_bundle_before_and_after() {
         let der = first_certificate(&served.certificate).unwrap();
         let authorities = [&bundle.authority, &bundle.old_authority];
         authorities.into_iter().filter_map(|text| first_certificate(text)).any(|authority| {
-            trust(&der, &der::certificate(&der).unwrap(), &authority, &terms()) == Trust::All
+            trust(&der, &x509::certificate(&der).unwrap(), &authority, &terms()) == Trust::All
         })
     };
     assert!(believes(&announced, &keys) && believes(&announced, &switched) && believes(&switched, &keys));
